@@ -1,0 +1,46 @@
+# A room is a top-level folder and one static library of all its sources but main.cpp; `USES` is what it may include and link,
+# and nothing else (tests/structure checks the includes against this).
+add_library(plumbline_options INTERFACE)
+target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
+if(PLUMBLINE_SANITIZE)
+  target_compile_options(plumbline_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer -g1)
+  target_link_options(plumbline_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+function(plumbline_room name)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(sources)
+    add_library(plumbline_${name} STATIC ${sources})
+    target_link_libraries(plumbline_${name} PUBLIC plumbline_options ${arg_USES})
+  else()
+    add_library(plumbline_${name} INTERFACE)
+    target_link_libraries(plumbline_${name} INTERFACE plumbline_options ${arg_USES})
+  endif()
+  add_library(plumbline::${name} ALIAS plumbline_${name})
+endfunction()
+
+function(plumbline_program name)
+  cmake_parse_arguments(arg "" "ROOM" "" ${ARGN})
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${arg_ROOM}/main.cpp")
+    add_executable(${name} "${PROJECT_SOURCE_DIR}/${arg_ROOM}/main.cpp")
+    target_link_libraries(${name} PRIVATE plumbline::${arg_ROOM} plumbline::cli)
+  endif()
+endfunction()
+
+# All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.".
+function(plumbline_room_test name)
+  cmake_parse_arguments(arg "" "" "USES;LABELS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE plumbline::${name} ${arg_USES} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
+                                                  PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
+  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}"
+                       TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+endfunction()

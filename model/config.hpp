@@ -1,0 +1,56 @@
+// Llama's shape, read from a Hugging Face config.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace plumbline {
+
+/// RoPE scaling of Llama 3.1 (rope_type "llama3").
+struct Llama3RopeScaling {
+  double factor = 0;
+  double low_freq_factor = 0;
+  double high_freq_factor = 0;
+  double original_max_position_embeddings = 0;
+};
+
+struct LlamaConfig {
+  std::int64_t vocab_size = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t max_position_embeddings = 0;
+  double rms_norm_eps = 0;
+  double rope_theta = 0;
+  std::optional<Llama3RopeScaling> rope_scaling;
+  double initializer_range = 0.02;
+  bool tied = false;
+  bool attention_bias = false;
+  bool mlp_bias = false;
+  Json source;  ///< the file's own keys, for the manifest
+};
+
+/// Throws InputError naming file and key: missing, of the wrong type, inconsistent, or not supported (which is named with its value).
+LlamaConfig load_config(const std::filesystem::path& path);
+
+/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head".
+std::vector<std::string> unit_names(const LlamaConfig& config);
+
+struct ParameterShape {
+  std::string name;  ///< Hugging Face name, "model.layers.0.self_attn.q_proj.weight"
+  std::string unit;
+  std::vector<std::int64_t> shape;
+};
+
+/// All parameters in canonical order (run_record.md). "lm_head.weight" is always listed, also when tied: a use of its own.
+std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config);
+
+}  // namespace plumbline

@@ -1,0 +1,14 @@
+// The digest by which tensors are compared: XXH3-128 of "<dtype>|<shape>|" followed by the contiguous little-endian bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+}  // namespace plumbline

@@ -1,0 +1,64 @@
+// A run record as read back from disk. Reading is strict: a missing file, column or line break is an InputError with file and line.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/rows.hpp"
+#include "record/writer.hpp"
+#include "support/json.hpp"
+
+namespace plumbline {
+
+struct StageEntry {
+  std::int64_t stage = 0;
+  std::int64_t rank = 0;
+  std::vector<std::string> units;
+};
+
+struct Manifest {
+  Json json;  ///< as read, unknown keys kept
+  std::string run_id, role, dtype, device;
+  std::int64_t seed = 0, world_size = 0, steps = 0;
+  std::string data_digest;
+  std::int64_t microbatches = 0;
+  std::string schedule_name, schedule_digest, accumulation, accumulation_digest;
+  std::int64_t chunks_per_rank = 1;
+  std::vector<StageEntry> stages;
+  std::vector<std::vector<std::string>> tied;
+  std::vector<std::string> frozen;
+  std::string loss_scaling = "before";
+  double boundary_gradient_factor = 1;
+  std::optional<double> clip_norm;
+  RecordLevel level = RecordLevel::full;
+};
+Manifest read_manifest(const std::filesystem::path& record);
+
+/// One rank's tables; a table that the level or the role does not ask for and that is absent stays empty and is named in `absent`.
+struct RankRecord {
+  std::int64_t rank = 0;
+  std::vector<StepRow> steps;
+  std::vector<MicrobatchRow> microbatches;
+  std::vector<TensorRow> tensors;
+  std::vector<BoundaryRow> boundaries;
+  std::vector<ActionRow> actions;
+  std::vector<MemoryRow> memory;
+  std::vector<SavedRow> saved;
+  std::vector<TrafficRow> traffic;
+  std::optional<ExitFile> exit;
+  std::vector<std::string> absent;
+};
+
+struct Record {
+  std::filesystem::path path;
+  Manifest manifest;
+  std::vector<RankRecord> ranks;
+  std::optional<std::string> schedule_csv;  ///< the file's bytes
+};
+
+/// Reads everything that the level promises. A rank without exit.json is read as far as it came (`exit` empty): `completion` judges it.
+Record read_record(const std::filesystem::path& path);
+
+}  // namespace plumbline

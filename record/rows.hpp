@@ -1,0 +1,121 @@
+// The rows of a run record's tables, as docs/record-format.md defines them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+using Shape = std::vector<std::int64_t>;
+
+struct StepRow {
+  std::int64_t step = 0;
+  std::optional<float> loss;  ///< only on the rank that owns the loss
+  std::optional<double> gradient_norm;
+  std::optional<double> clip_coefficient;
+  std::optional<double> learning_rate;
+  std::int64_t tokens = 0;
+  std::int64_t valid_tokens = 0;
+  std::optional<std::int64_t> live_tokens;
+  std::optional<double> seconds;
+};
+
+struct MicrobatchRow {
+  std::int64_t step = 0;
+  std::int64_t microbatch = 0;
+  std::int64_t sequence_length = 0;
+  std::int64_t batch = 0;
+  std::int64_t tokens = 0;
+  std::int64_t valid_tokens = 0;
+  std::optional<float> loss;
+  std::string data_digest;  ///< empty where the rank sees neither ids nor labels
+};
+
+/// kind: gradient | parameter | moment1 | moment2. Step -1 holds the initial parameters.
+struct TensorRow {
+  std::int64_t step = 0;
+  std::string kind;
+  std::string name;
+  std::int64_t stage = 0;
+  std::string dtype;
+  Shape shape;
+  std::string digest;
+  double l2 = 0;
+  float max_abs = 0;
+  std::int64_t nonzero = 0;
+  std::optional<std::int64_t> nonzero_rows;  ///< matrices only
+  std::int64_t nan = 0;
+  std::int64_t inf = 0;
+};
+
+/// direction: forward | backward. side: send | receive | local | computed. `cut` is the unit after the cut.
+struct BoundaryRow {
+  std::int64_t step = 0;
+  std::int64_t microbatch = 0;
+  std::string direction;
+  std::string cut;
+  std::optional<std::int64_t> from_stage;
+  std::optional<std::int64_t> to_stage;
+  std::string side;
+  std::optional<std::int64_t> peer;
+  std::string dtype;
+  Shape shape;
+  std::string digest;
+  std::int64_t bytes = 0;
+};
+
+struct ActionRow {
+  std::int64_t step = 0;
+  std::int64_t index = 0;
+  std::string action;  ///< text form, "2F0"
+  std::int64_t stage = 0;
+  std::optional<std::int64_t> microbatch;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t wait_ns = 0;
+  std::optional<std::int64_t> peak_bytes;
+};
+
+struct MemoryRow {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> peak_bytes;
+  std::optional<std::int64_t> parameter_bytes;
+  std::optional<std::int64_t> gradient_bytes;
+  std::optional<std::int64_t> optimizer_bytes;
+  std::optional<std::int64_t> activation_peak_bytes;
+  std::optional<std::int64_t> buffer_bytes;
+  std::optional<std::int64_t> process_peak_bytes;
+};
+
+struct SavedRow {
+  std::int64_t microbatch = 0;
+  std::string unit;
+  std::int64_t saved_bytes = 0;
+  std::int64_t forward_bytes = 0;
+  std::int64_t backward_bytes = 0;
+  std::optional<std::int64_t> input_bytes;
+  std::optional<std::int64_t> retained_bytes;
+  std::optional<std::int64_t> weight_bytes;
+};
+
+/// direction: forward | backward. side: send | receive.
+struct TrafficRow {
+  std::int64_t step = 0;
+  std::int64_t peer = 0;
+  std::string direction;
+  std::string side;
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+};
+
+struct ExitFile {
+  std::int64_t rank = 0;
+  std::string status;  ///< ok | error | signal | timeout
+  int code = 0;
+  std::optional<std::string> signal;
+  std::string last_action;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,21 @@
+// Numbers as text that reads back to the same bits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace plumbline {
+
+/// Shortest text that reads back to the same bits; `nan`, `inf`, `-inf`.
+std::string to_text(float value);
+std::string to_text(double value);
+std::string to_text(std::int64_t value);
+
+/// The whole of `text` as a number, or nothing when any character is left over or out of range.
+std::optional<float> parse_float(std::string_view text);
+std::optional<double> parse_double(std::string_view text);
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+}  // namespace plumbline

@@ -1,0 +1,32 @@
+// One line of progress: rewritten in place on a terminal, plain lines at intervals in a log.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace plumbline {
+
+/// "step 3/5  loss 5.4321  12.3k tokens/s  remaining 4 s". Writes to `out` (stderr unless told).
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::FILE* out = stderr);
+  /// After a step. `loss` absent where the rank does not own it.
+  void step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far);
+  /// Free text in place of a step (the sweep's cells).
+  void text(const std::string& line, bool last);
+  void finish();
+
+ private:
+  std::FILE* out_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point shown_;
+};
+
+/// The text of one step line, apart from the clock: for tests.
+std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far, double seconds);
+
+}  // namespace plumbline

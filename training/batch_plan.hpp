@@ -1,0 +1,60 @@
+// What every rank knows of the data before the first step: which tokens each microbatch of each step holds, and its shape.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "training/run_file.hpp"
+
+namespace plumbline {
+
+/// Tokens of a text (byte-level: one id a byte) or of a .bin file. Throws InputError: not UTF-8 (with the offset), empty, an id beyond the
+/// vocabulary (with its place).
+std::vector<std::int32_t> load_tokens(const DataSettings& data, std::int64_t vocab_size);
+
+struct Microbatch {
+  at::Tensor ids;     ///< int64 [batch, sequence]; padding is id 0
+  at::Tensor labels;  ///< int64 [batch, sequence], shifted already; -100 = not valid
+  std::int64_t tokens = 0;        ///< real positions, padding not counted
+  std::int64_t valid_tokens = 0;  ///< labels other than -100
+};
+
+struct StepTotals {
+  std::int64_t tokens = 0;
+  std::int64_t valid_tokens = 0;
+  std::int64_t live_tokens = 0;  ///< distinct ids that stand, in some row, at a position with a valid label at or after it
+};
+
+class BatchPlan {
+ public:
+  /// Throws InputError: fewer tokens than one step needs, a step without a valid label, a masked microbatch that does not exist.
+  BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens);
+
+  std::int64_t microbatches() const;
+  std::int64_t batch(std::int64_t microbatch) const;
+  std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
+  std::int64_t longest_sequence() const;
+  std::int64_t tokens(std::int64_t microbatch) const;        ///< the same in every step
+  std::int64_t valid_tokens(std::int64_t microbatch) const;  ///< the same in every step
+  Microbatch make(std::int64_t step, std::int64_t microbatch) const;
+  StepTotals totals(std::int64_t step) const;
+  /// Digest of the int64 tensor 2 x batch x sequence: ids, then labels.
+  std::string data_digest(std::int64_t step, std::int64_t microbatch) const;
+  /// Of all microbatches of `steps` steps (run_record.md, data.digest).
+  std::string data_digest(std::int64_t steps) const;
+  /// Pairs of microbatches of one step that are equal and hold valid tokens: a swap of these would be invisible.
+  std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
+
+ private:
+  struct Row;
+  std::vector<std::vector<std::int64_t>> row_lengths_;
+  std::vector<bool> masked_;
+  std::vector<std::int32_t> tokens_;
+  std::int64_t start_ = 0;
+  std::int64_t tokens_per_step_ = 0;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,16 @@
+// The settings that decide bits, and what the machine is: applied once, and written down.
+#pragma once
+
+#include "support/json.hpp"
+
+namespace plumbline {
+
+/// Deterministic algorithms on, one compute thread, TF32 off, no filling of uninitialised memory, flush-denormal off, the attention kernel chosen
+/// (exactness.md, 8). Call before the first tensor.
+void apply_deterministic_settings();
+/// "versions": LibTorch, compiler, commit. "machine": CPU vendor, family, model, ATen capability, MKL version, cores. "environment": flags that change bits.
+Json versions_json();
+Json machine_json();
+Json environment_json();
+
+}  // namespace plumbline

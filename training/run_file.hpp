@@ -1,0 +1,67 @@
+// run.toml: what to train, on what, how. Read once, by both trainers, with every mistake named.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/writer.hpp"
+
+namespace plumbline {
+
+struct DataSettings {
+  std::optional<std::filesystem::path> text;    ///< a UTF-8 file, or a folder of .txt files in name order
+  std::optional<std::filesystem::path> tokens;  ///< raw little-endian ids
+  std::string token_type = "uint16";
+  std::uint64_t seed = 1;
+  /// Row lengths of each microbatch, `batch` numbers each; already repeated up to `microbatches`.
+  std::vector<std::vector<std::int64_t>> row_lengths;
+  std::vector<std::int64_t> masked;  ///< microbatches without a valid label
+};
+
+struct OptimizerSettings {
+  std::string name = "adamw";  ///< adamw | sgd
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  double momentum = 0.0;
+};
+
+struct TrainSettings {
+  std::int64_t steps = 0;
+  std::uint64_t seed = 1;
+  std::string dtype = "float32";
+  OptimizerSettings optimizer;
+  std::int64_t warmup_steps = 0;
+  double start_factor = 1.0;
+  std::optional<double> clip_norm;
+};
+
+struct PipelineSettings {
+  std::string schedule = "1f1b";
+  std::int32_t chunks = 1;
+  std::string partition = "uniform";               ///< uniform | cost | balance
+  std::vector<std::int64_t> balance;               ///< layers per stage when partition is "balance"
+  std::string transport = "mpi";
+  std::int64_t timeout_ms = 30000;
+};
+
+struct RunFile {
+  std::filesystem::path path;
+  std::filesystem::path config;                  ///< config.json
+  std::optional<std::filesystem::path> weights;  ///< model.safetensors
+  DataSettings data;
+  TrainSettings train;
+  PipelineSettings pipeline;
+  RecordLevel record_level = RecordLevel::full;
+  std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
+};
+
+/// Reads and validates; relative paths are taken from the run file's folder. Throws InputError naming file, line and key.
+RunFile load_run_file(const std::filesystem::path& path);
+
+}  // namespace plumbline

@@ -1,0 +1,20 @@
+// Tensors as rows of a record: digest and what a person wants to know.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+/// "float32", ...; throws std::logic_error for a dtype that records do not know.
+std::string dtype_name(at::ScalarType dtype);
+at::ScalarType parse_dtype(const std::string& name);  ///< throws InputError
+/// Digest of a tensor (made contiguous first where it is not).
+std::string digest(const at::Tensor& tensor);
+/// All of a row but step, kind, name and stage. One pass over the bytes; makes no tensor.
+TensorRow describe(const at::Tensor& tensor);
+
+}  // namespace plumbline
