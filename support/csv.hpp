@@ -1,4 +1,5 @@
-// RFC 4180 tables with a header row, strict: a ragged row, a truncated file or a missing column is an error with file and line.
+// RFC 4180 tables with a header row, strict: a ragged row, a truncated file or a missing column is an error with file
+// and line.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct CsvTable {
   std::size_t column(const std::string& name) const;
 };
 
-/// Reads a table whose first row names the columns; every row must be as wide. LF or CRLF; a file not ending in a line break is truncated.
+/// Reads a table whose first row names the columns; every row must be as wide. LF or CRLF; a file not ending in a line
+/// break is truncated.
 CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {});
 
 /// Reads rows of any width, no header (a schedule file).

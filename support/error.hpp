@@ -43,7 +43,8 @@ class RunError : public Error {
   explicit RunError(const std::string& message) : Error(ExitCode::does_not_hold, message) {}
 };
 
-/// The one boundary of a program: runs `body`, prints an escaping exception as `<program>: <message>` to stderr and returns the exit code.
+/// The one boundary of a program: runs `body`, prints an escaping exception as `<program>: <message>` to stderr and
+/// returns the exit code.
 int run_main(const std::string& program, const std::function<int()>& body) noexcept;
 
 }  // namespace plumbline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,12 @@ namespace plumbline {
 /// The file's bytes. Throws InputError naming it when it cannot be read.
 std::string read_file(const std::filesystem::path& path);
 
-/// Writes to a temporary name beside `path`, syncs, renames. Throws SystemError (disk full, no rights), leaving the old file as it was.
+/// Writes to a temporary name beside `path`, syncs, renames. Throws SystemError (disk full, no rights), leaving the old
+/// file as it was. A target that is no regular file (a device, a pipe) is written to directly.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// The same for a file given in pieces, so that a large one need not stand in memory twice.
+void write_file_pieces(const std::filesystem::path& path, std::span<const std::string_view> pieces);
 
 /// Makes the folder and its parents. Throws SystemError.
 void make_folder(const std::filesystem::path& path);

@@ -11,8 +11,8 @@ using Json = nlohmann::ordered_json;
 /// Throws InputError with file, line and column when missing or broken.
 Json read_json(const std::filesystem::path& path);
 
-/// Writes through a temporary name and a rename, indented by two, with a final line break. Throws SystemError on a full disk and
-/// std::logic_error when `value` holds a NaN or infinity (JSON has none: write null or a text on purpose).
+/// Writes through a temporary name and a rename, indented by two, with a final line break. Throws SystemError on a full
+/// disk and std::logic_error when `value` holds a NaN or infinity (JSON has none: write null or a text on purpose).
 void write_json(const std::filesystem::path& path, const Json& value);
 
 }  // namespace plumbline

@@ -27,6 +27,7 @@ class ProgressLine {
 };
 
 /// The text of one step line, apart from the clock: for tests.
-std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far, double seconds);
+std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
+                      double seconds);
 
 }  // namespace plumbline

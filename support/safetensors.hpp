@@ -1,4 +1,5 @@
-// The safetensors container as bytes: no tensors, no torch. https://github.com/huggingface/safetensors (format section).
+// The safetensors container as bytes: no tensors, no torch. https://github.com/huggingface/safetensors (format
+// section).
 #pragma once
 
 #include <cstddef>

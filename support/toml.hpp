@@ -6,18 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
-
-namespace toml {
-inline namespace v3 {
-class table;
-class node;
-}  // namespace v3
-}  // namespace toml
 
 namespace plumbline {
 
-/// One table of a TOML file. Values are asked for by key and type; a wrong type is an InputError with file, line, column and key.
+/// One table of a TOML file. Values are asked for by key and type; a wrong type is an InputError with file, line,
+/// column and key. Copies share their memory of what was asked for.
 class TomlTable {
  public:
   /// Parses a file. Throws InputError with line and column.
@@ -26,7 +21,8 @@ class TomlTable {
   bool has(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;
   std::optional<std::int64_t> integer(const std::string& key) const;
-  std::optional<double> number(const std::string& key) const;  ///< an integer is taken as a number too
+  std::optional<double> number(
+      const std::string& key) const;  ///< an integer is taken as a number too; NaN and infinity are refused
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::vector<std::int64_t>> integers(const std::string& key) const;
   std::optional<std::vector<std::string>> texts(const std::string& key) const;
@@ -35,17 +31,16 @@ class TomlTable {
   std::optional<TomlTable> table(const std::string& key) const;
   std::vector<TomlTable> tables(const std::string& key) const;  ///< array of tables; empty when absent
 
-  /// Throws InputError naming the first key of this table that no call above asked for, and the nearest one that was.
+  /// Throws InputError naming the first key (in the file) of this table that no call above asked for, and the nearest
+  /// one that was.
   void refuse_unknown_keys() const;
   /// "run.toml:12:3, key train.steps": for messages about a value of this table.
   std::string where(const std::string& key) const;
 
  private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
-  const toml::table* table_ = nullptr;
-  std::string prefix_;
-  std::shared_ptr<std::vector<std::string>> asked_;
+  struct State;  // the TOML library stays out of this header: it costs seconds to compile
+  explicit TomlTable(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace plumbline

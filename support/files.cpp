@@ -1,0 +1,124 @@
+#include "support/files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace fs = std::filesystem;
+namespace {
+
+/// An open file that is closed at scope's end.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  /// Closes now, so that an error that only close reports (a network file system) is seen.
+  int close() { return ::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail_writing(const fs::path& path, int error) {
+  const std::string advice = error == ENOSPC || error == EDQUOT ? "free space on that disk or choose another folder"
+                                                                : "check that the folder exists and may be written to";
+  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice);
+}
+
+void write_all(const Descriptor& file, std::string_view bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_writing(path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+/// Creates a file of a name not yet used beside `path`.
+std::pair<int, fs::path> open_temporary(const fs::path& path) {
+  for (std::int64_t attempt = 0;; ++attempt) {
+    fs::path name = path;
+    name += "." + to_text(static_cast<std::int64_t>(::getpid())) + "." + to_text(attempt) + ".partial";
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return {fd, name};
+    if (errno != EEXIST) fail_writing(path, errno);
+  }
+}
+
+void write_directly(const fs::path& path, std::span<const std::string_view> pieces) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) fail_writing(path, errno);
+  for (const std::string_view piece : pieces) write_all(file, piece, path);
+  if (file.close() != 0) fail_writing(path, errno);
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  const auto fail = [&] {
+    throw InputError(path.string() + ": cannot be read: " + std::strerror(errno) + "; check the path and the rights");
+  };
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail();
+  std::error_code unknown_size;
+  const auto size = fs::file_size(path, unknown_size);
+  std::string bytes;
+  std::size_t filled = 0;
+  bytes.resize(unknown_size ? 0 : size + 1);  // one more, so that the end is met without growing
+  while (true) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() + (std::size_t{1} << 16));
+    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail();
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  write_file_pieces(path, {&bytes, 1});
+}
+
+void write_file_pieces(const fs::path& path, std::span<const std::string_view> pieces) {
+  std::error_code absent;
+  const fs::file_status target = fs::status(path, absent);
+  if (fs::is_directory(target)) fail_writing(path, EISDIR);
+  if (fs::exists(target) && !fs::is_regular_file(target)) return write_directly(path, pieces);
+
+  const auto [fd, temporary] = open_temporary(path);
+  try {
+    Descriptor file(fd);
+    for (const std::string_view piece : pieces) write_all(file, piece, path);
+    if (::fsync(file.get()) != 0) fail_writing(path, errno);
+    if (file.close() != 0) fail_writing(path, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail_writing(path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    throw SystemError(path.string() + ": the folder cannot be made: " + error.message() +
+                      "; choose another place or check the rights");
+}
+
+}  // namespace plumbline

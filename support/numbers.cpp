@@ -1,0 +1,49 @@
+#include "support/numbers.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace plumbline {
+namespace {
+
+template <typename Number>
+std::string shortest(Number value) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, end.ptr};
+}
+
+template <typename Number>
+std::optional<Number> whole(std::string_view text) {
+  Number value{};
+  const char* last = text.data() + text.size();
+  const auto end = std::from_chars(text.data(), last, value);
+  if (end.ec != std::errc{} || end.ptr != last) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+// to_chars would print the sign of a NaN, which says nothing and differs between kernels.
+std::string to_text(float value) {
+  return std::isnan(value) ? "nan" : shortest(value);
+}
+std::string to_text(double value) {
+  return std::isnan(value) ? "nan" : shortest(value);
+}
+std::string to_text(std::int64_t value) {
+  return shortest(value);
+}
+
+std::optional<float> parse_float(std::string_view text) {
+  return whole<float>(text);
+}
+std::optional<double> parse_double(std::string_view text) {
+  return whole<double>(text);
+}
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  return whole<std::int64_t>(text);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,73 @@
+#include "support/progress_line.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+
+namespace plumbline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto terminal_interval = std::chrono::milliseconds(100);
+constexpr auto log_interval = std::chrono::seconds(10);
+
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  char buffer[96];
+  std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return buffer;
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1e6) return format("%.1fM", per_second / 1e6);
+  if (per_second >= 1e3) return format("%.1fk", per_second / 1e3);
+  return format("%.0f", per_second);
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(std::ceil(seconds));
+  if (whole < 120) return format("%lld s", whole);
+  if (whole < 2 * 3600) return format("%lld min", (whole + 59) / 60);
+  return format("%lld h %lld min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace
+
+std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
+                      double seconds) {
+  std::string line = "step " + std::to_string(done) + "/" + std::to_string(total);
+  if (loss) line += "  loss " + format("%.4f", *loss);
+  if (seconds > 0) line += "  " + rate_text(static_cast<double>(tokens_so_far) / seconds) + " tokens/s";
+  if (done > 0 && seconds > 0)
+    line += "  remaining " + duration_text(seconds * static_cast<double>(total - done) / static_cast<double>(done));
+  return line;
+}
+
+ProgressLine::ProgressLine(std::FILE* out)
+    : out_(out), terminal_(::isatty(::fileno(out)) == 1), start_(Clock::now()), shown_(Clock::time_point::min()) {}
+
+void ProgressLine::step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  text(step_line(done, total, loss, tokens_so_far, seconds), done == total);
+}
+
+void ProgressLine::text(const std::string& line, bool last) {
+  const auto now = Clock::now();
+  const bool first = shown_ == Clock::time_point::min();
+  const auto interval = terminal_ ? Clock::duration(terminal_interval) : Clock::duration(log_interval);
+  if (!first && !last && now - shown_ < interval) return;
+  shown_ = now;
+  if (terminal_)
+    std::fprintf(out_, "\r%s\x1b[K", line.c_str());
+  else
+    std::fprintf(out_, "%s\n", line.c_str());
+  std::fflush(out_);
+}
+
+void ProgressLine::finish() {
+  if (terminal_ && shown_ != Clock::time_point::min()) std::fputc('\n', out_);
+  std::fflush(out_);
+  shown_ = Clock::time_point::min();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,213 @@
+#include "support/safetensors.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the container is little-endian and is mapped as it is");
+
+struct Dtype {
+  const char* ours;
+  const char* theirs;
+  std::size_t size;
+};
+constexpr std::array<Dtype, 5> dtypes{{{"float32", "F32", 4},
+                                       {"float64", "F64", 8},
+                                       {"bfloat16", "BF16", 2},
+                                       {"float16", "F16", 2},
+                                       {"int64", "I64", 8}}};
+
+constexpr std::uint64_t length_bytes = 8;            // the header's length stands first
+constexpr std::uint64_t longest_header = 100000000;  // the limit of the format's own library
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
+  throw InputError(path.string() + ": " + what);
+}
+
+/// A tensor's description in the header, checked; and its offsets into the data part.
+struct Described {
+  SafetensorsEntry entry;
+  std::uint64_t begin = 0, end = 0;
+};
+
+Described describe(const std::filesystem::path& path, const std::string& name, const Json& json) {
+  const std::string tensor = "tensor " + name;
+  const auto unsigned_array = [](const Json& array) {
+    return array.is_array() &&
+           std::all_of(array.begin(), array.end(), [](const Json& v) { return v.is_number_unsigned(); });
+  };
+  if (!json.is_object() || !json.contains("dtype") || !json["dtype"].is_string() || !json.contains("shape") ||
+      !unsigned_array(json["shape"]) || !json.contains("data_offsets") || !unsigned_array(json["data_offsets"]) ||
+      json["data_offsets"].size() != 2)
+    fail(path, tensor + ": the header must give dtype, shape and two data_offsets");
+
+  Described described;
+  const std::string theirs = json["dtype"];
+  const auto dtype = std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.theirs == theirs; });
+  if (dtype == dtypes.end())
+    fail(path, tensor + ": dtype " + theirs + " is not known; known: F32, F64, BF16, F16, I64");
+  described.entry.dtype = dtype->ours;
+  // Each size is taken on its own: a product that runs over 64 bits must not pass as a small one.
+  std::uint64_t bytes = dtype->size;
+  bool too_large = false;
+  bool empty = false;
+  for (const Json& json_size : json["shape"]) {
+    const std::uint64_t size = json_size;
+    constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+    empty = empty || size == 0;
+    too_large = too_large || size > largest || (size > 0 && bytes > largest / size);
+    if (!too_large && size > 0) bytes *= size;
+    described.entry.shape.push_back(static_cast<std::int64_t>(size));
+  }
+  if (too_large) fail(path, tensor + ": shape " + json["shape"].dump() + " is too large");
+  if (empty) bytes = 0;
+  described.begin = json["data_offsets"][0];
+  described.end = json["data_offsets"][1];
+  if (described.end < described.begin || described.end - described.begin != bytes)
+    fail(path, tensor + ": " + theirs + " of shape [" + shape_text(described.entry.shape) + "] takes " +
+                   std::to_string(bytes) + " bytes, its data_offsets are " + json["data_offsets"].dump());
+  return described;
+}
+
+}  // namespace
+
+struct SafetensorsFile::Mapping {
+  std::filesystem::path path;
+  std::map<std::string, SafetensorsEntry> entries;
+  void* address = MAP_FAILED;
+  std::size_t size = 0;
+
+  explicit Mapping(const std::filesystem::path& file) : path(file) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    const bool usable = fd >= 0 && ::fstat(fd, &status) == 0;
+    if (usable && S_ISREG(status.st_mode) && status.st_size > 0) {
+      size = static_cast<std::size_t>(status.st_size);
+      address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    const int error = errno;
+    if (fd >= 0) ::close(fd);
+    if (usable && !S_ISREG(status.st_mode)) fail(path, "is not a file");
+    if (usable && size == 0) fail(path, "is empty; it is truncated");
+    if (!usable || address == MAP_FAILED) fail(path, std::string("cannot be read: ") + std::strerror(error));
+  }
+  ~Mapping() {
+    if (address != MAP_FAILED) ::munmap(address, size);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  void parse() {
+    const auto* bytes = static_cast<const std::byte*>(address);
+    std::uint64_t header_length = 0;
+    if (size < length_bytes) fail(path, "is shorter than 8 bytes; it is truncated or no safetensors file");
+    std::memcpy(&header_length, bytes, length_bytes);
+    if (header_length > longest_header || header_length > size - length_bytes)
+      fail(path, "announces a header of " + std::to_string(header_length) + " bytes in a file of " +
+                     std::to_string(size) + "; it is truncated or no safetensors file");
+    const std::span data(bytes + length_bytes + header_length, size - length_bytes - header_length);
+
+    Json header;
+    try {
+      const auto* text = reinterpret_cast<const char*>(bytes + length_bytes);
+      header = Json::parse(text, text + header_length);
+    } catch (const Json::exception& error) {
+      fail(path, std::string("the header is not valid JSON: ") + error.what());
+    }
+    if (!header.is_object()) fail(path, "the header is not a JSON object");
+
+    std::vector<std::pair<std::string, Described>> by_place;
+    for (const auto& [name, json] : header.items())
+      if (name != "__metadata__") by_place.emplace_back(name, describe(path, name, json));
+    std::sort(by_place.begin(), by_place.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.begin, a.second.end) < std::pair(b.second.begin, b.second.end);
+    });
+    std::uint64_t expected = 0;  // no overlap and no hole: every byte belongs to one tensor
+    for (auto& [name, described] : by_place) {
+      if (described.begin != expected)
+        fail(path, "tensor " + name + ": begins at data byte " + std::to_string(described.begin) +
+                       ", the one before ends at " + std::to_string(expected));
+      expected = described.end;
+      if (expected > data.size())
+        fail(path, "tensor " + name + ": ends at data byte " + std::to_string(expected) + " of " +
+                       std::to_string(data.size()) + "; the file is truncated");
+      described.entry.bytes = data.subspan(described.begin, described.end - described.begin);
+      if (!entries.emplace(name, std::move(described.entry)).second) fail(path, "tensor " + name + ": stands twice");
+    }
+    if (expected != data.size())
+      fail(path, std::to_string(data.size() - expected) + " bytes after the last tensor belong to none");
+  }
+};
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) {
+  auto mapping = std::make_shared<Mapping>(path);
+  mapping->parse();
+  mapping_ = std::move(mapping);
+}
+
+const std::map<std::string, SafetensorsEntry>& SafetensorsFile::entries() const {
+  return mapping_->entries;
+}
+
+const SafetensorsEntry& SafetensorsFile::at(const std::string& name) const {
+  const auto found = mapping_->entries.find(name);
+  if (found != mapping_->entries.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : mapping_->entries) names.push_back(known);
+  const auto nearest = nearest_word(name, names);
+  fail(mapping_->path, "holds no tensor " + name + (nearest ? "; the nearest name is " + *nearest : ""));
+}
+
+const std::filesystem::path& SafetensorsFile::path() const {
+  return mapping_->path;
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors) {
+  Json header = {{"__metadata__", {{"format", "pt"}}}};  // transformers refuses a file without it
+  std::uint64_t offset = 0;
+  std::vector<std::string_view> pieces(2);
+  for (const auto& [name, entry] : tensors) {
+    const auto dtype =
+        std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.ours == entry.dtype; });
+    std::uint64_t bytes = dtype_size(entry.dtype);
+    for (const std::int64_t size : entry.shape) bytes *= static_cast<std::uint64_t>(size);
+    if (dtype == dtypes.end() || bytes != entry.bytes.size() || header.contains(name))
+      throw std::logic_error("tensor " + name + " for " + path.string() + ": dtype " + entry.dtype + ", shape [" +
+                             shape_text(entry.shape) + "] and " + std::to_string(entry.bytes.size()) +
+                             " bytes do not fit, or the name stands twice");
+    header[name] = {{"dtype", dtype->theirs}, {"shape", entry.shape}, {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+    pieces.emplace_back(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data part is aligned
+  const std::uint64_t length = text.size();
+  pieces[0] = {reinterpret_cast<const char*>(&length), length_bytes};
+  pieces[1] = text;
+  write_file_pieces(path, pieces);
+}
+
+std::size_t dtype_size(const std::string& dtype) {
+  const auto found = std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.ours == dtype; });
+  return found == dtypes.end() ? 0 : found->size;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,103 @@
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Levenshtein distance.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substitution = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitution});
+    }
+  }
+  return row.back();
+}
+
+/// Length of the well-formed UTF-8 sequence at `at` (Unicode standard, table 3-7), 0 when there is none.
+std::size_t utf8_length(std::string_view bytes, std::size_t at) {
+  const auto byte = [&](std::size_t i) -> unsigned {
+    return at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u;
+  };
+  const auto tail = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  const unsigned second = byte(1);
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned lowest = lead == 0xE0 ? 0xA0 : 0x80;   // else overlong
+    const unsigned highest = lead == 0xED ? 0x9F : 0xBF;  // else a surrogate
+    return second >= lowest && second <= highest && tail(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned lowest = lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned highest = lead == 0xF4 ? 0x8F : 0xBF;  // else beyond U+10FFFF
+    return second >= lowest && second <= highest && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t length = utf8_length(bytes, at);
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known) {
+  std::optional<std::string> nearest;
+  std::size_t smallest = word.size() / 2;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (nearest ? distance < smallest : distance <= smallest) {
+      nearest = candidate;
+      smallest = distance;
+    }
+  }
+  return nearest;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(to_text(size));
+  return join(sizes, "x");
+}
+
+std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
+  std::vector<std::int64_t> shape;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('x'), text.size());
+    const std::string_view digits = text.substr(0, end);
+    const auto size = parse_integer(digits);
+    // One spelling for each shape: it is hashed as text.
+    if (!size || *size < 0 || to_text(*size) != digits || end + 1 == text.size()) return std::nullopt;
+    shape.push_back(*size);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return shape;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,171 @@
+#include "support/toml.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+
+struct TomlTable::State {
+  std::shared_ptr<const toml::table> root;  ///< keeps `table` alive
+  const toml::table* table;
+  std::filesystem::path path;
+  std::string prefix;  ///< "train." for the keys of [train]
+  std::vector<std::string> asked = {};
+
+  const toml::node* find(const std::string& key) {
+    if (std::find(asked.begin(), asked.end(), key) == asked.end()) asked.push_back(key);
+    return table->get(key);
+  }
+
+  std::string place(const toml::source_position& position) const {
+    return path.string() + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
+  }
+
+  [[noreturn]] void wrong_type(const std::string& key, const toml::node& node, const std::string& wanted) const {
+    throw InputError(place(node.source().begin) + ", key " + prefix + key + ": must be " + wanted);
+  }
+
+  /// The value under `key` as a native TOML type, without conversions.
+  template <typename Value>
+  std::optional<Value> value(const std::string& key, const std::string& wanted) {
+    const toml::node* node = find(key);
+    if (!node) return std::nullopt;
+    if (auto exact = node->value_exact<Value>()) return exact;
+    wrong_type(key, *node, wanted);
+  }
+
+  template <typename Value>
+  std::optional<std::vector<Value>> values(const std::string& key, const std::string& wanted) {
+    const toml::node* node = find(key);
+    if (!node) return std::nullopt;
+    if (!node->is_array()) wrong_type(key, *node, wanted);
+    std::vector<Value> all;
+    for (const toml::node& element : *node->as_array()) {
+      auto exact = element.value_exact<Value>();
+      if (!exact) wrong_type(key, element, wanted);
+      all.push_back(std::move(*exact));
+    }
+    return all;
+  }
+};
+
+TomlTable TomlTable::read(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  try {
+    const auto root = std::make_shared<const toml::table>(toml::parse(bytes, path.string()));
+    return TomlTable(std::make_shared<State>(State{root, root.get(), path, ""}));
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    throw InputError(path.string() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                     ": not valid TOML: " + std::string(error.description()));
+  }
+}
+
+bool TomlTable::has(const std::string& key) const {
+  return state_->find(key) != nullptr;
+}
+
+std::optional<std::string> TomlTable::text(const std::string& key) const {
+  return state_->value<std::string>(key, "a text in quotes");
+}
+
+std::optional<std::int64_t> TomlTable::integer(const std::string& key) const {
+  return state_->value<std::int64_t>(key, "a whole number");
+}
+
+std::optional<double> TomlTable::number(const std::string& key) const {
+  const toml::node* node = state_->find(key);
+  if (!node) return std::nullopt;
+  if (const auto whole = node->value_exact<std::int64_t>()) return static_cast<double>(*whole);
+  const auto number = node->value_exact<double>();
+  if (!number || !std::isfinite(*number)) state_->wrong_type(key, *node, "a finite number");
+  return number;
+}
+
+std::optional<bool> TomlTable::boolean(const std::string& key) const {
+  return state_->value<bool>(key, "true or false");
+}
+
+std::optional<std::vector<std::int64_t>> TomlTable::integers(const std::string& key) const {
+  return state_->values<std::int64_t>(key, "an array of whole numbers");
+}
+
+std::optional<std::vector<std::string>> TomlTable::texts(const std::string& key) const {
+  return state_->values<std::string>(key, "an array of texts in quotes");
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> TomlTable::integer_rows(const std::string& key) const {
+  const std::string wanted = "an array of whole numbers or of arrays of them";
+  const toml::node* node = state_->find(key);
+  if (!node) return std::nullopt;
+  if (!node->is_array()) state_->wrong_type(key, *node, wanted);
+  const auto whole = [&](const toml::node& element) {
+    const auto exact = element.value_exact<std::int64_t>();
+    if (!exact) state_->wrong_type(key, element, wanted);
+    return *exact;
+  };
+  std::vector<std::vector<std::int64_t>> rows;
+  for (const toml::node& element : *node->as_array()) {
+    auto& row = rows.emplace_back();
+    if (const toml::array* inner = element.as_array())
+      for (const toml::node& number : *inner) row.push_back(whole(number));
+    else
+      row.push_back(whole(element));
+  }
+  return rows;
+}
+
+std::optional<TomlTable> TomlTable::table(const std::string& key) const {
+  const toml::node* node = state_->find(key);
+  if (!node) return std::nullopt;
+  if (!node->is_table()) state_->wrong_type(key, *node, "a table");
+  return TomlTable(
+      std::make_shared<State>(State{state_->root, node->as_table(), state_->path, state_->prefix + key + "."}));
+}
+
+std::vector<TomlTable> TomlTable::tables(const std::string& key) const {
+  const toml::node* node = state_->find(key);
+  if (!node) return {};
+  const std::string wanted = "an array of tables ([[" + state_->prefix + key + "]])";
+  if (!node->is_array()) state_->wrong_type(key, *node, wanted);
+  std::vector<TomlTable> all;
+  for (const toml::node& element : *node->as_array()) {
+    if (!element.is_table()) state_->wrong_type(key, element, wanted);
+    const std::string prefix = state_->prefix + key + "[" + std::to_string(all.size()) + "].";
+    all.push_back(TomlTable(std::make_shared<State>(State{state_->root, element.as_table(), state_->path, prefix})));
+  }
+  return all;
+}
+
+void TomlTable::refuse_unknown_keys() const {
+  const toml::key* first = nullptr;  // the library keeps keys in alphabetical order; people read from the top
+  const auto position = [](const toml::key& key) {
+    return std::pair(key.source().begin.line, key.source().begin.column);
+  };
+  for (const auto& [key, node] : *state_->table) {
+    const bool asked = std::find(state_->asked.begin(), state_->asked.end(), key.str()) != state_->asked.end();
+    if (!asked && (!first || position(key) < position(*first))) first = &key;
+  }
+  if (!first) return;
+  const auto nearest = nearest_word(first->str(), state_->asked);
+  std::vector<std::string> known = state_->asked;
+  std::sort(known.begin(), known.end());
+  throw InputError(state_->place(first->source().begin) + ": unknown key " + state_->prefix +
+                   std::string(first->str()) +
+                   (nearest ? "; did you mean " + *nearest + "?" : "; known here: " + join(known, ", ")));
+}
+
+std::string TomlTable::where(const std::string& key) const {
+  const toml::node* node = state_->table->get(key);
+  const std::string place = node ? state_->place(node->source().begin) : state_->path.string();
+  return place + ", key " + state_->prefix + key;
+}
+
+}  // namespace plumbline
