@@ -1,0 +1,38 @@
+# The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help sweep test quick setup build asan format clean
+
+help: ## this list
+	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
+	@echo
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1@\2/p' Makefile | awk -F@ '{printf "%-14s %s\n", $$1, $$2}'
+	@echo
+	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
+	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
+
+sweep: ## set up, build, run the default sweep over MPI processes, write the report
+	@scripts/sweep
+
+test: ## set up, build, run every test
+	@scripts/test cpu
+
+quick: ## set up, build, run the quick tests
+	@scripts/test cpu quick
+
+setup: ## set up and configure only
+	@scripts/set-up cpu
+
+build: ## set up and build
+	@scripts/build cpu
+
+asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/test asan
+
+format: ## clang-format on all C++ files
+	@scripts/format
+
+clean: ## remove build/ (the packages, LibTorch and finished runs stay)
+	rm -rf build
+
+export SWEEP OUT TESTS JOBS

@@ -1,0 +1,47 @@
+# Shared by the scripts: where things are, what we say, how long work shows that it is alive. Sourced, never run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+state=.deps # git-ignored: LibTorch and the logs of the set-up
+
+say() { printf 'plumbline: %s\n' "$*"; }
+
+# fail CODE LINE...: 2 = the person can mend it, 3 = the machine did not let us.
+fail() {
+  local code=$1
+  shift
+  printf 'plumbline: %s\n' "$@" >&2
+  exit "$code"
+}
+
+# logged NAME COMMAND...: output into .deps/NAME.log, one line of it every 15 s, the end of it when the command fails.
+# The command stays in the foreground, so that Ctrl-C reaches it.
+logged() {
+  local log=$state/$1.log
+  shift
+  "$@" 2>&1 </dev/null | tee "$log" | {
+    local start=$SECONDS last=$SECONDS line
+    while IFS= read -r line; do
+      if ((SECONDS - last >= 15)); then
+        last=$SECONDS
+        printf '  %4d s  %.100s\n' $((last - start)) "$line"
+      fi
+    done
+  } && return 0
+  say "this failed: $*" "(whole log: $log, its end:)" >&2
+  tail -n 15 "$log" >&2
+  return 1
+}
+
+# One job a core, and about 1.3 GB of memory a job: a file that sees LibTorch's headers takes up to that.
+jobs() {
+  [[ -n ${JOBS:-} ]] && { echo "$JOBS"; return; }
+  local cores memory limit n
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
+  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+  [[ $limit =~ ^[0-9]+$ ]] && ((limit / 1048576 < memory)) && memory=$((limit / 1048576))
+  n=$((memory / 1300))
+  ((n > cores)) && n=$cores
+  ((n < 1)) && n=1
+  echo "$n"
+}
