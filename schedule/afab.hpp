@@ -1,0 +1,14 @@
+// All forwards, then all backwards (GPipe, arXiv:1811.06965).
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/action.hpp"
+
+namespace plumbline {
+
+/// Compute-only list of the rank that holds `stage`, one chunk a rank; backward in ascending microbatch order. Peak
+/// slots: m.
+ActionList afab_list(std::int32_t stage, std::int32_t microbatches);
+
+}  // namespace plumbline

@@ -1,0 +1,124 @@
+#include <optional>
+
+#include "schedule/microbatch_set.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Walks the ranks, one compute action each in turn. A SEND and its RECV are appended to the two lists at the same
+/// moment: all lists then agree with one total order of the messages, so that even blocking calls cannot wait in a
+/// circle.
+class Lowering {
+ public:
+  explicit Lowering(const Schedule& source)
+      : source_(source),
+        placement_(source.placement),
+        activations_(placement_.stages(), source.microbatches),
+        gradients_(placement_.stages(), source.microbatches),
+        next_(source.ranks.size(), 0) {
+    lowered_ = source;
+    for (ActionList& list : lowered_.ranks) list.clear();
+  }
+
+  Schedule run() {
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) moved = advance(rank) || moved;
+    }
+    for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      if (next_[r] < source_.ranks[r].size()) fail(rank);
+    }
+    return std::move(lowered_);
+  }
+
+ private:
+  ActionList& list(std::int32_t rank) { return lowered_.ranks[static_cast<std::size_t>(rank)]; }
+
+  bool has_input(const Action& action) const {
+    switch (action.type) {
+      case ActionType::forward:
+        return action.stage == 0 || activations_.has(action.stage, action.microbatch);
+      case ActionType::backward:
+      case ActionType::backward_input:
+        return action.stage == placement_.stages() - 1 || gradients_.has(action.stage, action.microbatch);
+      default:
+        return true;  // W needs only what its own rank did before: verify_complete looked at that
+    }
+  }
+
+  bool advance(std::int32_t rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    if (next_[r] == source_.ranks[r].size()) return false;
+    const Action action = source_.ranks[r][next_[r]];
+    if (!has_input(action)) return false;
+    ++next_[r];
+    list(rank).push_back(action);
+    if (action.type == ActionType::forward && action.stage + 1 < placement_.stages()) {
+      hand_over(rank, action, action.stage + 1, ActionType::send_forward, ActionType::receive_forward, activations_);
+    }
+    const bool gives_gradient = action.type == ActionType::backward || action.type == ActionType::backward_input;
+    if (gives_gradient && action.stage > 0) {
+      hand_over(rank, action, action.stage - 1, ActionType::send_backward, ActionType::receive_backward, gradients_);
+    }
+    return true;
+  }
+
+  void hand_over(std::int32_t rank, const Action& action, std::int32_t to_stage, ActionType send, ActionType receive,
+                 MicrobatchSet& arrived) {
+    const std::int32_t peer = placement_.rank_of(to_stage);
+    if (peer != rank) {
+      list(rank).push_back({action.stage, send, action.microbatch});
+      list(peer).push_back({to_stage, receive, action.microbatch});
+    }
+    arrived.add(to_stage, action.microbatch);
+  }
+
+  [[noreturn]] void fail(std::int32_t rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    const Action& action = source_.ranks[r][next_[r]];
+    const bool forward = action.type == ActionType::forward;
+    const Action needed{forward ? action.stage - 1 : action.stage + 1, action.type, action.microbatch};
+    const std::int32_t peer = placement_.rank_of(needed.stage);
+    throw InputError("schedule " + source_.name + ": rank " + std::to_string(rank) + " stops at position " +
+                     std::to_string(next_[r]) + ", " + to_text(action) + ", which needs the " +
+                     (forward ? "activation" : "gradient") + " of " + to_text(needed) + " on rank " +
+                     std::to_string(peer) + ", and that rank never gets there: the lists wait for each other in a " +
+                     "circle; move " + to_text(needed) + " earlier on rank " + std::to_string(peer) + " or " +
+                     to_text(action) + " later on rank " + std::to_string(rank));
+  }
+
+  const Schedule& source_;
+  Placement placement_;
+  MicrobatchSet activations_;  ///< the stage's input is there
+  MicrobatchSet gradients_;    ///< the gradient of the stage's output is there
+  std::vector<std::size_t> next_;
+  Schedule lowered_;
+};
+
+}  // namespace
+
+Schedule lower(const Schedule& compute_only, bool tied) {
+  verify_complete(compute_only);
+  Schedule lowered = Lowering(compute_only).run();
+
+  const Placement& placement = lowered.placement;
+  const std::int32_t last_stage = placement.stages() - 1;
+  const std::int32_t first_rank = placement.rank_of(0);
+  const std::int32_t last_rank = placement.rank_of(last_stage);
+  if (tied && first_rank != last_rank) {
+    lowered.ranks[static_cast<std::size_t>(first_rank)].push_back({0, ActionType::reduce, no_microbatch});
+    lowered.ranks[static_cast<std::size_t>(last_rank)].push_back({last_stage, ActionType::reduce, no_microbatch});
+  }
+  for (std::int32_t rank = 0; rank < placement.ranks; ++rank) {
+    const std::int32_t lowest_stage = placement.stages_on(rank).front();
+    lowered.ranks[static_cast<std::size_t>(rank)].push_back({lowest_stage, ActionType::step, no_microbatch});
+  }
+  return lowered;
+}
+
+}  // namespace plumbline

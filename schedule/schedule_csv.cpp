@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <limits>
+
+#include "schedule/schedule.hpp"
+#include "schedule/verifier.hpp"
+#include "support/csv.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+
+std::string to_csv(const Schedule& schedule) {
+  std::string text;
+  for (const ActionList& list : schedule.ranks) {
+    std::vector<std::string> cells;
+    cells.reserve(list.size());
+    for (const Action& action : list) cells.push_back(to_text(action));
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
+  const CsvTable table = read_headless_csv(path);
+  if (table.rows.empty()) throw InputError(path + ": no rows; a schedule has one row a rank");
+  Schedule schedule{name, {static_cast<std::int32_t>(table.rows.size()), chunks_per_rank}, 0, {}};
+  std::int32_t highest = no_microbatch;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    ActionList& list = schedule.ranks.emplace_back();
+    const std::vector<std::string>& cells = table.rows[row].cells;
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      if (cells[column].empty()) continue;  // a deliberate bubble: it orders nothing
+      const auto where = [&] {
+        return path + ", row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) + ": \"" +
+               cells[column] + "\" ";
+      };
+      const std::optional<Action> action = parse_action(cells[column]);
+      if (!action) throw InputError(where() + "is no action; write stage, type and microbatch, as in 2F0 or 1B3");
+      if (!is_compute(action->type)) {
+        throw InputError(where() + "is not F, B, I or W; give the compute-only list, messages are added by lowering");
+      }
+      if (action->microbatch == std::numeric_limits<std::int32_t>::max()) {
+        throw InputError(where() + "has an impossible microbatch number");
+      }
+      highest = std::max(highest, action->microbatch);
+      list.push_back(*action);
+    }
+  }
+  // Not more than the file has cells for: a stray large number must not make tables of its size.
+  std::size_t actions = 0;
+  for (const ActionList& list : schedule.ranks) actions += list.size();
+  if (highest == no_microbatch) throw InputError(path + ": no action in any row");
+  if (static_cast<std::size_t>(highest) >= actions) {
+    throw InputError(path + ": microbatch " + std::to_string(highest) + " is named, but there are only " +
+                     std::to_string(actions) + " actions; microbatches are numbered from 0 without gaps");
+  }
+  schedule.microbatches = highest + 1;
+  verify_complete(schedule);
+  return schedule;
+}
+
+}  // namespace plumbline
