@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schedule/schedule.hpp"
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+ActionList compute_actions(const ActionList& list) {
+  ActionList found;
+  for (const Action& action : list) {
+    if (is_compute(action.type)) found.push_back(action);
+  }
+  return found;
+}
+
+TEST(Lower, TwoRanksWrittenOut) {
+  const Schedule lowered = lower(make_schedule("1f1b", 2, 3), true);
+
+  // RECV_F1 stands before 1B0 and RECV_F2 before 1B1, each in the turn in which rank 0 sends it: activations travel
+  // while rank 1 goes backward.
+  EXPECT_EQ(texts(lowered.ranks.at(0)),
+            "0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0F2 0SEND_F2 0RECV_B1 0B1 0RECV_B2 0B2 0REDUCE 0STEP");
+  EXPECT_EQ(texts(lowered.ranks.at(1)),
+            "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1RECV_F2 1B1 1SEND_B1 1F2 1B2 1SEND_B2 1REDUCE 1STEP");
+}
+
+TEST(Lower, OneRankSendsNothingAndReducesNothing) {
+  const Schedule lowered = lower(make_schedule("afab", 1, 2), true);
+
+  EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 0F1 0B0 0B1 0STEP");
+}
+
+TEST(Lower, OnlyEndsReduceAndOnlyWhenTied) {
+  const Schedule tied = lower(make_schedule("1f1b", 3, 2), true);
+  const Schedule untied = lower(make_schedule("1f1b", 3, 2), false);
+
+  EXPECT_EQ(microbatches_of(tied.ranks.at(0), ActionType::reduce).size(), 1U);
+  EXPECT_EQ(microbatches_of(tied.ranks.at(1), ActionType::reduce).size(), 0U);
+  EXPECT_EQ(microbatches_of(tied.ranks.at(2), ActionType::reduce).size(), 1U);
+  for (const ActionList& list : untied.ranks) EXPECT_TRUE(microbatches_of(list, ActionType::reduce).empty());
+}
+
+TEST(Lower, SafeUnderBlockingCallsInEverySize) {
+  for_each_schedule([](const Schedule& schedule) { EXPECT_NO_THROW(verify_blocking(lower(schedule, true))); });
+}
+
+TEST(Lower, KeepsTheComputeListAndEndsWithOneStep) {
+  for_each_schedule([](const Schedule& schedule) {
+    const Schedule lowered = lower(schedule, false);
+    for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+      EXPECT_EQ(compute_actions(lowered.ranks[rank]), schedule.ranks[rank]);
+      EXPECT_EQ(lowered.ranks[rank].back().type, ActionType::step);
+      EXPECT_EQ(microbatches_of(lowered.ranks[rank], ActionType::step).size(), 1U);
+    }
+  });
+}
+
+// Independent of the verifier: counts and orders of each channel, straight from the lists.
+TEST(Lower, SendsAndReceivesAreABijectionInTheSameOrder) {
+  for_each_schedule([](const Schedule& schedule) {
+    const Schedule lowered = lower(schedule, true);
+    for (std::size_t stage = 0; stage + 1 < lowered.ranks.size(); ++stage) {
+      const ActionList& here = lowered.ranks[stage];
+      const ActionList& next = lowered.ranks[stage + 1];
+      EXPECT_EQ(microbatches_of(here, ActionType::send_forward), ascending(schedule));
+      EXPECT_EQ(microbatches_of(next, ActionType::receive_forward), ascending(schedule));
+      EXPECT_EQ(microbatches_of(next, ActionType::send_backward), ascending(schedule));
+      EXPECT_EQ(microbatches_of(here, ActionType::receive_backward), ascending(schedule));
+    }
+    EXPECT_TRUE(microbatches_of(lowered.ranks.front(), ActionType::receive_forward).empty());
+    EXPECT_TRUE(microbatches_of(lowered.ranks.back(), ActionType::send_forward).empty());
+  });
+}
+
+// Independent of the verifier: each action follows what it depends on within its own list.
+TEST(Lower, InputsComeBeforeAndSendsAfterTheirCompute) {
+  for_each_schedule([](const Schedule& schedule) {
+    const Schedule lowered = lower(schedule, false);
+    for (std::int32_t s = 0; s < schedule.placement.ranks; ++s) {
+      const ActionList& list = lowered.ranks[static_cast<std::size_t>(s)];
+      const auto at = [&](ActionType type, std::int32_t m) {
+        return std::find(list.begin(), list.end(), Action{s, type, m}) - list.begin();
+      };
+      for (std::int32_t m = 0; m < schedule.microbatches; ++m) {
+        EXPECT_LT(at(ActionType::forward, m), at(ActionType::backward, m));
+        if (s > 0) {
+          EXPECT_LT(at(ActionType::receive_forward, m), at(ActionType::forward, m));
+          EXPECT_GT(at(ActionType::send_backward, m), at(ActionType::backward, m));
+        }
+        if (s + 1 < schedule.placement.ranks) {
+          EXPECT_GT(at(ActionType::send_forward, m), at(ActionType::forward, m));
+          EXPECT_LT(at(ActionType::receive_backward, m), at(ActionType::backward, m));
+        }
+      }
+    }
+  });
+}
+
+TEST(Lower, SplitBackwardSendsAfterTheInputGradient) {
+  const Schedule split{"split", {2, 1}, 1, {actions("0F0 0B0"), actions("1F0 1I0 1W0")}};
+
+  const Schedule lowered = lower(split, false);
+
+  EXPECT_EQ(texts(lowered.ranks.at(1)), "1RECV_F0 1F0 1I0 1SEND_B0 1W0 1STEP");
+  EXPECT_NO_THROW(verify_blocking(lowered));
+}
+
+TEST(Lower, SeveralChunksARankGoRoundTheRing) {
+  const Schedule chunks{"chunks", {2, 2}, 1, {actions("0F0 2F0 2B0 0B0"), actions("1F0 3F0 3B0 1B0")}};
+
+  const Schedule lowered = lower(chunks, true);
+
+  EXPECT_EQ(texts(lowered.ranks.at(0)),
+            "0F0 0SEND_F0 2RECV_F0 2F0 2SEND_F0 2RECV_B0 2B0 2SEND_B0 0RECV_B0 0B0 0REDUCE 0STEP");
+  EXPECT_EQ(lowered.ranks.at(1).back(), (Action{1, ActionType::step, no_microbatch}));
+  EXPECT_NO_THROW(verify_blocking(lowered));
+}
+
+TEST(Lower, ChunksOfOneRankHandOverWithoutAMessage) {
+  const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
+
+  const Schedule lowered = lower(local, false);
+
+  EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 1F0 1B0 0B0 0STEP");
+  EXPECT_NO_THROW(verify_blocking(lowered));
+}
+
+TEST(Lower, NamesTheActionThatWaitsInACircle) {
+  // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1; rank 1 wants microbatch 1 before it goes
+  // backward.
+  const Schedule circle{"circle", {2, 1}, 2, {actions("0F0 0B0 0F1 0B1"), actions("1F0 1F1 1B0 1B1")}};
+
+  EXPECT_THAT(message_of<InputError>([&] { lower(circle, false); }),
+              AllOf(HasSubstr("rank 0 stops at position 1, 0B0"), HasSubstr("the gradient of 1B0 on rank 1")));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ScheduleCsv : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Schedule read(const std::string& text, std::int32_t chunks_per_rank = 1) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return schedule_from_csv(path_, "mine", chunks_per_rank);
+  }
+  std::string fault(const std::string& text) {
+    return message_of<InputError>([&] { read(text); });
+  }
+
+  std::string path_ = (std::filesystem::temp_directory_path() /
+                       ("plumbline_schedule_" + std::to_string(getpid()) + "_" +
+                        testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv"))
+                          .string();
+};
+
+TEST_F(ScheduleCsv, OneRowARankNoBubbles) {
+  EXPECT_EQ(to_csv(make_schedule("1f1b", 2, 2)), "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+}
+
+TEST_F(ScheduleCsv, WrittenAndReadBackIsTheSame) {
+  for_each_schedule([&](const Schedule& schedule) {
+    const Schedule back = read(to_csv(schedule));
+
+    EXPECT_EQ(back.ranks, schedule.ranks);
+    EXPECT_EQ(back.microbatches, schedule.microbatches);
+    EXPECT_EQ(back.placement.ranks, schedule.placement.ranks);
+    EXPECT_EQ(back.name, "mine");
+  });
+}
+
+TEST_F(ScheduleCsv, EmptyCellsAreBubbles) {
+  const Schedule schedule = read("0F0,,,0B0\n,1F0,1B0,\n");
+
+  EXPECT_EQ(schedule.ranks.at(0), actions("0F0 0B0"));
+  EXPECT_EQ(schedule.ranks.at(1), actions("1F0 1B0"));
+}
+
+TEST_F(ScheduleCsv, ErrorsNameFileRowAndColumn) {
+  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr(path_), HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
+  EXPECT_THAT(fault("0F0,0SEND_F0,0B0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("compute-only")));
+  EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("is no action")));
+}
+
+TEST_F(ScheduleCsv, RefusesWhatIsNotASchedule) {
+  EXPECT_THAT(fault(""), HasSubstr(path_));
+  EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
+  EXPECT_THAT(fault("0F0,0B0,0F2000000000,0B2000000000\n"), HasSubstr("numbered from 0 without gaps"));
+  EXPECT_THAT(fault("0F0,0B0,0F2147483647,0B2147483647\n"), HasSubstr("impossible microbatch number"));
+  EXPECT_THAT(fault("0F0,0B0,0F2,0B2\n"), AllOf(HasSubstr("0F1"), HasSubstr("ends without it")));
+  EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), HasSubstr("lies on rank 1"));
+  EXPECT_THAT(message_of<InputError>([&] { read("0F0,0B0\n", 0); }), HasSubstr("at least 1"));
+}
+
+}  // namespace
+}  // namespace plumbline

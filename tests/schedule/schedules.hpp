@@ -1,0 +1,73 @@
+// What the schedule tests share: all small sizes, lists as text, an error's message.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace plumbline {
+
+/// Calls `check` for both generators, 1..8 ranks and 1..12 microbatches.
+template <typename Check>
+void for_each_schedule(const Check& check) {
+  for (const std::string& name : schedule_names()) {
+    for (std::int32_t ranks = 1; ranks <= 8; ++ranks) {
+      for (std::int32_t microbatches = 1; microbatches <= 12; ++microbatches) {
+        SCOPED_TRACE(name + " p " + std::to_string(ranks) + " m " + std::to_string(microbatches));
+        check(make_schedule(name, ranks, microbatches));
+      }
+    }
+  }
+}
+
+inline std::string texts(const ActionList& list) {
+  std::string all;
+  for (const Action& action : list) all += (all.empty() ? "" : " ") + to_text(action);
+  return all;
+}
+
+/// "0F0 0B0" as a list; the test fails where a word is no action.
+inline ActionList actions(const std::string& words) {
+  ActionList list;
+  std::size_t begin = 0;
+  while (begin < words.size()) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    const std::optional<Action> action = parse_action(words.substr(begin, end - begin));
+    EXPECT_TRUE(action.has_value()) << words.substr(begin, end - begin);
+    if (action) list.push_back(*action);
+    begin = end + 1;
+  }
+  return list;
+}
+
+inline std::vector<std::int32_t> microbatches_of(const ActionList& list, ActionType type) {
+  std::vector<std::int32_t> found;
+  for (const Action& action : list) {
+    if (action.type == type) found.push_back(action.microbatch);
+  }
+  return found;
+}
+
+inline std::vector<std::int32_t> ascending(const Schedule& schedule) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(schedule.microbatches));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// The message of the `Expected` that `body` throws; a failure where it throws nothing or something else.
+template <typename Expected, typename Body>
+std::string message_of(const Body& body) {
+  try {
+    body();
+  } catch (const Expected& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,129 @@
+#include "schedule/verifier.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error.hpp"
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Schedule two_ranks(const std::string& rank0, const std::string& rank1, std::int32_t microbatches = 2) {
+  return {"test", {2, 1}, microbatches, {actions(rank0), actions(rank1)}};
+}
+
+std::string complete_fault(const std::string& rank0, const std::string& rank1) {
+  return message_of<InputError>([&] { verify_complete(two_ranks(rank0, rank1)); });
+}
+
+std::string blocking_fault(const std::string& rank0, const std::string& rank1) {
+  return message_of<InputError>([&] { verify_blocking(two_ranks(rank0, rank1)); });
+}
+
+constexpr auto good0 = "0F0 0F1 0B0 0B1";
+constexpr auto good1 = "1F0 1B0 1F1 1B1";
+
+TEST(VerifyComplete, TakesBackwardWholeOrSplit) {
+  EXPECT_NO_THROW(verify_complete(two_ranks(good0, good1)));
+  EXPECT_NO_THROW(verify_complete(two_ranks("0F0 0F1 0I0 0W0 0I1 0W1", good1)));
+}
+
+TEST(VerifyComplete, NamesRankPositionActionAndRemedy) {
+  EXPECT_THAT(complete_fault("0F0 0F1 0B0", good1),
+              AllOf(HasSubstr("rank 0, position 3, 0B1"), HasSubstr("ends without it")));
+  EXPECT_THAT(complete_fault("0F0 0B0 0B1", good1), HasSubstr("rank 0, position 2, 0B1: its forward has not run yet"));
+  EXPECT_THAT(complete_fault("0F0 0F0 0F1 0B0 0B1", good1),
+              AllOf(HasSubstr("rank 0, position 1, 0F0"), HasSubstr("remove one")));
+  EXPECT_THAT(complete_fault(good0, "1F0 1B0 1B0 1F1 1B1"), HasSubstr("rank 1, position 2, 1B0"));
+  EXPECT_THAT(complete_fault(good0, "1F0 1B0 1F1 1B1 1F2"), HasSubstr("only the microbatches 0 to 1"));
+  EXPECT_THAT(complete_fault("0F0 0F1 0B0 0B1 2F0", good1), HasSubstr("only the stages 0 to 1"));
+  EXPECT_THAT(complete_fault("0F0 1F1 0B0 0B1", good1), HasSubstr("stage 1 lies on rank 1"));
+  EXPECT_THAT(complete_fault("0F0 0SEND_F0 0F1 0B0 0B1", good1), HasSubstr("lowering adds the messages"));
+  EXPECT_THAT(complete_fault("0F0 0F1 0I0 0B1", good1), AllOf(HasSubstr("0W0"), HasSubstr("ends without it")));
+  EXPECT_THAT(complete_fault("0F0 0F1 0W0 0I0 0B1", good1), HasSubstr("put I before W"));
+  EXPECT_THAT(complete_fault("0F0 0F1 0B0 0W0 0B1", good1), HasSubstr("the weight gradient was computed already"));
+}
+
+TEST(VerifyComplete, RefusesImpossibleSizes) {
+  EXPECT_THAT(message_of<InputError>([] {
+                verify_complete({"test", {2, 1}, 1, {actions("0F0 0B0")}});
+              }),
+              HasSubstr("lists for 1 ranks and is placed on 2"));
+  EXPECT_THAT(message_of<InputError>([] { verify_complete({"test", {0, 1}, 1, {}}); }), HasSubstr("at least 1"));
+}
+
+constexpr auto lowered0 = "0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1 0STEP";
+constexpr auto lowered1 = "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1 1STEP";
+
+TEST(VerifyBlocking, TakesWhatLowerMakes) {
+  EXPECT_NO_THROW(verify_blocking(two_ranks(lowered0, lowered1)));
+}
+
+TEST(VerifyBlocking, FindsTheReceiveThatWaitsForItsUse) {
+  // RECV_F1 deferred to just before 1F1: rank 0 blocks in SEND_F1 while rank 1 blocks in SEND_B0.
+  EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1B0 1SEND_B0 1RECV_F1 1F1 1B1 1SEND_B1 1STEP"),
+              AllOf(HasSubstr("rank 0, position 3, 0SEND_F1"), HasSubstr("waits forever for 1RECV_F1 on rank 1"),
+                    HasSubstr("stands at position 3, 1SEND_B0"), HasSubstr("same order")));
+}
+
+TEST(VerifyBlocking, FindsCrossedOrderInAChannel) {
+  EXPECT_THAT(blocking_fault("0F0 0F1 0SEND_F1 0SEND_F0 0RECV_B0 0B0 0RECV_B1 0B1", lowered1),
+              AllOf(HasSubstr("0SEND_F1"), HasSubstr("1RECV_F0"), HasSubstr("same order")));
+}
+
+TEST(VerifyBlocking, FindsAMissingOrExtraEnd) {
+  EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1 0SEND_F1", lowered1),
+              AllOf(HasSubstr("rank 0, position 8, 0SEND_F1"), HasSubstr("never does it")));
+  EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1STEP"),
+              AllOf(HasSubstr("0RECV_B1"), HasSubstr("never does it")));
+}
+
+TEST(VerifyBlocking, FindsAMessageSentTwice) {
+  EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1",
+                             "1RECV_F0 1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
+              HasSubstr("this message was sent already"));
+}
+
+TEST(VerifyBlocking, FindsUseBeforeArrivalAndSendBeforeCompute) {
+  EXPECT_THAT(blocking_fault(lowered0, "1F0 1RECV_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
+              AllOf(HasSubstr("rank 1, position 0, 1F0"), HasSubstr("put RECV_F before it")));
+  EXPECT_THAT(blocking_fault("0SEND_F0 0F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1", lowered1),
+              AllOf(HasSubstr("rank 0, position 0, 0SEND_F0"), HasSubstr("put it after its F or B")));
+  EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0F1 0SEND_F1 0B0 0RECV_B0 0RECV_B1 0B1", lowered1),
+              HasSubstr("put RECV_B before it"));
+}
+
+TEST(VerifyBlocking, FindsSendBeforeComputeWhereTheReceiverIsReadyFirst) {
+  const Schedule early = two_ranks("0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1SEND_B0 1F0 1B0", 1);
+
+  EXPECT_THAT(message_of<InputError>([&] { verify_blocking(early); }),
+              AllOf(HasSubstr("rank 1, position 1, 1SEND_B0"), HasSubstr("put it after its F or B")));
+}
+
+TEST(VerifyBlocking, FindsAMessageThatGoesNowhere) {
+  EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1SEND_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
+              HasSubstr("no other rank at the message's other end"));
+}
+
+TEST(VerifyBlocking, FindsALostCompute) {
+  EXPECT_THAT(blocking_fault("0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0STEP", lowered1),
+              AllOf(HasSubstr("0B1"), HasSubstr("ends without it")));
+}
+
+TEST(VerifyBlocking, GrowsLinearlyWithTheList) {
+  // 2.6 million actions: a quadratic search would not end within the test's time.
+  EXPECT_NO_THROW(verify_blocking(lower(make_schedule("1f1b", 256, 2048), false)));
+}
+
+TEST(PeakSlots, SplitBackwardHoldsItsSlotUntilW) {
+  EXPECT_EQ(peak_slots(actions("0F0 0I0 0F1 0I1 0W0 0F2 0W1 0B2")), 2);
+  EXPECT_EQ(peak_slots(actions("0F0 0B0 0F1 0B1")), 1);
+  EXPECT_EQ(peak_slots({}), 0);
+}
+
+}  // namespace
+}  // namespace plumbline
