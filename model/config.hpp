@@ -16,7 +16,7 @@ struct Llama3RopeScaling {
   double factor = 0;
   double low_freq_factor = 0;
   double high_freq_factor = 0;
-  double original_max_position_embeddings = 0;
+  double original_max_position_embeddings = 0;  ///< tokens
 };
 
 struct LlamaConfig {
@@ -32,13 +32,21 @@ struct LlamaConfig {
   double rope_theta = 0;
   std::optional<Llama3RopeScaling> rope_scaling;
   double initializer_range = 0.02;
+  /// As in transformers, the embedding row of this token gets no gradient from the embedding use (a tied head use still
+  /// gives it one).
+  std::optional<std::int64_t> pad_token_id;
   bool tied = false;
   bool attention_bias = false;
   bool mlp_bias = false;
   Json source;  ///< the file's own keys, for the manifest
+
+  std::int64_t attention_width() const { return heads * head_dim; }
+  std::int64_t kv_width() const { return kv_heads * head_dim; }
 };
 
-/// Throws InputError naming file and key: missing, of the wrong type, inconsistent, or not supported (which is named with its value).
+/// Keys that Hugging Face's Llama gives a default get the same one here; sizes have none.
+/// Throws InputError naming file and key: missing, of the wrong type, inconsistent, or not supported (which is named
+/// with its value).
 LlamaConfig load_config(const std::filesystem::path& path);
 
 /// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head".
@@ -50,7 +58,8 @@ struct ParameterShape {
   std::vector<std::int64_t> shape;
 };
 
-/// All parameters in canonical order (run_record.md). "lm_head.weight" is always listed, also when tied: a use of its own.
+/// All parameters in canonical order (run_record.md). "lm_head.weight" is always listed, also when tied: a use of its
+/// own.
 std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config);
 
 }  // namespace plumbline

@@ -1,9 +1,11 @@
-// A contiguous run of the model's units: the reference holds all of them, a pipeline stage its own, an empty stage none.
+// A contiguous run of the model's units: the reference holds all of them, a pipeline stage its own, an empty stage
+// none.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,17 +25,28 @@ struct UnitRange {
 struct Parameter {
   std::string name;
   std::string unit;
-  at::Tensor value;    ///< leaf that requires a gradient; `value.grad()` is preallocated, zeroed
-  bool alias = false;  ///< lm_head.weight of a tied model in a slice that holds embed_tokens too: embed_tokens' storage, a gradient of its own
+  /// Leaf that requires a gradient; `value.grad()` is preallocated by allocate_gradients(). The slice computes with
+  /// this very tensor: change it in place, never assign another.
+  at::Tensor value;
+  bool alias = false;  ///< lm_head.weight of a tied model in a slice that holds embed_tokens too: embed_tokens'
+                       ///< storage, a gradient of its own
 };
 
 class LlamaSlice {
  public:
-  /// Creates the parameters of these units only, uninitialised, with zeroed gradients. `dtype`: kFloat or kDouble.
+  /// Creates the parameters of these units only, uninitialised and without gradients. `dtype`: kFloat or kDouble.
+  /// Throws std::logic_error for a range that is no part of the model, or another dtype.
   LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype);
   ~LlamaSlice();
   LlamaSlice(LlamaSlice&&) noexcept;
   LlamaSlice& operator=(LlamaSlice&&) noexcept;
+
+  /// Gives every parameter its zeroed gradient, so that a first backward adds in place as all later ones do. Apart from
+  /// the constructor, so that a caller can account for values and gradients separately. Gradients that exist are kept.
+  void allocate_gradients();
+  /// Makes the RoPE tables for rows of up to this many tokens, shared by all layers and held for the slice's life. Call
+  /// before the first forward; never made within one. A slice without layers needs none and makes none.
+  void prepare_tables(std::int64_t longest_sequence);
 
   const LlamaConfig& config() const;
   UnitRange units() const;
@@ -41,26 +54,27 @@ class LlamaSlice {
   std::vector<Parameter>& parameters();
   const std::vector<Parameter>& parameters() const;
 
-  /// One unit. embed_tokens: ids int64 [batch, sequence] -> [batch, sequence, hidden]; a layer and norm keep [batch, sequence, hidden];
-  /// lm_head -> logits [batch, sequence, vocabulary]. Positions count from 0 in each row. Throws std::logic_error for a unit not held.
+  /// One unit, by its number in unit_names(). embed_tokens: ids int64 [batch, sequence] -> [batch, sequence, hidden]; a
+  /// layer and norm keep [batch, sequence, hidden]; lm_head -> logits [batch, sequence, vocabulary]. Positions count
+  /// from 0 in each row. Throws std::logic_error for a unit not held, and for rows longer than the tables.
   at::Tensor forward_unit(std::int64_t unit, const at::Tensor& input) const;
-  /// All units of the slice, one after the other.
+  /// All units of the slice, one after the other; an empty slice hands its input on.
   at::Tensor forward(const at::Tensor& input) const;
-
-  /// Makes the RoPE tables for rows of up to this many tokens (held for the slice's life; never made within a step once called).
-  void prepare_tables(std::int64_t longest_sequence);
 
  private:
   struct Units;
   std::unique_ptr<Units> impl_;
 };
 
-/// Matrices and embeddings N(0, initializer_range), norm weights 1, biases 0; each tensor from its own generator seeded by
-/// hash("<seed>/<name>"), so independent of the partition. A tied lm_head.weight takes embed_tokens' name and so its bits.
+/// Matrices and embeddings N(0, initializer_range), norm weights 1, biases 0; each tensor from its own generator seeded
+/// by hash64("<seed>/<name>"), so independent of the partition. A tied lm_head.weight takes embed_tokens' name and so
+/// its bits. float64 parameters are the float32 ones widened: both precisions start from the same numbers.
 void initialise(LlamaSlice& slice, std::uint64_t seed);
 
-/// Weights of the slice's own parameters from a Hugging Face model.safetensors (other entries are left alone; a tied file may lack lm_head.weight).
-/// Throws InputError naming file, tensor, expected and found shape or dtype.
+/// Weights of the slice's own parameters from a Hugging Face model.safetensors (other entries are left alone; a tied
+/// file may hold either of lm_head.weight and model.embed_tokens.weight, or both with equal bytes). bfloat16 and
+/// float16 are widened, float32 also to a float64 slice; nothing is narrowed. Throws InputError naming file, tensor,
+/// expected and found shape or dtype.
 void load_weights(LlamaSlice& slice, const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -1,0 +1,45 @@
+// Initial values, each tensor from a generator of its own.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <string>
+
+#include "model/llama_slice.hpp"
+#include "support/hash.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The name whose stream a parameter draws from: both copies of a tied weight draw the same.
+std::string stream_name(const LlamaConfig& config, const std::string& name) {
+  return config.tied && name == "lm_head.weight" ? "model.embed_tokens.weight" : name;
+}
+
+void draw_normal(at::Tensor& value, double standard_deviation, std::uint64_t seed) {
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  if (value.scalar_type() == at::kFloat) {
+    value.normal_(0.0, standard_deviation, generator);
+  } else {
+    value.copy_(at::empty(value.sizes(), at::kFloat).normal_(0.0, standard_deviation, generator));
+  }
+}
+
+}  // namespace
+
+void initialise(LlamaSlice& slice, std::uint64_t seed) {
+  const at::NoGradGuard no_grad;
+  for (Parameter& parameter : slice.parameters()) {
+    if (parameter.alias) {
+      continue;
+    }
+    if (parameter.value.dim() == 2) {
+      const std::string stream = std::to_string(seed) + "/" + stream_name(slice.config(), parameter.name);
+      draw_normal(parameter.value, slice.config().initializer_range, hash64(stream));
+    } else {
+      parameter.value.fill_(parameter.name.ends_with(".bias") ? 0.0 : 1.0);
+    }
+  }
+}
+
+}  // namespace plumbline

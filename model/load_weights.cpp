@@ -1,0 +1,92 @@
+// Parameters from a Hugging Face model.safetensors.
+#include <ATen/core/grad_mode.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "model/llama_slice.hpp"
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+const char* const embedding_name = "model.embed_tokens.weight";
+const char* const head_name = "lm_head.weight";
+
+/// Copies element by element: the file's bytes need not be aligned.
+template <typename From, typename To>
+void widen(std::span<const std::byte> bytes, To* out, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i) {
+    From element;
+    std::memcpy(&element, bytes.data() + static_cast<std::size_t>(i) * sizeof(From), sizeof(From));
+    out[i] = static_cast<To>(element);
+  }
+}
+
+template <typename To>
+bool copy_as(const SafetensorsEntry& entry, at::Tensor& value) {
+  To* out = value.mutable_data_ptr<To>();
+  if (entry.dtype == "float32") {
+    widen<float>(entry.bytes, out, value.numel());
+  } else if (entry.dtype == "bfloat16") {
+    widen<c10::BFloat16>(entry.bytes, out, value.numel());
+  } else if (entry.dtype == "float16") {
+    widen<c10::Half>(entry.bytes, out, value.numel());
+  } else if (entry.dtype == "float64" && sizeof(To) == sizeof(double)) {
+    widen<double>(entry.bytes, out, value.numel());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void copy_entry(const SafetensorsFile& file, const std::string& name, at::Tensor& value) {
+  const SafetensorsEntry& entry = file.at(name);
+  const std::string where = file.path().string() + ": " + name;
+  if (!std::ranges::equal(entry.shape, value.sizes())) {
+    throw InputError(where + ": the config makes its shape [" + shape_text(value.sizes().vec()) + "], found [" +
+                     shape_text(entry.shape) + "]: config.json and weights are not of one model");
+  }
+  const bool single = value.scalar_type() == at::kFloat;
+  if (!(single ? copy_as<float>(entry, value) : copy_as<double>(entry, value))) {
+    throw InputError(where + ": expected " + (single ? "float32" : "float64, float32") +
+                     ", bfloat16 or float16, found " + entry.dtype);
+  }
+}
+
+/// The entry a parameter is read from: of a tied pair, the one that the file holds.
+std::string entry_name(const LlamaConfig& config, const SafetensorsFile& file, const std::string& parameter) {
+  if (!config.tied || (parameter != embedding_name && parameter != head_name)) {
+    return parameter;
+  }
+  const auto embedding = file.entries().find(embedding_name);
+  const auto head = file.entries().find(head_name);
+  if (embedding == file.entries().end()) {
+    return head == file.entries().end() ? embedding_name : head_name;
+  }
+  if (head != file.entries().end() && !std::ranges::equal(embedding->second.bytes, head->second.bytes)) {
+    throw InputError(
+        file.path().string() +
+        ": lm_head.weight differs from model.embed_tokens.weight, but the config says tie_word_embeddings");
+  }
+  return embedding_name;
+}
+
+}  // namespace
+
+void load_weights(LlamaSlice& slice, const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  for (Parameter& parameter : slice.parameters()) {
+    if (!parameter.alias) {
+      copy_entry(file, entry_name(slice.config(), file, parameter.name), parameter.value);
+    }
+  }
+}
+
+}  // namespace plumbline

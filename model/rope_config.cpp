@@ -1,0 +1,83 @@
+#include "model/rope_config.hpp"
+
+#include <string>
+
+namespace plumbline {
+namespace {
+
+constexpr double default_theta = 10000.0;  // transformers' RotaryEmbeddingConfigMixin.default_theta
+
+/// The object that holds type and scaling, under whichever name; nothing when there is none.
+std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
+  const bool new_spelling = config.has("rope_parameters");
+  const bool old_spelling = config.has("rope_scaling");
+  if (new_spelling && old_spelling && config.value("rope_parameters") != config.value("rope_scaling")) {
+    throw config.wrong("rope_scaling", "differs from rope_parameters = " + config.value("rope_parameters").dump() +
+                                           ": keep one of them");
+  }
+  if (new_spelling) {
+    return config.object("rope_parameters");
+  }
+  if (old_spelling) {
+    return config.object("rope_scaling");
+  }
+  return std::nullopt;
+}
+
+std::string type_key(const ConfigReader& rope) {
+  if (rope.has("rope_type") && rope.has("type") && rope.value("rope_type") != rope.value("type")) {
+    throw rope.wrong("type", "differs from rope_type = " + rope.value("rope_type").dump() + ": keep one of them");
+  }
+  return rope.has("rope_type") ? "rope_type" : "type";
+}
+
+double read_theta(const ConfigReader& config, const std::optional<ConfigReader>& rope) {
+  if (!rope || !rope->has("rope_theta")) {
+    return config.positive_or("rope_theta", default_theta);
+  }
+  const double theta = rope->positive("rope_theta");
+  if (config.has("rope_theta") && config.positive("rope_theta") != theta) {
+    throw config.wrong("rope_theta", "differs from the one in rope_parameters: keep one of them");
+  }
+  return theta;
+}
+
+Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_position_embeddings) {
+  Llama3RopeScaling scaling;
+  scaling.factor = rope.positive("factor");
+  scaling.low_freq_factor = rope.positive("low_freq_factor");
+  scaling.high_freq_factor = rope.positive("high_freq_factor");
+  scaling.original_max_position_embeddings =
+      rope.positive_or("original_max_position_embeddings", static_cast<double>(max_position_embeddings));
+  if (scaling.factor < 1) {
+    throw rope.wrong("factor", "must be at least 1");
+  }
+  if (!(scaling.high_freq_factor > scaling.low_freq_factor)) {
+    throw rope.wrong("high_freq_factor", "must be above low_freq_factor");
+  }
+  return scaling;
+}
+
+}  // namespace
+
+RopeConfig read_rope(const ConfigReader& config, std::int64_t max_position_embeddings) {
+  const std::optional<ConfigReader> rope = scaling_object(config);
+  RopeConfig result;
+  result.theta = read_theta(config, rope);
+  if (!rope) {
+    return result;
+  }
+  if (rope->has("partial_rotary_factor") && rope->value("partial_rotary_factor") != 1) {
+    throw rope->unsupported("partial_rotary_factor", "1");
+  }
+  const std::string key = type_key(*rope);
+  const std::string type = rope->text_or(key, "default");
+  if (type == "llama3") {
+    result.scaling = read_llama3(*rope, max_position_embeddings);
+  } else if (type != "default") {
+    throw rope->unsupported(key, "\"default\" and \"llama3\"");
+  }
+  return result;
+}
+
+}  // namespace plumbline
