@@ -1,0 +1,142 @@
+#include "support/csv.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::bytes_of;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+class Csv : public ::testing::Test {
+ protected:
+  CsvTable read(const std::string& bytes) const { return read_csv(folder.file("t.csv", bytes)); }
+  std::string refusal(const std::string& bytes) const {
+    return error_of<InputError>([&] { read(bytes); });
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(Csv, RowsCarryTheirLine) {
+  const CsvTable table = read("a,b\n1,\n\"x\ny\",\"say \"\"so\"\"\"\n,3\n");
+
+  EXPECT_THAT(table.header, ElementsAre("a", "b"));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(table.rows[0].cells, ElementsAre("1", ""));
+  EXPECT_THAT(table.rows[1].cells, ElementsAre("x\ny", "say \"so\""));
+  EXPECT_THAT(table.rows[2].cells, ElementsAre("", "3"));
+  EXPECT_EQ(table.rows[0].line, 2u);
+  EXPECT_EQ(table.rows[1].line, 3u);
+  EXPECT_EQ(table.rows[2].line, 5u);
+}
+
+TEST_F(Csv, BlanksBelongToTheCell) {
+  EXPECT_THAT(read("a,b\n x ,\" y \"\n").rows[0].cells, ElementsAre(" x ", " y "));
+}
+
+TEST_F(Csv, CarriageReturnsBeforeLineFeedsAreRead) {
+  const CsvTable table = read("a,b\r\n1,2\r\n\"3\r\n4\",5\r\n");
+
+  EXPECT_THAT(table.header, ElementsAre("a", "b"));
+  EXPECT_THAT(table.rows[0].cells, ElementsAre("1", "2"));
+  EXPECT_THAT(table.rows[1].cells, ElementsAre("3\r\n4", "5"));
+}
+
+TEST_F(Csv, AByteOrderMarkIsNoPartOfTheFirstColumn) {
+  EXPECT_THAT(read("\xEF\xBB\xBF"
+                   "a,b\n1,2\n")
+                  .header,
+              ElementsAre("a", "b"));
+}
+
+TEST_F(Csv, ATruncatedFileIsRefused) {
+  EXPECT_THAT(refusal("a,b\n1,2\n3,4"), EndsWith("t.csv:3: the file ends without a line break; it is truncated"));
+  EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted cell"));
+  EXPECT_THAT(refusal(""), HasSubstr("t.csv:1: the file is empty"));
+}
+
+TEST_F(Csv, ARaggedRowIsRefused) {
+  EXPECT_THAT(refusal("a,b\n1,2\n3\n"), EndsWith("t.csv:3: the row has 1 cells, the header names 2 columns"));
+  EXPECT_THAT(refusal("a,b\n1,2,3\n"), HasSubstr("t.csv:2: the row has 3 cells"));
+  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), HasSubstr("t.csv:3: the row has 0 cells"));
+  EXPECT_THAT(refusal("a,b\r\n\r\n"), HasSubstr("t.csv:2: the row has 0 cells"));
+}
+
+TEST_F(Csv, AStrayQuoteOrCarriageReturnIsRefused) {
+  EXPECT_THAT(refusal("a,b\n1,x\"y\n"), HasSubstr("t.csv:2: a quote stands inside"));
+  EXPECT_THAT(refusal("a,b\n1,\"x\"y\n"), HasSubstr("t.csv:2: a quote stands inside"));
+  EXPECT_THAT(refusal("a,b\n1,2\r3,4\n"), HasSubstr("t.csv:2: a carriage return"));
+  EXPECT_THAT(refusal("a,b\n\r1,2\n"), HasSubstr("t.csv:2: a carriage return"));
+}
+
+TEST_F(Csv, AMissingOrDoubledColumnIsRefused) {
+  const auto path = folder.file("t.csv", "a,b\n1,2\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { read_csv(path, {"a", "c"}); }), EndsWith("t.csv:1: column 'c' is missing"));
+  EXPECT_THAT(error_of<InputError>([&] { read_csv(path).column("c"); }), EndsWith("t.csv:1: column 'c' is missing"));
+  EXPECT_THAT(refusal("a,b,a\n1,2,3\n"), EndsWith("t.csv:1: column 'a' stands twice"));
+}
+
+TEST_F(Csv, ColumnsAreFoundByName) {
+  const CsvTable table = read("a,b,extra\n1,2,3\n");
+
+  EXPECT_EQ(table.column("b"), 1u);
+  EXPECT_TRUE(table.has("extra"));
+  EXPECT_FALSE(table.has("c"));
+}
+
+TEST_F(Csv, AHeadlessTableMayBeRagged) {
+  const CsvTable table = read_headless_csv(folder.file("s.csv", "0F0,0B0\n\n1F0\n"));
+
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(table.rows[0].cells, ElementsAre("0F0", "0B0"));
+  EXPECT_THAT(table.rows[1].cells, ElementsAre());
+  EXPECT_THAT(table.rows[2].cells, ElementsAre("1F0"));
+  EXPECT_TRUE(table.header.empty());
+}
+
+TEST_F(Csv, WhatIsWrittenReadsBack) {
+  const std::vector<std::string> cells{"", "plain", "a,b", "say \"so\"", "two\nlines", "cr\r", " blanks "};
+  CsvWriter writer(folder / "w.csv", {"a", "b", "c", "d", "e", "f", "g"});
+
+  writer.row(cells);
+  writer.flush();
+
+  EXPECT_EQ(read_csv(folder / "w.csv").rows.at(0).cells, cells);
+}
+
+TEST_F(Csv, OneEmptyCellIsNoEmptyLine) {
+  CsvWriter writer(folder / "w.csv", {"a"});
+
+  writer.row({""});
+  writer.flush();
+
+  EXPECT_THAT(read_csv(folder / "w.csv").rows.at(0).cells, ElementsAre(""));
+}
+
+TEST_F(Csv, LinesEndInALineFeedAlone) {
+  EXPECT_EQ(csv_line({"a", "b,c", ""}), "a,\"b,c\",\n");
+  EXPECT_EQ(csv_line({}), "\n");
+}
+
+TEST_F(Csv, ARowOfAnotherWidthIsAProgrammersError) {
+  CsvWriter writer(folder / "w.csv", {"a", "b"});
+
+  EXPECT_THROW(writer.row({"1"}), std::logic_error);
+}
+
+TEST_F(Csv, AFullDiskIsASystemError) {
+  EXPECT_THAT(error_of<SystemError>([] { CsvWriter("/dev/full", {"a"}); }),
+              HasSubstr("/dev/full: cannot be written: No space"));
+  EXPECT_THAT(error_of<SystemError>([&] { CsvWriter(folder / "absent/w.csv", {"a"}); }), HasSubstr("No such file"));
+}
+
+}  // namespace
+}  // namespace plumbline

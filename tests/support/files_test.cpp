@@ -1,0 +1,118 @@
+#include "support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::bytes_of;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+/// No file of this process may grow beyond `bytes`: a disk that is full, as far as a writer can tell.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+
+TEST(Files, WholeFileReadsBack) {
+  const TemporaryFolder folder;
+  const std::string bytes = std::string("a\0b\r\n", 5) + std::string(200000, 'x');
+
+  write_file(folder / "f", bytes);
+
+  EXPECT_EQ(read_file(folder / "f"), bytes);
+  EXPECT_EQ(bytes_of(folder / "f"), bytes);
+  EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary name is gone";
+}
+
+TEST(Files, PiecesStandOneAfterTheOther) {
+  const TemporaryFolder folder;
+  const std::string_view pieces[] = {"ab", "", "c"};
+
+  write_file_pieces(folder / "f", pieces);
+
+  EXPECT_EQ(bytes_of(folder / "f"), "abc");
+}
+
+TEST(Files, AFileWithoutAKnownSizeIsReadWhole) {
+  EXPECT_THAT(read_file("/proc/self/status"), HasSubstr("VmHWM"));
+}
+
+TEST(Files, WhatCannotBeReadIsNamed) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<InputError>([&] { read_file(folder / "absent"); }),
+              HasSubstr("absent: cannot be read: No such"));
+  EXPECT_THAT(error_of<InputError>([&] { read_file(folder.path()); }), HasSubstr("Is a directory"));
+}
+
+TEST(Files, AFailedWriteLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  folder.file("f", "old");
+  const std::string large(100000, 'x');
+
+  const std::string message = error_of<SystemError>([&] {
+    const FileSizeLimit limit(50000);
+    write_file(folder / "f", large);
+  });
+
+  EXPECT_THAT(message, HasSubstr((folder / "f").string() + ": cannot be written: File too large"));
+  EXPECT_EQ(bytes_of(folder / "f"), "old");
+  EXPECT_EQ(files_in(folder.path()), 1u) << "no half-written file is left";
+}
+
+TEST(Files, AFullDiskIsASystemErrorThatSaysSo) {
+  EXPECT_THAT(error_of<SystemError>([] { write_file("/dev/full", "x"); }),
+              HasSubstr("/dev/full: cannot be written: No space left on device; free space"));
+}
+
+TEST(Files, AMissingFolderIsASystemError) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<SystemError>([&] { write_file(folder / "absent/f", "x"); }), HasSubstr("No such file"));
+}
+
+TEST(Files, MakesAFolderWithItsParents) {
+  const TemporaryFolder folder;
+
+  make_folder(folder / "a/b/c");
+  make_folder(folder / "a/b/c");
+
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "a/b/c"));
+}
+
+TEST(Files, AFileWhereAFolderShallBeIsASystemError) {
+  const TemporaryFolder folder;
+  folder.file("f", "x");
+
+  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f"); }), HasSubstr("the folder cannot be made"));
+  EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f/g"); }), HasSubstr("the folder cannot be made"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,83 @@
+#include "support/json.hpp"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::bytes_of;
+using ::testing::EndsWith;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+TEST(JsonFile, KeepsOrderAndBits) {
+  const TemporaryFolder folder;
+  const Json value = {{"z", 0.1}, {"a", {1, 2}}, {"n", nullptr}, {"big", std::numeric_limits<std::int64_t>::max()}};
+
+  write_json(folder / "f.json", value);
+
+  EXPECT_EQ(read_json(folder / "f.json"), value);
+  EXPECT_EQ(bytes_of(folder / "f.json"),
+            "{\n  \"z\": 0.1,\n  \"a\": [\n    1,\n    2\n  ],\n  \"n\": null,\n  \"big\": 9223372036854775807\n}\n");
+}
+
+TEST(JsonFile, ABrokenFileIsNamedWithLineAndColumn) {
+  const TemporaryFolder folder;
+
+  const std::string message =
+      error_of<InputError>([&] { read_json(folder.file("f.json", "{\n  \"a\": 1,\n  oops\n}\n")); });
+
+  EXPECT_THAT(message, HasSubstr("f.json:3:3: not valid JSON: syntax error"));
+}
+
+TEST(JsonFile, ATruncatedFileIsRefused) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "{\"a\": [1,")); }),
+              HasSubstr("f.json:1:10: not valid JSON"));
+  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "")); }),
+              HasSubstr("f.json:1:1: not valid JSON"));
+  EXPECT_THAT(error_of<InputError>([&] { read_json(folder / "absent.json"); }), HasSubstr("absent.json"));
+}
+
+TEST(JsonFile, ANumberTooLargeIsRefused) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "{\"a\": 1e999}")); }),
+              HasSubstr("f.json: not valid JSON: number overflow"));
+}
+
+TEST(JsonFile, ANanIsNeverWrittenAsNull) {
+  const TemporaryFolder folder;
+  const Json nan = {{"cells", {{{"margin", std::numeric_limits<double>::quiet_NaN()}}}}};
+  const Json infinity = std::numeric_limits<double>::infinity();
+
+  EXPECT_THAT(error_of<std::logic_error>([&] { write_json(folder / "f.json", nan); }), EndsWith("/cells/0/margin"));
+  EXPECT_THROW(write_json(folder / "f.json", infinity), std::logic_error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "f.json"));
+}
+
+TEST(JsonFile, BytesThatAreNoUtf8DoNotStopAReport) {
+  const TemporaryFolder folder;
+
+  write_json(folder / "f.json", Json{{"log",
+                                      "a\xFF"
+                                      "b"}});
+
+  EXPECT_EQ(read_json(folder / "f.json")["log"],
+            "a\xEF\xBF\xBD"
+            "b");
+}
+
+TEST(JsonFile, AFullDiskIsASystemError) {
+  EXPECT_THAT(error_of<SystemError>([] { write_json("/dev/full", Json::object()); }), HasSubstr("No space left"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,76 @@
+#include "support/progress_line.hpp"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <memory>
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What a progress line wrote to a file, which is no terminal.
+class Log {
+ public:
+  std::FILE* file() { return file_.get(); }
+  std::string text() {
+    std::string bytes(10000, '\0');
+    std::rewind(file_.get());
+    bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file_.get()));
+    return bytes;
+  }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
+};
+
+TEST(StepLine, SaysStepLossRateAndTimeLeft) {
+  EXPECT_EQ(step_line(3, 5, 5.43211, 36900, 3.0), "step 3/5  loss 5.4321  12.3k tokens/s  remaining 2 s");
+}
+
+TEST(StepLine, LeavesOutWhatIsNotKnown) {
+  EXPECT_EQ(step_line(0, 5, std::nullopt, 0, 0), "step 0/5");
+  EXPECT_THAT(step_line(1, 5, std::nullopt, 10, 1), Not(HasSubstr("loss")));
+}
+
+TEST(StepLine, ShowsANan) {
+  EXPECT_THAT(step_line(1, 2, std::numeric_limits<double>::quiet_NaN(), 10, 1), HasSubstr("loss nan"));
+}
+
+TEST(StepLine, ScalesItsUnits) {
+  EXPECT_THAT(step_line(1, 2, 1, 500, 1), HasSubstr("  500 tokens/s  remaining 1 s"));
+  EXPECT_THAT(step_line(1, 101, 1, 2500000, 1), HasSubstr("  2.5M tokens/s  remaining 100 s"));
+  EXPECT_THAT(step_line(1, 601, 1, 1, 1), HasSubstr("remaining 10 min"));
+  EXPECT_THAT(step_line(1, 9001, 1, 1, 1), HasSubstr("remaining 2 h 30 min"));
+}
+
+TEST(ProgressLine, InALogTheFirstAndTheLastLineStandForManyQuickOnes) {
+  Log log;
+  ProgressLine line(log.file());
+
+  for (int step = 1; step <= 100; ++step) line.step(step, 100, 1.0, step);
+  line.finish();
+
+  const std::string text = log.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_THAT(text, HasSubstr("step 1/100"));
+  EXPECT_THAT(text, HasSubstr("step 100/100"));
+  EXPECT_THAT(text, Not(HasSubstr("\r")));
+}
+
+TEST(ProgressLine, AfterFinishTheNextTextIsShownAtOnce) {
+  Log log;
+  ProgressLine line(log.file());
+
+  line.text("cell 1", false);
+  line.text("cell 2", false);
+  line.finish();
+  line.text("cell 3", false);
+
+  EXPECT_EQ(log.text(), "cell 1\ncell 3\n");
+}
+
+}  // namespace
+}  // namespace plumbline

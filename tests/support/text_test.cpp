@@ -1,0 +1,60 @@
+#include "support/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+TEST(Utf8, TextOfAllLengthsIsValid) {
+  EXPECT_FALSE(first_invalid_utf8(""));
+  EXPECT_FALSE(first_invalid_utf8("plain"));
+  EXPECT_FALSE(first_invalid_utf8("\u00e9 \u20ac \U0001F600 \U0010FFFF \uD7FF \uE000"));
+}
+
+TEST(Utf8, NamesTheFirstBadByte) {
+  EXPECT_EQ(first_invalid_utf8("ab\xFFxy"), 2u);
+  EXPECT_EQ(first_invalid_utf8("\x80"), 0u);
+  EXPECT_EQ(first_invalid_utf8("a\xC3"), 1u) << "cut off";
+  EXPECT_EQ(first_invalid_utf8("a\xE2\x82"), 1u) << "cut off";
+  EXPECT_EQ(first_invalid_utf8("\xC0\xAF"), 0u) << "overlong";
+  EXPECT_EQ(first_invalid_utf8("\xE0\x80\xAF"), 0u) << "overlong";
+  EXPECT_EQ(first_invalid_utf8("\xF0\x80\x80\xAF"), 0u) << "overlong";
+  EXPECT_EQ(first_invalid_utf8("\xED\xA0\x80"), 0u) << "surrogate";
+  EXPECT_EQ(first_invalid_utf8("\xF4\x90\x80\x80"), 0u) << "beyond the last code point";
+}
+
+TEST(NearestWord, FindsATypo) {
+  const std::vector<std::string> known{"steps", "seed", "learning_rate"};
+
+  EXPECT_EQ(nearest_word("step", known), "steps");
+  EXPECT_EQ(nearest_word("learnig_rate", known), "learning_rate");
+  EXPECT_EQ(nearest_word("seed", known), "seed");
+}
+
+TEST(NearestWord, SaysNothingOfWhatIsFar) {
+  EXPECT_FALSE(nearest_word("transport", {"seed", "steps"}));
+  EXPECT_FALSE(nearest_word("x", {"seed"}));
+  EXPECT_FALSE(nearest_word("seed", {}));
+}
+
+TEST(Join, PutsSeparatorsBetween) {
+  EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join({"a"}, ", "), "a");
+  EXPECT_EQ(join({"a", "", "c"}, ", "), "a, , c");
+}
+
+TEST(Shape, TextReadsBack) {
+  using Shape = std::vector<std::int64_t>;
+  for (const Shape& shape : {Shape{}, Shape{3}, Shape{0, 4}, Shape{2, 64, 512}})
+    EXPECT_EQ(parse_shape(shape_text(shape)), shape) << shape_text(shape);
+  EXPECT_EQ(shape_text({2, 64, 512}), "2x64x512");
+  EXPECT_EQ(shape_text({}), "");
+}
+
+TEST(Shape, MalformedTextIsRefused) {
+  for (const char* text : {"x", "2x", "x2", "2xx3", "-1", "2x-1", "02", "2X3", "2 x 3", "a"})
+    EXPECT_FALSE(parse_shape(text)) << text;
+}
+
+}  // namespace
+}  // namespace plumbline
