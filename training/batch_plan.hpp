@@ -1,23 +1,25 @@
-// What every rank knows of the data before the first step: which tokens each microbatch of each step holds, and its shape.
+// What every rank knows of the data before the first step: which tokens each microbatch of each step holds, and its
+// shape.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "training/run_file.hpp"
 
 namespace plumbline {
 
-/// Tokens of a text (byte-level: one id a byte) or of a .bin file. Throws InputError: not UTF-8 (with the offset), empty, an id beyond the
-/// vocabulary (with its place).
+/// Tokens of a text (byte-level: one id a byte) or of a .bin file of little-endian uint16. Throws InputError: not UTF-8
+/// (with the offset), empty, an id beyond the vocabulary (with its place).
 std::vector<std::int32_t> load_tokens(const DataSettings& data, std::int64_t vocab_size);
 
 struct Microbatch {
-  at::Tensor ids;     ///< int64 [batch, sequence]; padding is id 0
-  at::Tensor labels;  ///< int64 [batch, sequence], shifted already; -100 = not valid
+  at::Tensor ids;                 ///< int64 [batch, sequence]; padding is id 0
+  at::Tensor labels;              ///< int64 [batch, sequence], shifted already; -100 = not valid
   std::int64_t tokens = 0;        ///< real positions, padding not counted
   std::int64_t valid_tokens = 0;  ///< labels other than -100
 };
@@ -25,12 +27,16 @@ struct Microbatch {
 struct StepTotals {
   std::int64_t tokens = 0;
   std::int64_t valid_tokens = 0;
-  std::int64_t live_tokens = 0;  ///< distinct ids that stand, in some row, at a position with a valid label at or after it
+  std::int64_t live_tokens =
+      0;  ///< distinct ids that stand, in some row, at a position with a valid label at or after it
 };
 
+/// Rows are read one after the other from a start that the seed picks, and on into the next step, round and round: a
+/// row of S tokens at `position` takes ids [position, position + S) and labels one further; the next row begins at
+/// position + S.
 class BatchPlan {
  public:
-  /// Throws InputError: fewer tokens than one step needs, a step without a valid label, a masked microbatch that does not exist.
+  /// `data` as load_run_file validated it. Throws InputError when there are fewer tokens than one step needs.
   BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens);
 
   std::int64_t microbatches() const;
@@ -39,6 +45,7 @@ class BatchPlan {
   std::int64_t longest_sequence() const;
   std::int64_t tokens(std::int64_t microbatch) const;        ///< the same in every step
   std::int64_t valid_tokens(std::int64_t microbatch) const;  ///< the same in every step
+  /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
   StepTotals totals(std::int64_t step) const;
   /// Digest of the int64 tensor 2 x batch x sequence: ids, then labels.
@@ -49,12 +56,19 @@ class BatchPlan {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
 
  private:
-  struct Row;
+  const std::vector<std::int64_t>& rows(std::int64_t microbatch) const;
+  bool masked(std::int64_t microbatch) const;
+  std::int64_t token(std::int64_t position) const;
+  /// Where the first row of a microbatch begins, before wrapping.
+  std::int64_t first_position(std::int64_t step, std::int64_t microbatch) const;
+  /// ids, then labels, each batch x sequence.
+  std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t microbatch) const;
+
   std::vector<std::vector<std::int64_t>> row_lengths_;
   std::vector<bool> masked_;
   std::vector<std::int32_t> tokens_;
+  std::vector<std::int64_t> offsets_;  ///< of each microbatch within a step; the last entry is the step's tokens
   std::int64_t start_ = 0;
-  std::int64_t tokens_per_step_ = 0;
 };
 
 }  // namespace plumbline

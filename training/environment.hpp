@@ -5,10 +5,11 @@
 
 namespace plumbline {
 
-/// Deterministic algorithms on, one compute thread, TF32 off, no filling of uninitialised memory, flush-denormal off, the attention kernel chosen
-/// (exactness.md, 8). Call before the first tensor.
+/// Deterministic algorithms on, one compute thread, TF32 off, no filling of uninitialised memory, flush-denormal off,
+/// the attention kernel chosen (exactness.md, 8). Call before the first tensor.
 void apply_deterministic_settings();
-/// "versions": LibTorch, compiler, commit. "machine": CPU vendor, family, model, ATen capability, MKL version, cores. "environment": flags that change bits.
+/// "versions": LibTorch, compiler, commit. "machine": CPU vendor, family, model, ATen capability, MKL version, cores.
+/// "environment": flags that change bits.
 Json versions_json();
 Json machine_json();
 Json environment_json();

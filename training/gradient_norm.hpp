@@ -22,8 +22,9 @@ void add_tied_uses(std::vector<Parameter>& parameters);
 
 /// fp64 vector norm of each gradient, aliases left out, in the slice's order.
 std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& parameters);
-/// Square root of the left-to-right sum of squares in canonical order; of a tied model `lm_head.weight` is left out (it stands at embed_tokens).
-/// `norms` may come from many ranks in any order; throws std::logic_error unless each parameter of the model stands exactly once.
+/// Square root of the left-to-right sum of squares in canonical order; of a tied model `lm_head.weight` is left out (it
+/// stands at embed_tokens). `norms` may come from many ranks in any order; throws std::logic_error unless each
+/// parameter of the model stands exactly once.
 double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 /// min(1, limit / norm) without an epsilon; 1 without a limit; NaN for a NaN norm.
 double clip_coefficient(double norm, std::optional<double> limit);

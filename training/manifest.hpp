@@ -20,8 +20,8 @@ struct ManifestSchedule {
   std::string accumulation_digest;  ///< of the order file; empty = null
 };
 
-Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run, const LlamaConfig& config,
-                   const BatchPlan& plan, std::int64_t world_size, const ManifestSchedule& schedule,
-                   const std::vector<StageEntry>& stages);
+Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
+                   const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
+                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages);
 
 }  // namespace plumbline

@@ -1,9 +1,11 @@
-// Counts tensor bytes by owner, exactly: a counting CPU allocator with a thread-local owner (ground.md, "Memory, exactly").
+// Counts tensor bytes by owner, exactly: a counting CPU allocator with a thread-local owner (ground.md, "Memory,
+// exactly").
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 namespace plumbline {
@@ -30,24 +32,43 @@ struct MemoryCount {
 /// Puts the counting allocator in place. Call before the first tensor; later calls do nothing.
 void install_memory_meter();
 
-/// One rank's counters. A rank is a thread: `attach` makes this thread's allocations count here. Lives until the process ends
-/// (tensors may outlive the rank), so make it with `new_memory_meter`.
+/// One rank's counters. A rank is a thread: `attach` makes this thread's allocations count here. Lives until the
+/// process ends (tensors may outlive the rank), so make it with `new_memory_meter`. Counted are the bytes a tensor's
+/// storage asked for; the allocator's own header is not.
 class MemoryMeter {
  public:
-  const MemoryCount& count(MemoryOwner owner) const { return counts_[static_cast<std::size_t>(owner)]; }
+  MemoryMeter() = default;
+  MemoryMeter(const MemoryMeter&) = delete;
+  MemoryMeter& operator=(const MemoryMeter&) = delete;
+
+  MemoryCount count(MemoryOwner owner) const { return counts_[static_cast<std::size_t>(owner)].value(); }
   /// Sum over all owners, with its own peak.
-  const MemoryCount& total() const { return total_; }
+  MemoryCount total() const { return total_.value(); }
   void reset_peak(MemoryOwner owner);
   void reset_total_peak();
   void attach();  ///< this thread's allocations count here from now on
 
  private:
-  friend class MemoryScope;
   friend struct CountingAllocator;
   friend void retag(const at::Tensor&, MemoryOwner);
-  void add(MemoryOwner owner, std::int64_t bytes);
-  std::array<MemoryCount, memory_owners> counts_{};
-  MemoryCount total_;
+
+  /// Only the attached thread adds, so it alone moves the peak; with the threads transport a peer may free what it was
+  /// handed and so takes away from here. Relaxed order is enough: the numbers guard no other memory.
+  class Counter {
+   public:
+    MemoryCount value() const;
+    void add(std::int64_t bytes);
+    void subtract(std::int64_t bytes);
+    void reset_peak();
+
+   private:
+    std::atomic<std::int64_t> live_{0};
+    std::atomic<std::int64_t> peak_{0};
+  };
+  Counter& counter(MemoryOwner owner) { return counts_[static_cast<std::size_t>(owner)]; }
+
+  std::array<Counter, memory_owners> counts_;
+  Counter total_;
 };
 /// Never freed.
 MemoryMeter& new_memory_meter();
@@ -67,8 +88,9 @@ class MemoryScope {
 };
 
 /// Gives a tensor's storage to another owner (and to this thread's meter, where another rank's thread allocated it).
+/// Nothing happens to a storage that the meter did not allocate.
 void retag(const at::Tensor& tensor, MemoryOwner owner);
-/// Bytes of its storage as the meter counts them (0 for an undefined tensor).
+/// Bytes of its storage as the meter counts them (0 for an undefined tensor and for a storage it did not allocate).
 std::int64_t storage_bytes(const at::Tensor& tensor);
 
 }  // namespace plumbline

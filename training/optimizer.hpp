@@ -21,7 +21,8 @@ class Optimizer {
 
   std::int64_t steps_done() const { return steps_done_; }
   std::int64_t state_bytes() const;
-  /// One entry per parameter that is no alias, in order; `moment1` momentum buffer or exp_avg, `moment2` exp_avg_sq; undefined where the optimiser lacks it.
+  /// One entry per parameter that is no alias, in order; `moment1` momentum buffer or exp_avg, `moment2` exp_avg_sq;
+  /// undefined where the optimiser lacks it.
   struct State {
     std::string name;
     at::Tensor moment1, moment2, step;

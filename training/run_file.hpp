@@ -19,6 +19,9 @@ struct DataSettings {
   /// Row lengths of each microbatch, `batch` numbers each; already repeated up to `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label
+
+  /// `--text PATH` of a command line: this text instead of what the run file names.
+  void use_text(const std::filesystem::path& path);
 };
 
 struct OptimizerSettings {
@@ -29,12 +32,16 @@ struct OptimizerSettings {
   double eps = 1e-8;
   double weight_decay = 0.0;
   double momentum = 0.0;
+
+  /// Another optimiser than the run file names (a sweep's), with what the file says of it. Throws InputError naming the
+  /// known ones.
+  void use(const std::string& optimizer);
 };
 
 struct TrainSettings {
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string dtype = "float32";
+  std::string dtype = "float32";  ///< float32 | float64
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
@@ -44,8 +51,8 @@ struct TrainSettings {
 struct PipelineSettings {
   std::string schedule = "1f1b";
   std::int32_t chunks = 1;
-  std::string partition = "uniform";               ///< uniform | cost | balance
-  std::vector<std::int64_t> balance;               ///< layers per stage when partition is "balance"
+  std::string partition = "uniform";  ///< uniform | cost | balance
+  std::vector<std::int64_t> balance;  ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
   std::int64_t timeout_ms = 30000;
 };
@@ -61,7 +68,8 @@ struct RunFile {
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
 };
 
-/// Reads and validates; relative paths are taken from the run file's folder. Throws InputError naming file, line and key.
+/// Reads and validates; relative paths are taken from the run file's folder. Throws InputError naming file, line and
+/// key.
 RunFile load_run_file(const std::filesystem::path& path);
 
 }  // namespace plumbline

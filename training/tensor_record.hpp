@@ -14,7 +14,8 @@ std::string dtype_name(at::ScalarType dtype);
 at::ScalarType parse_dtype(const std::string& name);  ///< throws InputError
 /// Digest of a tensor (made contiguous first where it is not).
 std::string digest(const at::Tensor& tensor);
-/// All of a row but step, kind, name and stage. One pass over the bytes; makes no tensor.
+/// All of a row but step, kind, name and stage. Makes no tensor of a contiguous one. `max_abs` is NaN when any element
+/// is; an element of NaN counts as non-zero.
 TensorRow describe(const at::Tensor& tensor);
 
 }  // namespace plumbline

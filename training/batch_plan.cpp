@@ -1,0 +1,176 @@
+#include "training/batch_plan.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <span>
+#include <stdexcept>
+
+#include "record/digest.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+namespace {
+
+constexpr std::int64_t padding_id = 0;
+constexpr std::int64_t no_label = -100;
+
+at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, std::int64_t sequence) {
+  const MemoryScope scope(MemoryOwner::data);
+  at::Tensor tensor = at::empty({batch, sequence}, at::kLong);
+  std::copy(numbers.begin(), numbers.end(), tensor.mutable_data_ptr<std::int64_t>());
+  return tensor;
+}
+
+}  // namespace
+
+BatchPlan::BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens)
+    : row_lengths_(data.row_lengths), masked_(data.row_lengths.size(), false), tokens_(std::move(tokens)) {
+  for (const std::int64_t microbatch : data.masked) {
+    masked_.at(static_cast<std::size_t>(microbatch)) = true;
+  }
+  offsets_.push_back(0);
+  for (const std::vector<std::int64_t>& rows : row_lengths_) {
+    offsets_.push_back(std::accumulate(rows.begin(), rows.end(), offsets_.back()));
+  }
+  const std::int64_t needed = offsets_.back() + 1;  // the last row's last label is one token further
+  const auto available = static_cast<std::int64_t>(tokens_.size());
+  if (available < needed) {
+    const auto& source = data.text ? data.text : data.tokens;
+    throw InputError((source ? source->string() : std::string("the text")) + " is too short: it holds " +
+                     std::to_string(available) + " tokens, one step needs " + std::to_string(needed) +
+                     ". Give a longer text, or smaller data.lengths, data.microbatches or data.batch");
+  }
+  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % tokens_.size());
+}
+
+const std::vector<std::int64_t>& BatchPlan::rows(std::int64_t microbatch) const {
+  return row_lengths_.at(static_cast<std::size_t>(microbatch));
+}
+
+bool BatchPlan::masked(std::int64_t microbatch) const {
+  return masked_.at(static_cast<std::size_t>(microbatch));
+}
+
+std::int64_t BatchPlan::token(std::int64_t position) const {
+  return tokens_[static_cast<std::size_t>(position) % tokens_.size()];
+}
+
+std::int64_t BatchPlan::first_position(std::int64_t step, std::int64_t microbatch) const {
+  return start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
+}
+
+std::int64_t BatchPlan::microbatches() const {
+  return static_cast<std::int64_t>(row_lengths_.size());
+}
+
+std::int64_t BatchPlan::batch(std::int64_t microbatch) const {
+  return static_cast<std::int64_t>(rows(microbatch).size());
+}
+
+std::int64_t BatchPlan::sequence_length(std::int64_t microbatch) const {
+  return std::ranges::max(rows(microbatch));
+}
+
+std::int64_t BatchPlan::longest_sequence() const {
+  std::int64_t longest = 0;
+  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
+    longest = std::max(longest, sequence_length(microbatch));
+  }
+  return longest;
+}
+
+std::int64_t BatchPlan::tokens(std::int64_t microbatch) const {
+  const auto& lengths = rows(microbatch);
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::int64_t BatchPlan::valid_tokens(std::int64_t microbatch) const {
+  return masked(microbatch) ? 0 : tokens(microbatch);
+}
+
+std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t microbatch) const {
+  const std::int64_t sequence = sequence_length(microbatch);
+  const auto half = static_cast<std::size_t>(batch(microbatch) * sequence);
+  std::vector<std::int64_t> both(2 * half, padding_id);
+  const std::span labels = std::span(both).subspan(half);
+  std::ranges::fill(labels, no_label);
+  std::int64_t position = first_position(step, microbatch);
+  std::size_t row_start = 0;
+  for (const std::int64_t length : rows(microbatch)) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::size_t place = row_start + static_cast<std::size_t>(i);
+      both[place] = token(position + i);
+      if (!masked(microbatch)) {
+        labels[place] = token(position + i + 1);
+      }
+    }
+    position += length;
+    row_start += static_cast<std::size_t>(sequence);
+  }
+  return both;
+}
+
+Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
+  const std::vector<std::int64_t> both = numbers(step, microbatch);
+  const std::span halves(both);
+  const std::size_t half = both.size() / 2;
+  const std::int64_t rows_held = batch(microbatch);
+  const std::int64_t sequence = sequence_length(microbatch);
+  return {as_tensor(halves.first(half), rows_held, sequence), as_tensor(halves.subspan(half), rows_held, sequence),
+          tokens(microbatch), valid_tokens(microbatch)};
+}
+
+StepTotals BatchPlan::totals(std::int64_t step) const {
+  StepTotals totals;
+  std::set<std::int64_t> live;
+  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
+    totals.tokens += tokens(microbatch);
+    totals.valid_tokens += valid_tokens(microbatch);
+    // Every real position of an unmasked row has a label, so all its ids are live, and none of a masked one's.
+    if (!masked(microbatch)) {
+      const std::int64_t first = first_position(step, microbatch);
+      for (std::int64_t i = 0; i < tokens(microbatch); ++i) {
+        live.insert(token(first + i));
+      }
+    }
+  }
+  totals.live_tokens = static_cast<std::int64_t>(live.size());
+  return totals;
+}
+
+std::string BatchPlan::data_digest(std::int64_t step, std::int64_t microbatch) const {
+  const std::vector<std::int64_t> both = numbers(step, microbatch);
+  return tensor_digest("int64", {2, batch(microbatch), sequence_length(microbatch)}, std::as_bytes(std::span(both)));
+}
+
+std::string BatchPlan::data_digest(std::int64_t steps) const {
+  Hasher hasher;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
+      hasher.update(data_digest(step, microbatch));
+    }
+  }
+  return hasher.hex();
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> equal;
+  for (std::int64_t first = 0; first < microbatches(); ++first) {
+    for (std::int64_t second = first + 1; second < microbatches(); ++second) {
+      const bool same_shape =
+          batch(first) == batch(second) && sequence_length(first) == sequence_length(second) && !masked(first);
+      if (same_shape && numbers(step, first) == numbers(step, second)) {
+        equal.emplace_back(first, second);
+      }
+    }
+  }
+  return equal;
+}
+
+}  // namespace plumbline

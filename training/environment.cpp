@@ -1,0 +1,130 @@
+#include "training/environment.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/headeronly/version.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "support/numbers.hpp"
+
+namespace plumbline {
+
+namespace {
+
+constexpr const char* cublas_workspace = "CUBLAS_WORKSPACE_CONFIG";
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+/// "key : value" lines, the first of each key: /proc/cpuinfo repeats them for every core.
+std::map<std::string, std::string> proc_file(const char* path) {
+  std::map<std::string, std::string> values;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (const auto colon = line.find(':'); colon != std::string::npos) {
+      values.emplace(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+    }
+  }
+  return values;
+}
+
+/// A number as one, anything else as it stands, nothing as null: another architecture's cpuinfo has other keys.
+Json value_or_null(const std::map<std::string, std::string>& values, const std::string& key) {
+  const auto found = values.find(key);
+  if (found == values.end()) {
+    return nullptr;
+  }
+  const std::optional<std::int64_t> number = parse_integer(found->second);
+  return number ? Json(*number) : Json(found->second);
+}
+
+Json memory_bytes() {
+  const auto values = proc_file("/proc/meminfo");
+  const auto total = values.find("MemTotal");
+  if (total == values.end()) {
+    return nullptr;
+  }
+  const auto kibibytes = parse_integer(total->second.substr(0, total->second.find(' ')));
+  return kibibytes ? Json(*kibibytes * 1024) : Json(nullptr);
+}
+
+Json variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? Json(nullptr) : Json(value);
+}
+
+}  // namespace
+
+void apply_deterministic_settings() {
+  setenv(cublas_workspace, ":4096:8", 1);
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicFillUninitializedMemory(false);  // it races with communication streams
+  context.setDeterministicCuDNN(true);
+  context.setBenchmarkCuDNN(false);
+  context.setDeterministicMkldnn(true);
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  context.setFlushDenormal(false);
+  // One attention kernel and no other to fall back on: a shape it cannot do is an error, never a quiet change of bits.
+  context.setSDPUseFlash(true);
+  context.setSDPUseMath(false);
+  context.setSDPUseMemEfficient(false);
+  context.setSDPUseCuDNN(false);
+  context.setSDPUseOverrideable(false);
+  at::set_num_threads(1);
+}
+
+Json versions_json() {
+  Json versions;
+  versions["libtorch"] = TORCH_VERSION;
+  versions["compiler"] = "g++ " __VERSION__;
+#ifdef PLUMBLINE_COMMIT
+  versions["commit"] = PLUMBLINE_COMMIT;
+#else
+  versions["commit"] = nullptr;  // a build outside a checkout
+#endif
+  return versions;
+}
+
+Json machine_json() {
+  const auto processor = proc_file("/proc/cpuinfo");
+  Json machine;
+  machine["cpu_vendor"] = value_or_null(processor, "vendor_id");
+  machine["cpu_family"] = value_or_null(processor, "cpu family");
+  machine["cpu_model_number"] = value_or_null(processor, "model");
+  machine["cpu_model"] = value_or_null(processor, "model name");
+  machine["aten_capability"] = at::get_cpu_capability();
+  machine["mkl_version"] = at::get_mkl_version();
+  machine["cores"] = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  machine["memory_bytes"] = memory_bytes();
+  return machine;
+}
+
+Json environment_json() {
+  const at::Context& context = at::globalContext();
+  Json flags;
+  flags["deterministic_algorithms"] = context.deterministicAlgorithms();
+  flags["fill_uninitialized_memory"] = context.deterministicFillUninitializedMemory();
+  flags["cudnn_benchmark"] = context.benchmarkCuDNN();
+  flags["tf32_cublas"] = context.allowTF32CuBLAS();
+  flags["tf32_cudnn"] = context.allowTF32CuDNN();
+  flags["attention"] = context.userEnabledFlashSDP() && !context.userEnabledMathSDP() ? "flash" : "not fixed";
+  flags["compute_threads"] = at::get_num_threads();
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR",
+                           "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", cublas_workspace}) {
+    flags[name] = variable(name);
+  }
+  return flags;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,132 @@
+#include "training/gradient_norm.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <stdexcept>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+namespace {
+
+at::Tensor gradient_of(const Parameter& parameter) {
+  at::Tensor gradient = parameter.value.grad();
+  if (!gradient.defined()) {
+    throw std::logic_error("parameter " + parameter.name + " has no gradient tensor");
+  }
+  return gradient;
+}
+
+template <typename Number>
+void scale(const at::Tensor& gradient, double coefficient) {
+  const std::span numbers(gradient.mutable_data_ptr<Number>(), static_cast<std::size_t>(gradient.numel()));
+  for (Number& number : numbers) {
+    number = static_cast<Number>(static_cast<double>(number) * coefficient);
+  }
+}
+
+}  // namespace
+
+void zero_gradients(std::vector<Parameter>& parameters) {
+  const at::NoGradGuard no_grad;
+  for (const Parameter& parameter : parameters) {
+    gradient_of(parameter).zero_();
+  }
+}
+
+void add_tied_uses(std::vector<Parameter>& parameters) {
+  const auto alias = std::find_if(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.alias; });
+  if (alias == parameters.end()) {
+    return;
+  }
+  const auto embedding = std::find_if(parameters.begin(), parameters.end(),
+                                      [](const Parameter& p) { return p.name == "model.embed_tokens.weight"; });
+  if (embedding == parameters.end()) {
+    throw std::logic_error("a tied head without the embedding it shares");
+  }
+  const at::NoGradGuard no_grad;
+  at::Tensor sum = gradient_of(*embedding);
+  at::Tensor head_use = gradient_of(*alias);
+  sum.add_(head_use);
+  head_use.copy_(sum);
+}
+
+std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& parameters) {
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::scratch);
+  std::vector<ParameterNorm> norms;
+  norms.reserve(parameters.size());
+  for (const Parameter& parameter : parameters) {
+    if (!parameter.alias) {
+      const at::Tensor norm =
+          at::linalg_vector_norm(gradient_of(parameter), 2, std::nullopt, /*keepdim=*/false, at::kDouble);
+      norms.push_back({parameter.name, norm.item<double>()});
+    }
+  }
+  return norms;
+}
+
+double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
+  std::map<std::string, double> by_name;
+  for (const ParameterNorm& norm : norms) {
+    if (!by_name.emplace(norm.name, norm.norm).second) {
+      throw std::logic_error("two gradient norms of " + norm.name);
+    }
+  }
+  double sum = 0;
+  for (const ParameterShape& shape : parameter_shapes(config)) {
+    const auto found = by_name.find(shape.name);
+    const bool counted_at_embedding = config.tied && shape.name == "lm_head.weight";
+    if (found == by_name.end()) {
+      if (counted_at_embedding) {
+        continue;
+      }
+      throw std::logic_error("no gradient norm of " + shape.name);
+    }
+    if (!counted_at_embedding) {
+      sum += found->second * found->second;
+    }
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) {
+    throw std::logic_error("a gradient norm of " + by_name.begin()->first + ", which the model does not have");
+  }
+  return std::sqrt(sum);
+}
+
+double clip_coefficient(double norm, std::optional<double> limit) {
+  if (!limit) {
+    return 1.0;
+  }
+  if (std::isnan(norm)) {
+    return norm;  // std::min would hide it behind 1
+  }
+  return std::min(1.0, *limit / norm);
+}
+
+void scale_gradients(std::vector<Parameter>& parameters, double coefficient) {
+  if (coefficient == 1.0) {
+    return;
+  }
+  for (const Parameter& parameter : parameters) {
+    const at::Tensor gradient = gradient_of(parameter);
+    if (!gradient.is_contiguous()) {
+      throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
+    }
+    if (gradient.scalar_type() == at::kFloat) {
+      scale<float>(gradient, coefficient);
+    } else if (gradient.scalar_type() == at::kDouble) {
+      scale<double>(gradient, coefficient);
+    } else {
+      throw std::logic_error("the gradient of " + parameter.name + " is neither float32 nor float64");
+    }
+  }
+}
+
+}  // namespace plumbline

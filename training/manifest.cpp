@@ -1,0 +1,77 @@
+#include "training/manifest.hpp"
+
+#include "support/hash.hpp"
+#include "training/environment.hpp"
+
+namespace plumbline {
+
+namespace {
+
+Json optimizer_json(const OptimizerSettings& settings) {
+  Json json{{"name", settings.name}, {"learning_rate", settings.learning_rate}};
+  if (settings.name == "adamw") {
+    json["beta1"] = settings.beta1;
+    json["beta2"] = settings.beta2;
+    json["eps"] = settings.eps;
+  } else {
+    json["momentum"] = settings.momentum;
+  }
+  json["weight_decay"] = settings.weight_decay;
+  return json;
+}
+
+Json stages_json(const std::vector<StageEntry>& stages) {
+  Json json = Json::array();
+  for (const StageEntry& stage : stages) {
+    json.push_back({{"stage", stage.stage}, {"rank", stage.rank}, {"units", stage.units}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
+                   const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
+                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages) {
+  const auto& source = run.data.text ? run.data.text : run.data.tokens;
+  Json manifest;
+  manifest["schema"] = "plumbline-record/1";
+  manifest["run_id"] = new_run_id();
+  manifest["role"] = role;
+  manifest["command"] = command;
+  manifest["model"] = config.source;
+  manifest["seed"] = run.train.seed;
+  manifest["dtype"] = run.train.dtype;
+  manifest["device"] = "cpu";
+  manifest["world_size"] = world_size;
+  manifest["steps"] = run.train.steps;
+  manifest["data"] = {{"digest", plan.data_digest(run.train.steps)},
+                      {"source", source ? source->generic_string() : ""},
+                      {"microbatches", plan.microbatches()}};
+  manifest["schedule"] = {{"name", schedule.name},
+                          {"chunks_per_rank", schedule.chunks_per_rank},
+                          {"microbatches", plan.microbatches()},
+                          {"digest", hash_hex(schedule.csv)},
+                          {"accumulation", schedule.accumulation},
+                          {"accumulation_digest",
+                           schedule.accumulation_digest.empty() ? Json(nullptr) : Json(schedule.accumulation_digest)}};
+  manifest["stages"] = stages_json(stages);
+  manifest["tied"] = Json::array();
+  if (config.tied) {
+    manifest["tied"].push_back(Json::array({"lm_head.weight", "model.embed_tokens.weight"}));
+  }
+  manifest["frozen"] = Json::array();
+  manifest["loss_scaling"] = "before";
+  manifest["boundary_gradient_factor"] = 1;
+  manifest["optimizer"] = optimizer_json(run.train.optimizer);
+  manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
+  manifest["level"] = to_text(run.record_level);
+  manifest["versions"] = versions_json();
+  manifest["machine"] = machine_json();
+  manifest["environment"] = environment_json();
+  manifest["clock_skew_ns"] = 0;
+  manifest["started"] = now_text();
+  return manifest;
+}
+
+}  // namespace plumbline

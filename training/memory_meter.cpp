@@ -1,0 +1,176 @@
+#include "training/memory_meter.hpp"
+
+#include <c10/core/CPUAllocator.h>
+
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+namespace plumbline {
+
+namespace {
+
+// As wide as LibTorch's own alignment, so that a tensor's data stays aligned behind it.
+constexpr std::size_t header_bytes = 64;
+
+struct Header {
+  std::int64_t bytes;
+  MemoryMeter* meter;
+  MemoryOwner owner;
+};
+static_assert(sizeof(Header) <= header_bytes);
+
+// An allocator hook has no argument to carry the rank or the owner: the thread has to know them.
+thread_local MemoryMeter* current_meter = nullptr;
+thread_local MemoryOwner current_owner = MemoryOwner::other;
+
+Header& header_of(void* data) {
+  return *std::launder(reinterpret_cast<Header*>(static_cast<std::byte*>(data) - header_bytes));
+}
+
+}  // namespace
+
+struct CountingAllocator final : c10::Allocator {
+  explicit CountingAllocator(c10::Allocator* inner) : inner_(inner) {}
+
+  c10::DataPtr allocate(std::size_t bytes) override {
+    const c10::Device cpu(c10::DeviceType::CPU);
+    if (bytes == 0) {
+      return {nullptr, nullptr, &release, cpu};
+    }
+    void* block = inner_->raw_allocate(bytes + header_bytes);
+    MemoryMeter& meter = this_thread_meter();
+    const auto counted = static_cast<std::int64_t>(bytes);
+    new (block) Header{counted, &meter, current_owner};
+    meter.counter(current_owner).add(counted);
+    meter.total_.add(counted);
+    // Data pointer and context must be equal: LibTorch treats the block as one it may free by its data pointer alone.
+    void* data = static_cast<std::byte*>(block) + header_bytes;
+    return {data, data, &release, cpu};
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+
+  static void release(void* data) {
+    if (data == nullptr) {
+      return;
+    }
+    Header& header = header_of(data);
+    header.meter->counter(header.owner).subtract(header.bytes);
+    header.meter->total_.subtract(header.bytes);
+    c10::GetDefaultCPUAllocator()->raw_deallocate(&header);
+  }
+
+ private:
+  c10::Allocator* inner_;
+};
+
+MemoryCount MemoryMeter::Counter::value() const {
+  return {live_.load(std::memory_order_relaxed), peak_.load(std::memory_order_relaxed)};
+}
+
+void MemoryMeter::Counter::add(std::int64_t bytes) {
+  const std::int64_t live = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (live > peak_.load(std::memory_order_relaxed)) {
+    peak_.store(live, std::memory_order_relaxed);
+  }
+}
+
+void MemoryMeter::Counter::subtract(std::int64_t bytes) {
+  live_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void MemoryMeter::Counter::reset_peak() {
+  peak_.store(live_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void MemoryMeter::reset_peak(MemoryOwner owner) {
+  counter(owner).reset_peak();
+}
+
+void MemoryMeter::reset_total_peak() {
+  total_.reset_peak();
+}
+
+void MemoryMeter::attach() {
+  current_meter = this;
+}
+
+MemoryMeter& new_memory_meter() {
+  // Kept, and never freed, because a tensor that outlives its rank still counts down here when it goes.
+  static std::mutex& lock = *new std::mutex;
+  static std::deque<MemoryMeter>& meters = *new std::deque<MemoryMeter>;
+  const std::lock_guard guard(lock);
+  return meters.emplace_back();
+}
+
+MemoryMeter& this_thread_meter() {
+  if (current_meter == nullptr) {
+    new_memory_meter().attach();
+  }
+  return *current_meter;
+}
+
+void install_memory_meter() {
+  static CountingAllocator& allocator = [&]() -> CountingAllocator& {
+    auto& made = *new CountingAllocator(c10::GetDefaultCPUAllocator());
+    c10::SetCPUAllocator(&made, 1);
+    if (c10::GetCPUAllocator() != &made) {
+      throw std::logic_error("another CPU allocator of higher priority is in place: tensor bytes cannot be counted");
+    }
+    return made;
+  }();
+  static_cast<void>(allocator);
+}
+
+MemoryScope::MemoryScope(MemoryOwner owner) : before_(current_owner) {
+  current_owner = owner;
+}
+
+MemoryScope::~MemoryScope() {
+  current_owner = before_;
+}
+
+namespace {
+
+/// The header of a storage that the meter allocated; null for any other.
+Header* counted_header(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.has_storage()) {
+    return nullptr;
+  }
+  const c10::DataPtr& pointer = tensor.storage().data_ptr();
+  if (pointer.get_deleter() != &CountingAllocator::release || pointer.get_context() == nullptr) {
+    return nullptr;
+  }
+  return &header_of(pointer.get_context());
+}
+
+}  // namespace
+
+void retag(const at::Tensor& tensor, MemoryOwner owner) {
+  Header* header = counted_header(tensor);
+  if (header == nullptr) {
+    return;
+  }
+  MemoryMeter& meter = this_thread_meter();
+  // Another owner of the same rank is no new memory: the rank's total and its peak stay as they are.
+  if (header->meter != &meter) {
+    header->meter->total_.subtract(header->bytes);
+    meter.total_.add(header->bytes);
+  }
+  header->meter->counter(header->owner).subtract(header->bytes);
+  meter.counter(owner).add(header->bytes);
+  header->meter = &meter;
+  header->owner = owner;
+}
+
+std::int64_t storage_bytes(const at::Tensor& tensor) {
+  const Header* header = counted_header(tensor);
+  return header == nullptr ? 0 : header->bytes;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,282 @@
+#include "training/run_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
+
+namespace plumbline {
+
+namespace {
+
+const std::vector<std::string> known_optimizers{"adamw", "sgd"};
+
+[[noreturn]] void refuse(const TomlTable& table, const std::string& key, const std::string& what) {
+  throw InputError(table.where(key) + ": " + what);
+}
+
+std::string required_text(const TomlTable& table, const std::string& key, const std::string& example) {
+  const auto value = table.text(key);
+  if (!value || value->empty()) {
+    refuse(table, key, "is missing; write for example " + key + " = \"" + example + "\"");
+  }
+  return *value;
+}
+
+std::string one_of(const TomlTable& table, const std::string& key, const std::string& fallback,
+                   const std::vector<std::string>& known) {
+  const std::string value = table.text(key).value_or(fallback);
+  if (std::ranges::find(known, value) == known.end()) {
+    refuse(table, key, "\"" + value + "\" is unknown; give one of " + join(known, ", "));
+  }
+  return value;
+}
+
+std::int64_t integer_from(const TomlTable& table, const std::string& key, std::int64_t fallback, std::int64_t least) {
+  const std::int64_t value = table.integer(key).value_or(fallback);
+  if (value < least) {
+    refuse(table, key, "is " + std::to_string(value) + "; it must be at least " + std::to_string(least));
+  }
+  return value;
+}
+
+/// A number for which `holds`; NaN holds nothing and infinity is no setting.
+template <typename Condition>
+double number_where(const TomlTable& table, const std::string& key, double fallback, Condition holds,
+                    const std::string& demand) {
+  const double value = table.number(key).value_or(fallback);
+  if (!(std::isfinite(value) && holds(value))) {
+    refuse(table, key, "is " + to_text(value) + "; it must be " + demand);
+  }
+  return value;
+}
+
+double positive(const TomlTable& table, const std::string& key, double fallback) {
+  return number_where(
+      table, key, fallback, [](double value) { return value > 0; }, "above 0");
+}
+
+double not_negative(const TomlTable& table, const std::string& key, double fallback) {
+  return number_where(
+      table, key, fallback, [](double value) { return value >= 0; }, "0 or more");
+}
+
+double below_one(const TomlTable& table, const std::string& key, double fallback) {
+  return number_where(
+      table, key, fallback, [](double value) { return value >= 0 && value < 1; }, "0 or more and below 1");
+}
+
+TomlTable required_table(const TomlTable& file, const std::string& key) {
+  auto table = file.table(key);
+  if (!table) {
+    refuse(file, key, "the table [" + key + "] is missing");
+  }
+  return *table;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : folder_(path.parent_path()), file_(TomlTable::read(path)) {
+    run_.path = path;
+  }
+
+  RunFile read() {
+    read_model(required_table(file_, "model"));
+    read_data(required_table(file_, "data"));
+    read_train(required_table(file_, "train"));
+    if (const auto pipeline = file_.table("pipeline")) {
+      read_pipeline(*pipeline);
+    }
+    if (const auto record = file_.table("record")) {
+      run_.record_level = parse_record_level(one_of(*record, "level", "full", {"none", "summary", "full", "dump"}));
+      record->refuse_unknown_keys();
+    }
+    file_.refuse_unknown_keys();
+    return run_;
+  }
+
+ private:
+  std::filesystem::path resolve(const std::string& path) const { return (folder_ / path).lexically_normal(); }
+
+  void read_model(const TomlTable& model) {
+    run_.config = resolve(required_text(model, "config", "models/stories260k/config.json"));
+    if (model.has("weights")) {
+      run_.weights = resolve(required_text(model, "weights", "model.safetensors"));
+    }
+    model.refuse_unknown_keys();
+  }
+
+  void read_data(const TomlTable& data) {
+    const auto text = data.text("text");
+    const auto tokens = data.text("tokens");
+    if (text && tokens) {
+      refuse(data, "tokens", "data.text is given as well; keep one of the two");
+    }
+    if (!text && !tokens) {
+      refuse(data, "text", "is missing; name a UTF-8 file, a folder of .txt files, or a .bin file as data.tokens");
+    }
+    if (text) {
+      run_.data.text = resolve(*text);
+    } else {
+      run_.data.tokens = resolve(*tokens);
+    }
+    run_.data.token_type = one_of(data, "token_type", "uint16", {"uint16"});
+    if (text && data.has("token_type")) {
+      refuse(data, "token_type", "belongs to data.tokens; a text has one token a byte");
+    }
+    run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
+    read_lengths(data);
+    read_masked(data);
+    data.refuse_unknown_keys();
+  }
+
+  void read_lengths(const TomlTable& data) {
+    const std::int64_t batch = integer_from(data, "batch", 1, 1);
+    auto rows = data.integer_rows("lengths");
+    if (!rows || rows->empty()) {
+      refuse(data, "lengths", "is missing; give one row length for each microbatch, for example [96, 33, 64]");
+    }
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      std::vector<std::int64_t>& row = (*rows)[i];
+      const std::string place = "microbatch " + std::to_string(i);
+      if (row.size() == 1) {
+        row.assign(static_cast<std::size_t>(batch), row.front());  // one number: all rows as long
+      }
+      if (std::ssize(row) != batch) {
+        refuse(data, "lengths",
+               place + " has " + std::to_string(row.size()) + " row lengths, data.batch is " + std::to_string(batch));
+      }
+      if (std::ranges::min(row) < 1) {
+        refuse(data, "lengths",
+               place + " has a row of " + std::to_string(std::ranges::min(row)) + " tokens; rows hold at least 1");
+      }
+    }
+    const auto given = std::ssize(*rows);
+    const std::int64_t microbatches = integer_from(data, "microbatches", given, 1);
+    if (microbatches < given) {
+      refuse(data, "microbatches",
+             "is " + std::to_string(microbatches) + ", but data.lengths has " + std::to_string(given) +
+                 " entries; drop some of them");
+    }
+    for (std::int64_t i = 0; i < microbatches; ++i) {
+      run_.data.row_lengths.push_back((*rows)[static_cast<std::size_t>(i % given)]);
+    }
+  }
+
+  void read_masked(const TomlTable& data) {
+    run_.data.masked = data.integers("masked").value_or(std::vector<std::int64_t>{});
+    const std::set<std::int64_t> distinct(run_.data.masked.begin(), run_.data.masked.end());
+    if (distinct.size() != run_.data.masked.size()) {
+      refuse(data, "masked", "names a microbatch twice");
+    }
+    for (const std::int64_t microbatch : distinct) {
+      if (microbatch < 0 || microbatch >= run_.microbatches()) {
+        refuse(data, "masked",
+               "microbatch " + std::to_string(microbatch) + " does not exist; they are 0 to " +
+                   std::to_string(run_.microbatches() - 1));
+      }
+    }
+    if (std::ssize(distinct) == run_.microbatches()) {
+      refuse(data, "masked", "leaves a step without a valid label; leave at least one microbatch unmasked");
+    }
+  }
+
+  void read_train(const TomlTable& train) {
+    TrainSettings& settings = run_.train;
+    if (!train.has("steps")) {
+      refuse(train, "steps", "is missing; write for example steps = 5");
+    }
+    settings.steps = integer_from(train, "steps", 0, 1);
+    settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
+    settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64"});
+    settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);
+    if (settings.warmup_steps > settings.steps) {
+      refuse(
+          train, "warmup_steps",
+          "is " + std::to_string(settings.warmup_steps) + ", more than train.steps, " + std::to_string(settings.steps));
+    }
+    settings.start_factor = number_where(
+        train, "start_factor", settings.start_factor, [](double value) { return value > 0 && value <= 1; },
+        "above 0 and at most 1");
+    if (train.has("clip_norm")) {
+      settings.clip_norm = positive(train, "clip_norm", 1.0);
+    }
+    read_optimizer(train);
+    train.refuse_unknown_keys();
+  }
+
+  void read_optimizer(const TomlTable& train) {
+    OptimizerSettings& settings = run_.train.optimizer;
+    settings.name = one_of(train, "optimizer", settings.name, known_optimizers);
+    settings.learning_rate = positive(train, "learning_rate", settings.learning_rate);
+    settings.weight_decay = not_negative(train, "weight_decay", settings.weight_decay);
+    settings.beta1 = below_one(train, "beta1", settings.beta1);
+    settings.beta2 = below_one(train, "beta2", settings.beta2);
+    settings.eps = positive(train, "eps", settings.eps);
+    settings.momentum = below_one(train, "momentum", settings.momentum);
+    const bool adamw = settings.name == "adamw";
+    const std::vector<std::string> strangers =
+        adamw ? std::vector<std::string>{"momentum"} : std::vector<std::string>{"beta1", "beta2", "eps"};
+    for (const std::string& key : strangers) {
+      if (train.has(key)) {
+        refuse(train, key,
+               "belongs to " + std::string(adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
+                   (adamw ? "beta1, beta2, eps and weight_decay" : "momentum and weight_decay"));
+      }
+    }
+  }
+
+  void read_pipeline(const TomlTable& pipeline) {
+    PipelineSettings& settings = run_.pipeline;
+    // A schedule may be a name or a file, and which names exist is known where schedules are made.
+    settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
+    const std::int64_t chunks = integer_from(pipeline, "chunks", settings.chunks, 1);
+    if (chunks > std::numeric_limits<std::int32_t>::max()) {
+      refuse(pipeline, "chunks", "is " + std::to_string(chunks) + ", beyond all reason");
+    }
+    settings.chunks = static_cast<std::int32_t>(chunks);
+    settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
+    settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1);
+    settings.partition = one_of(pipeline, "partition", settings.partition, {"uniform", "cost"});
+    if (const auto balance = pipeline.integers("balance")) {
+      if (pipeline.has("partition")) {
+        refuse(pipeline, "balance", "pipeline.partition is given as well; keep one of the two");
+      }
+      if (balance->empty() || std::ranges::min(*balance) < 0) {
+        refuse(pipeline, "balance", "gives the layers of each stage, 0 or more, for example [2, 0, 3]");
+      }
+      settings.partition = "balance";
+      settings.balance = *balance;
+    }
+    pipeline.refuse_unknown_keys();
+  }
+
+  std::filesystem::path folder_;
+  TomlTable file_;
+  RunFile run_;
+};
+
+}  // namespace
+
+void DataSettings::use_text(const std::filesystem::path& path) {
+  text = path;
+  tokens.reset();
+}
+
+void OptimizerSettings::use(const std::string& optimizer) {
+  if (std::ranges::find(known_optimizers, optimizer) == known_optimizers.end()) {
+    throw InputError("optimizer \"" + optimizer + "\" is unknown; give one of " + join(known_optimizers, ", "));
+  }
+  name = optimizer;
+}
+
+RunFile load_run_file(const std::filesystem::path& path) {
+  return Reader(path).read();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,128 @@
+#include "training/tensor_record.hpp"
+
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <stdexcept>
+
+#include "record/digest.hpp"
+#include "support/error.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+namespace {
+
+struct KnownDtype {
+  const char* name;
+  at::ScalarType type;
+};
+constexpr std::array known_dtypes{
+    KnownDtype{"float32", at::kFloat}, KnownDtype{"float64", at::kDouble}, KnownDtype{"bfloat16", at::kBFloat16},
+    KnownDtype{"float16", at::kHalf},  KnownDtype{"int64", at::kLong},
+};
+
+at::Tensor contiguous(const at::Tensor& tensor) {
+  const MemoryScope scope(MemoryOwner::recorder);  // only a tensor that is not contiguous costs anything
+  return tensor.detach().contiguous();
+}
+
+std::string digest_contiguous(const at::Tensor& tensor) {
+  const std::span bytes(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes());
+  return tensor_digest(dtype_name(tensor.scalar_type()), tensor.sizes().vec(), bytes);
+}
+
+struct Statistics {
+  double sum_of_squares = 0;
+  double max_abs = 0;
+  std::int64_t nonzero = 0;
+  std::int64_t nonzero_rows = 0;
+  std::int64_t nan = 0;
+  std::int64_t inf = 0;
+};
+
+template <typename Number>
+Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
+  Statistics all;
+  const auto* next = tensor.const_data_ptr<Number>();
+  const std::int64_t width = rows == 0 ? 0 : tensor.numel() / rows;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t nonzero = 0;
+    for (std::int64_t column = 0; column < width; ++column, ++next) {
+      const auto value = static_cast<double>(*next);
+      const double size = std::abs(value);
+      all.sum_of_squares += value * value;
+      all.max_abs = size > all.max_abs ? size : all.max_abs;
+      nonzero += value != 0 ? 1 : 0;
+      all.nan += std::isnan(value) ? 1 : 0;
+      all.inf += std::isinf(value) ? 1 : 0;
+    }
+    all.nonzero += nonzero;
+    all.nonzero_rows += nonzero > 0 ? 1 : 0;
+  }
+  return all;
+}
+
+Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return survey<float>(tensor, rows);
+    case at::kDouble:
+      return survey<double>(tensor, rows);
+    case at::kBFloat16:
+      return survey<at::BFloat16>(tensor, rows);
+    case at::kHalf:
+      return survey<at::Half>(tensor, rows);
+    case at::kLong:
+      return survey<std::int64_t>(tensor, rows);
+    default:
+      throw std::logic_error("records do not know dtype " + std::string(c10::toString(tensor.scalar_type())));
+  }
+}
+
+}  // namespace
+
+std::string dtype_name(at::ScalarType dtype) {
+  for (const KnownDtype& known : known_dtypes) {
+    if (known.type == dtype) {
+      return known.name;
+    }
+  }
+  throw std::logic_error("records do not know dtype " + std::string(c10::toString(dtype)));
+}
+
+at::ScalarType parse_dtype(const std::string& name) {
+  for (const KnownDtype& known : known_dtypes) {
+    if (name == known.name) {
+      return known.type;
+    }
+  }
+  throw InputError("unknown dtype \"" + name + "\": give one of float32, float64, bfloat16, float16, int64");
+}
+
+std::string digest(const at::Tensor& tensor) {
+  return digest_contiguous(contiguous(tensor));
+}
+
+TensorRow describe(const at::Tensor& tensor) {
+  const at::Tensor flat = contiguous(tensor);
+  const bool matrix = flat.dim() == 2;
+  const Statistics found = survey(flat, matrix ? flat.size(0) : 1);
+  TensorRow row;
+  row.dtype = dtype_name(flat.scalar_type());
+  row.shape = flat.sizes().vec();
+  row.digest = digest_contiguous(flat);
+  row.l2 = std::sqrt(found.sum_of_squares);
+  row.max_abs = found.nan > 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(found.max_abs);
+  row.nonzero = found.nonzero;
+  row.nonzero_rows = matrix ? std::optional(found.nonzero_rows) : std::nullopt;
+  row.nan = found.nan;
+  row.inf = found.inf;
+  return row;
+}
+
+}  // namespace plumbline
