@@ -119,4 +119,13 @@ std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettin
   return ranges;
 }
 
+std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
+                                 const BatchPlan& plan) {
+  std::vector<std::int64_t> row_lengths;
+  for (std::int64_t m = 0; m < plan.microbatches(); ++m) {
+    row_lengths.insert(row_lengths.end(), static_cast<std::size_t>(plan.batch(m)), plan.sequence_length(m));
+  }
+  return partition(config, settings, stages, row_lengths);
+}
+
 }  // namespace plumbline

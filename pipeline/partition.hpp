@@ -7,6 +7,7 @@
 
 #include "model/config.hpp"
 #include "model/llama_slice.hpp"
+#include "training/batch_plan.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -24,6 +25,9 @@ namespace plumbline {
 /// the layers.
 std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                                  const std::vector<std::int64_t>& row_lengths);
+/// The same, with the rows of the batch plan.
+std::vector<UnitRange> partition(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
+                                 const BatchPlan& plan);
 
 /// Forward FLOPs of one decoder layer over all rows: 2 a weight and token in the seven projections, and 2 S^2 (heads x
 /// head size) a row of S tokens for the two products of causal attention (half of the square is masked). Backward is

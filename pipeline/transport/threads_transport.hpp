@@ -1,0 +1,15 @@
+// Ranks that are threads of one process: the transport for quick tests, sanitizers, and several stages on one device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pipeline/transport/transport.hpp"
+
+namespace plumbline {
+
+/// One transport a rank, each to be used by one thread. A payload is copied by the receiver's thread into storage of its own, so that no
+/// memory is shared between ranks; a send ends when that has been done. They may be destroyed in any order.
+std::vector<std::unique_ptr<Transport>> make_threads_transports(int world_size, TransportSettings settings);
+
+}  // namespace plumbline
