@@ -1,0 +1,125 @@
+#include "reports/evidence.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "reports/memory_law.hpp"
+#include "schedule/schedule.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path record_in(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "manifest.json", ignored) ? folder : folder / "record";
+}
+
+void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& value) {
+  if (value) kept = std::max(kept.value_or(*value), *value);
+}
+
+RankMemory rank_memory(const Record& record, const RankRecord& rank) {
+  RankMemory memory;
+  memory.rank = rank.rank;
+  for (const auto& stage : record.manifest.stages) {
+    if (stage.rank == rank.rank) memory.units.insert(memory.units.end(), stage.units.begin(), stage.units.end());
+  }
+  for (const auto& row : rank.memory) {
+    take_largest(memory.activation_bytes, row.activation_peak_bytes);
+    take_largest(memory.parameter_bytes, row.parameter_bytes);
+    take_largest(memory.gradient_bytes, row.gradient_bytes);
+    take_largest(memory.optimizer_bytes, row.optimizer_bytes);
+    take_largest(memory.process_bytes, row.process_peak_bytes);
+  }
+  return memory;
+}
+
+RunSummary summarize(const Record& record) {
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}};
+  for (const auto& rank : record.ranks) {
+    for (const auto& row : rank.steps) {
+      if (row.loss) run.losses[row.step] = *row.loss;
+    }
+    run.ranks.push_back(rank_memory(record, rank));
+  }
+  return run;
+}
+
+/// Everything that must be equal for two runs to be compared at all.
+Json identity(const Manifest& manifest) {
+  Json key;
+  for (const char* name : {"model", "optimizer", "clip_norm"}) key[name] = manifest.json.value(name, Json());
+  key["run"] = {manifest.seed,        manifest.dtype,        manifest.steps,
+                manifest.data_digest, manifest.accumulation, manifest.accumulation_digest};
+  return key;
+}
+
+void predict(RunSummary& run, const Record& record, const MemoryLaw& law) {
+  if (!record.schedule_csv) return;
+  const Schedule schedule = schedule_from_csv((record.path / "schedule.csv").string(), run.manifest.schedule_name,
+                                              static_cast<std::int32_t>(run.manifest.chunks_per_rank));
+  std::map<std::int64_t, std::vector<std::string>> units;
+  for (const auto& stage : run.manifest.stages) units[stage.stage] = stage.units;
+  for (auto& rank : run.ranks) {
+    const auto index = static_cast<std::size_t>(rank.rank);
+    if (index < schedule.ranks.size()) {
+      rank.predicted_bytes = predicted_activation_peak(law, schedule.ranks[index], units);
+    }
+  }
+}
+
+/// The message without the folder's own path, so that the page does not change with the place where it lies.
+std::string relative_message(const std::exception& error, const fs::path& folder) {
+  std::string message = error.what();
+  const std::string prefix = folder.string() + "/";
+  for (auto at = message.find(prefix); at != std::string::npos; at = message.find(prefix, at)) {
+    message.erase(at, prefix.size());
+  }
+  return message;
+}
+
+std::vector<std::string> folder_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory(error)) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
+  Evidence evidence;
+  std::map<std::string, MemoryLaw> laws;
+  for (const auto& id : folder_names(folder / "references")) {
+    try {
+      const Record record = read_record(record_in(folder / "references" / id));
+      evidence.references.emplace(id, summarize(record));
+      laws.emplace(id, memory_law(record));
+    } catch (const std::exception& error) {
+      evidence.missing.push_back("references/" + id + ": " + relative_message(error, folder));
+    }
+  }
+  for (const auto& cell : verdict.cells) {
+    try {
+      const Record record = read_record(record_in(folder / "cells" / cell.id));
+      RunSummary run = summarize(record);
+      for (const auto& [id, reference] : evidence.references) {
+        if (identity(reference.manifest) != identity(run.manifest)) continue;
+        evidence.reference_of[cell.id] = id;
+        predict(run, record, laws.at(id));
+        break;
+      }
+      evidence.cells.emplace(cell.id, std::move(run));
+    } catch (const std::exception& error) {
+      evidence.missing.push_back("cells/" + cell.id + ": " + relative_message(error, folder));
+    }
+  }
+  return evidence;
+}
+
+}  // namespace plumbline

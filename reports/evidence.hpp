@@ -1,0 +1,46 @@
+// What the page draws, read from the records beside a verdict.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/record.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+/// Largest bytes of one rank over a run's steps; absent where the record leaves the column empty.
+struct RankMemory {
+  std::int64_t rank = 0;
+  std::vector<std::string> units;
+  std::optional<std::int64_t> activation_bytes;  ///< measured
+  std::optional<std::int64_t>
+      predicted_bytes;  ///< by the memory law, from the reference's saved.csv and the list alone
+  std::optional<std::int64_t> parameter_bytes, gradient_bytes, optimizer_bytes;
+  std::optional<std::int64_t> process_bytes;
+};
+
+/// One run, as far as the page shows it.
+struct RunSummary {
+  Manifest manifest;
+  std::map<std::int64_t, float> losses;  ///< by step
+  std::vector<RankMemory> ranks;
+};
+
+struct Evidence {
+  std::map<std::string, RunSummary> references;     ///< by folder name
+  std::map<std::string, RunSummary> cells;          ///< by cell id
+  std::map<std::string, std::string> reference_of;  ///< cell id -> reference's folder name
+  std::vector<std::string> missing;                 ///< records that could not be read, with why
+};
+
+/// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record lying in <id>/ itself). A record
+/// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one with
+/// the same model, data, seed, dtype, optimiser, clip limit and accumulation order.
+Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
+
+}  // namespace plumbline

@@ -1,0 +1,87 @@
+#include "reports/markup.hpp"
+
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+/// U+FFFE and U+FFFF are valid UTF-8 and yet no XML characters.
+bool is_noncharacter(std::string_view text, std::size_t at) {
+  return text.substr(at, 2) == "\xEF\xBF" && at + 2 < text.size() && (text[at + 2] == '\xBE' || text[at + 2] == '\xBF');
+}
+
+void append_valid(std::string& out, std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (is_noncharacter(text, i)) {
+      out += replacement;
+      i += 2;
+    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {
+      out += replacement;
+    } else {
+      out += text[i];
+    }
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (const auto invalid = first_invalid_utf8(text)) {
+    append_valid(out, text.substr(0, *invalid));
+    out += replacement;
+    text.remove_prefix(*invalid + 1);
+  }
+  append_valid(out, text);
+  return out;
+}
+
+std::string xml_escape(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      case '\t':
+        out += "&#9;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string gnuplot_quote(std::string_view text) {
+  std::string out = "'";
+  for (const char c : printable(text)) {
+    if (c == '\'') {
+      out += "''";
+    } else {
+      out += c == '\n' || c == '\t' ? ' ' : c;
+    }
+  }
+  return out + "'";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,97 @@
+// The cells that do not hold, each with its first divergence and the command that runs it again.
+#include <algorithm>
+
+#include "reports/page_parts.hpp"
+#include "reports/words.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The rest is folded to one row each: a page with hundreds of open cards helps nobody.
+constexpr std::size_t most_open = 12;
+
+std::string known(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+std::string known(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+PageData divergence_data(const FirstDivergence& divergence) {
+  PageData data;
+  data.set("words", page_text(divergence.words.empty() ? place_text(divergence) : divergence.words));
+  data.set("rung", page_text(known(divergence.rung)));
+  data.set("step", divergence.step < 0 ? "initial" : std::to_string(divergence.step));
+  data.set("microbatch", known(divergence.microbatch));
+  data.set("stage", known(divergence.stage));
+  data.set("rank", known(divergence.rank));
+  data.set("direction", page_text(known(divergence.direction)));
+  data.set("item", page_text(known(divergence.item)));
+  data.set("expected", page_text(known(divergence.expected)));
+  data.set("got", page_text(known(divergence.got)));
+  return data;
+}
+
+PageData reasons(const CellVerdict& cell) {
+  PageData list = page_list();
+  for (const auto& check : cell.checks) {
+    if (!stands_in_the_way(check)) continue;
+    PageData entry;
+    entry.set("name", page_text(check.name));
+    entry.set("outcome", outcome_words(check.outcome));
+    entry.set("has_reason", PageData(!check.reason.empty()));
+    entry.set("reason", page_text(check.reason));
+    entry.set("has_place", PageData(check.first_divergence.has_value()));
+    entry.set("place", page_text(check.first_divergence ? place_text(*check.first_divergence) : ""));
+    list.push_back(entry);
+  }
+  return list;
+}
+
+PageData failure_card(const CellVerdict& cell) {
+  PageData card;
+  card.set("title", page_text(cell_title(cell)));
+  card.set("id", page_text(cell.id));
+  card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
+  card.set("reasons", reasons(cell));
+  card.set("has_command", PageData(!cell.command.empty()));
+  card.set("command", page_text(cell.command));
+  return card;
+}
+
+PageData failure_row(const CellVerdict& cell) {
+  std::vector<std::string> names;
+  for (const auto& check : cell.checks) {
+    if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
+  }
+  std::string what = join(names, ", ");
+  if (cell.first_divergence) what += "; first at " + place_text(*cell.first_divergence);
+  PageData row;
+  row.set("title", page_text(cell_title(cell)));
+  row.set("what", page_text(what));
+  row.set("command", page_text(cell.command));
+  return row;
+}
+
+}  // namespace
+
+void fill_failures(PageData& page, const Verdict& verdict) {
+  PageData cards = page_list(), rows = page_list();
+  std::size_t failing = 0;
+  for (const auto& cell : verdict.cells) {
+    if (cell.holds) continue;
+    if (failing++ < most_open) {
+      cards.push_back(failure_card(cell));
+    } else {
+      rows.push_back(failure_row(cell));
+    }
+  }
+  page.set("has_failures", PageData(failing > 0));
+  page.set("failures", cards);
+  page.set("has_more_failures", PageData(failing > most_open));
+  page.set("more_count", grouped(static_cast<std::int64_t>(failing - std::min(failing, most_open))));
+  page.set("more_failures", rows);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,46 @@
+// The parts of the page as data for its template (page_template.cpp); each function fills the keys that its section
+// there names. Only the page's own sources include this: mustache is costly to compile.
+#pragma once
+
+#include <kainjow/mustache.hpp>
+#include <string>
+#include <vector>
+
+#include "record/verdict.hpp"
+#include "reports/evidence.hpp"
+#include "reports/gnuplot.hpp"
+
+namespace plumbline {
+
+using PageData = kainjow::mustache::data;
+
+inline PageData page_list() {
+  return PageData(PageData::type::list);
+}
+/// Text made printable; the template escapes it.
+PageData page_text(const std::string& text);
+/// A list of texts under the key `text`.
+PageData page_texts(const std::vector<std::string>& texts);
+
+/// The anchor of a cell's details, and of one check in them. Made of positions, never of names.
+std::string cell_anchor(std::size_t cell);
+std::string check_anchor(std::size_t cell, std::size_t check);
+
+/// title, word, holds, lead, tiles, outcomes, not_run.
+void fill_summary(PageData& page, const Verdict& verdict);
+/// failures: the cells that do not hold.
+void fill_failures(PageData& page, const Verdict& verdict);
+/// subjects (a grid of world size x check for each schedule) and singles (explicit balances and other cells of their
+/// own).
+void fill_cells(PageData& page, const Verdict& verdict);
+/// One cell's checks, for the details under a table.
+PageData cell_details(const CellVerdict& cell, std::size_t index);
+/// plots: for each reference its loss and memory, drawn and as numbers; plot_trouble.
+void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot);
+/// machine, references, missing.
+void fill_machine(PageData& page, const Verdict& verdict, const Evidence& evidence);
+
+/// The page's template, mustache, with its style sheet.
+const char* page_template();
+
+}  // namespace plumbline

@@ -1,0 +1,119 @@
+#include "reports/words.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+std::string formatted(const char* format, double value) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t value) {
+  const std::string digits = std::to_string(value);
+  const std::size_t first = digits.front() == '-' ? 1 : 0;
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > first && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  if (std::fabs(value) < 1024) return std::to_string(bytes) + " B";
+  std::size_t unit = 0;
+  for (value /= 1024; std::fabs(value) >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
+  const char* format = std::fabs(value) < 10 ? "%.2f " : std::fabs(value) < 100 ? "%.1f " : "%.0f ";
+  return formatted(format, value) + units[unit];
+}
+
+std::string seconds_text(double seconds) {
+  if (!(seconds >= 60)) return formatted(seconds < 10 ? "%.2f s" : "%.1f s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  const std::int64_t rest = whole % 60;
+  return std::to_string(whole / 60).append(rest < 10 ? " min 0" : " min ").append(std::to_string(rest)).append(" s");
+}
+
+std::string short_number(double value) {
+  return formatted("%.3g", value);
+}
+
+std::string spaced(std::string text) {
+  for (char& c : text) {
+    if (c == '_') c = ' ';
+  }
+  return text;
+}
+
+std::string count_text(std::int64_t count, const std::string& singular) {
+  return grouped(count) + " " + singular + (count == 1 ? "" : "s");
+}
+
+std::string outcome_words(Outcome outcome) {
+  return spaced(to_text(outcome));
+}
+
+std::string outcome_sign(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::holds:
+      return "\u2713";  // check mark
+    case Outcome::fails:
+      return "\u2717";  // ballot x
+    case Outcome::not_run:
+      return "?";
+    case Outcome::not_applicable:
+      return "\u00B7";  // middle dot
+    case Outcome::not_triggered:
+      return "0";
+  }
+  return "?";
+}
+
+bool stands_in_the_way(const CheckResult& check) {
+  if (check.outcome == Outcome::fails) return true;
+  return check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable;
+}
+
+std::string looked_at_text(const CheckResult& check) {
+  std::vector<std::string> parts;
+  for (const auto& [what, count] : check.looked_at) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
+  return join(parts, ", ");
+}
+
+std::string balance_text(const std::vector<std::int64_t>& balance) {
+  if (balance.empty()) return {};
+  std::string text;
+  for (const auto layers : balance) text.append(text.empty() ? "[" : ", ").append(std::to_string(layers));
+  return text.append("]");
+}
+
+std::string cell_title(const CellVerdict& cell) {
+  std::string title = cell.model + ", " + cell.optimizer + ", " + cell.schedule + ", P = " + std::to_string(cell.world);
+  if (!cell.balance.empty()) title += ", balance " + balance_text(cell.balance);
+  return title;
+}
+
+std::string place_text(const FirstDivergence& divergence) {
+  std::vector<std::string> parts;
+  // Initial parameters stand at step -1 in a record.
+  parts.push_back(divergence.step < 0 ? "before the first step" : "step " + std::to_string(divergence.step));
+  if (divergence.microbatch) parts.push_back("microbatch " + std::to_string(*divergence.microbatch));
+  if (divergence.stage) parts.push_back("stage " + std::to_string(*divergence.stage));
+  if (divergence.rank) parts.push_back("rank " + std::to_string(*divergence.rank));
+  if (!divergence.direction.empty()) parts.push_back(divergence.direction);
+  if (!divergence.item.empty()) parts.push_back(divergence.item);
+  return join(parts, ", ");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,41 @@
+// How the report says numbers and outcomes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+/// "1,234,567".
+std::string grouped(std::int64_t value);
+/// "1.25 MiB"; below 1 KiB "512 B". Three significant figures.
+std::string bytes_text(std::int64_t bytes);
+/// Seconds for people: "0.31 s", "12.4 s", "3 min 07 s".
+std::string seconds_text(double seconds);
+/// "0.0032": three significant figures.
+std::string short_number(double value);
+/// "nonzero_elements" -> "nonzero elements".
+std::string spaced(std::string text);
+/// "1 cell", "2 cells".
+std::string count_text(std::int64_t count, const std::string& singular);
+
+/// "holds", "fails", "not run", "not applicable", "not triggered".
+std::string outcome_words(Outcome outcome);
+/// The one sign that stands in a square of the table, told apart without colour.
+std::string outcome_sign(Outcome outcome);
+/// A required check that did not hold, whatever the reason, keeps the cell from holding.
+bool stands_in_the_way(const CheckResult& check);
+
+/// "640 tensors, 51,200 elements"; empty when nothing was counted.
+std::string looked_at_text(const CheckResult& check);
+/// "[0, 2, 3]"; empty for a computed partition.
+std::string balance_text(const std::vector<std::int64_t>& balance);
+/// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0]".
+std::string cell_title(const CellVerdict& cell);
+/// "step 1, microbatch 3, stage 2, rank 2, forward, layers.3": the parts that are known.
+std::string place_text(const FirstDivergence& divergence);
+
+}  // namespace plumbline
