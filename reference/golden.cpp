@@ -1,0 +1,316 @@
+#include "reference/golden.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
+#include <torch/headeronly/version.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <iomanip>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "model/llama_slice.hpp"
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+#include "support/text.hpp"
+#include "training/environment.hpp"
+#include "training/gradient_norm.hpp"
+#include "training/loss.hpp"
+
+namespace plumbline {
+namespace {
+
+// Goldens re-made on other code paths (AVX2, no vector instructions, MKL_CBWR=COMPATIBLE) moved by at most 3e-6; the
+// smallest mistake tried, a wrong eps, moves logits by 2e-3.
+constexpr double derived_limit = 2e-5;
+
+/// One tensor of a golden against ours.
+struct Comparison {
+  std::string name;
+  std::int64_t elements = 0;
+  std::int64_t largest_ulp = 0;
+  double largest_difference = 0;
+  double limit = 0;
+  std::string defect;  ///< NaN, another shape, ...; empty = none
+  bool holds = false;
+};
+
+struct Tally {
+  std::int64_t tensors = 0, elements = 0;
+  std::int64_t tensors_at_bits = 0, elements_at_bits = 0;  ///< compared at 0 ULP
+};
+
+/// Place of a float among all floats in order; both zeros have the same.
+std::int64_t ordinal(float value) {
+  const auto bits = std::bit_cast<std::int32_t>(value);
+  return bits < 0 ? -static_cast<std::int64_t>(bits & 0x7fffffff) : bits;
+}
+
+/// A tensor of io.safetensors, copied: the file's bytes are not aligned.
+at::Tensor to_tensor(const SafetensorsFile& file, const std::string& name, const std::string& dtype) {
+  const SafetensorsEntry& entry = file.at(name);
+  if (entry.dtype != dtype) {
+    throw InputError(file.path().string() + ": " + name + " must be " + dtype + ", found " + entry.dtype);
+  }
+  const at::Tensor tensor = at::empty(entry.shape, dtype == "int64" ? at::kLong : at::kFloat);
+  if (!entry.bytes.empty()) {
+    std::memcpy(tensor.mutable_data_ptr(), entry.bytes.data(), entry.bytes.size());
+  }
+  return tensor;
+}
+
+/// Ids or labels [batch, sequence], each within the vocabulary or, for labels, -100.
+at::Tensor read_tokens(const SafetensorsFile& file, const std::string& name, std::int64_t vocab_size, bool labels) {
+  const at::Tensor tokens = to_tensor(file, name, "int64");
+  const std::string where = file.path().string() + ": " + name;
+  if (tokens.dim() != 2 || tokens.numel() == 0) {
+    throw InputError(where + " must be [batch, sequence], found [" + shape_text(tokens.sizes().vec()) + "]");
+  }
+  const auto* values = tokens.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < tokens.numel(); ++i) {
+    if (!(values[i] >= 0 && values[i] < vocab_size) && !(labels && values[i] == -100)) {
+      throw InputError(where + " holds " + std::to_string(values[i]) + ", beyond vocab_size " +
+                       std::to_string(vocab_size));
+    }
+  }
+  return tokens;
+}
+
+/// Labels as the loss takes them: position t is scored against labels[t].
+at::Tensor read_shifted_labels(const SafetensorsFile& file, const LlamaConfig& config, const at::Tensor& ids) {
+  const bool shifted = file.entries().contains("shift_labels");
+  at::Tensor labels = read_tokens(file, shifted ? "shift_labels" : "labels", config.vocab_size, true);
+  if (labels.sizes() != ids.sizes()) {
+    throw InputError(file.path().string() + ": labels are [" + shape_text(labels.sizes().vec()) + "], input_ids [" +
+                     shape_text(ids.sizes().vec()) + "]");
+  }
+  if (!shifted) {  // as transformers does: pad by one, then drop the first
+    labels = at::constant_pad_nd(labels, {0, 1}, -100).slice(1, 1).contiguous();
+  }
+  if (labels.ne(-100).sum().item<std::int64_t>() == 0) {
+    throw InputError(file.path().string() + ": no position has a label: there is no loss to compare");
+  }
+  return labels;
+}
+
+/// What the model computes, under the names of io.safetensors.
+std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
+                                                  const SafetensorsFile& io) {
+  const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
+  const at::Tensor labels = read_shifted_labels(io, config, ids);
+
+  LlamaSlice model(config, {0, config.layers + 3}, at::kFloat);
+  load_weights(model, directory / "model.safetensors");
+  model.allocate_gradients();
+  model.prepare_tables(ids.size(1));
+  const at::Tensor logits = model.forward(ids);
+  const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
+  loss.backward();
+  add_tied_uses(model.parameters());
+
+  std::map<std::string, at::Tensor> outputs{{"logits", logits.detach()}, {"loss", loss.detach()}};
+  for (const Parameter& parameter : model.parameters()) {
+    if (!parameter.alias) {
+      outputs["grad." + parameter.name] = parameter.value.grad();
+    }
+  }
+  return outputs;
+}
+
+void compare_values(Comparison& result, const at::Tensor& expected, const at::Tensor& computed) {
+  const auto* golden = expected.const_data_ptr<float>();
+  const auto* ours = computed.const_data_ptr<float>();
+  result.elements = expected.numel();
+  for (std::int64_t i = 0; i < result.elements; ++i) {
+    if (!std::isfinite(golden[i]) || !std::isfinite(ours[i])) {
+      result.defect = std::isfinite(golden[i]) ? "NaN or infinity in ours" : "NaN or infinity in the golden";
+      return;
+    }
+    result.largest_ulp = std::max(result.largest_ulp, std::abs(ordinal(golden[i]) - ordinal(ours[i])));
+    const double difference = std::abs(static_cast<double>(golden[i]) - static_cast<double>(ours[i]));
+    result.largest_difference = std::max(result.largest_difference, difference);
+  }
+}
+
+double limit_of(const std::string& name, const GoldenDemand& demand, const at::Tensor& expected) {
+  if (demand.bits) {
+    return 0;
+  }
+  if (name == "logits") {
+    return demand.logits_absolute;
+  }
+  return name == "loss" ? demand.loss_absolute
+                        : demand.gradient_relative_to_largest * expected.abs().max().item<double>();
+}
+
+Comparison compare(const std::string& name, const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs,
+                   const GoldenDemand& demand) {
+  Comparison result;
+  result.name = name;
+  const auto ours = outputs.find(name);
+  if (ours == outputs.end()) {
+    result.defect = "the model has no such tensor";
+    return result;
+  }
+  if (!io.entries().contains(name)) {
+    result.defect = "missing in io.safetensors";
+    return result;
+  }
+  const at::Tensor expected = to_tensor(io, name, "float32");
+  if (expected.sizes() != ours->second.sizes()) {
+    result.defect =
+        "shape [" + shape_text(expected.sizes().vec()) + "], ours [" + shape_text(ours->second.sizes().vec()) + "]";
+    return result;
+  }
+  compare_values(result, expected, ours->second.contiguous());
+  if (result.defect.empty()) {
+    result.limit = limit_of(name, demand, expected);
+    result.holds =
+        result.elements > 0 && (demand.bits ? result.largest_ulp == 0 : result.largest_difference <= result.limit);
+  }
+  return result;
+}
+
+/// Every name of either side: logits, loss, then gradients.
+std::vector<std::string> names_to_compare(const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs) {
+  std::vector<std::string> names{"logits", "loss"};
+  for (const auto& output : outputs) {
+    names.push_back(output.first);
+  }
+  for (const auto& entry : io.entries()) {
+    names.push_back(entry.first);
+  }
+  std::erase_if(
+      names, [](const std::string& name) { return name == "input_ids" || name == "labels" || name == "shift_labels"; });
+  std::ranges::sort(names, {}, [](const std::string& name) {
+    return std::make_pair(name != "logits" ? name != "loss" ? 2 : 1 : 0, name);
+  });
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+void print_row(std::ostream& out, const Comparison& row) {
+  out << "  " << std::left << std::setw(58) << row.name << std::right << std::setw(9) << row.elements << std::setw(11);
+  if (row.defect.empty()) {
+    out << row.largest_ulp << std::setw(12) << row.largest_difference << std::setw(11) << row.limit;
+  } else {
+    out << "-" << std::setw(12) << "-" << std::setw(11) << "-";
+  }
+  out << "  " << (row.holds ? "holds" : "FAILS") << (row.defect.empty() ? "" : ": " + row.defect) << '\n';
+}
+
+bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tally) {
+  if (!std::filesystem::is_directory(directory)) {
+    throw InputError(directory.string() +
+                     " is no directory: a golden is one with config.json, model.safetensors and io.safetensors");
+  }
+  const std::filesystem::path producer = directory / "golden.json";
+  const Json golden = std::filesystem::exists(producer) ? read_json(producer) : Json(nullptr);
+  const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer);
+  const LlamaConfig config = load_config(directory / "config.json");
+  const SafetensorsFile io(directory / "io.safetensors");
+  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io);
+
+  out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
+      << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
+      << std::setw(12) << "difference" << std::setw(11) << "limit" << '\n';
+  bool holds = true;
+  Tally own;
+  for (const std::string& name : names_to_compare(io, outputs)) {
+    const Comparison row = compare(name, io, outputs, demand);
+    print_row(out, row);
+    holds = holds && row.holds;
+    ++own.tensors;
+    own.elements += row.elements;
+    own.tensors_at_bits += demand.bits && row.defect.empty() ? 1 : 0;
+    own.elements_at_bits += demand.bits && row.defect.empty() ? row.elements : 0;
+  }
+  out << "  " << (holds ? "holds" : "FAILS") << "; compared at 0 ULP: " << own.tensors_at_bits << " of " << own.tensors
+      << " tensors, " << own.elements_at_bits << " of " << own.elements << " elements\n\n";
+  tally.tensors += own.tensors;
+  tally.elements += own.elements;
+  tally.tensors_at_bits += own.tensors_at_bits;
+  tally.elements_at_bits += own.elements_at_bits;
+  return holds;
+}
+
+double read_limit(const Json& golden, const std::string& key, const std::filesystem::path& path) {
+  if (!golden.contains("limits") || !golden["limits"].contains(key)) {
+    return derived_limit;
+  }
+  const Json& limit = golden["limits"][key];
+  if (!limit.is_number() || !(limit.get<double>() >= 0 && limit.get<double>() <= derived_limit)) {
+    throw InputError(path.string() + ": limits." + key + " = " + limit.dump() +
+                     ": must be a number from 0 to 2e-5, the derived tolerance");
+  }
+  return limit.get<double>();
+}
+
+/// The first thing in which the producer's code path is not this machine's; empty when there is none.
+std::string path_difference(const Json& golden, const Json& machine, const Json& environment) {
+  if (golden.is_null()) {
+    return "no golden.json says which machine made it";
+  }
+  const std::string torch = golden.value("torch", Json(nullptr)).dump();
+  if (torch != Json(TORCH_VERSION).dump()) {
+    return "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
+  }
+  const Json producer = golden.value("machine", Json::object());
+  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"}) {
+    const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
+    const Json ours = machine.value(key, Json(nullptr));
+    if (theirs.is_null() || theirs != ours) {
+      return "made with " + std::string(key) + " " + theirs.dump() + ", here it is " + ours.dump();
+    }
+  }
+  for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
+    if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
+      return std::string(key) + "=" + value.dump() + " in the environment takes other kernels";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
+                           const std::filesystem::path& path) {
+  if (!golden.is_null() && !golden.is_object()) {
+    throw InputError(path.string() + ": a golden.json must hold one object { ... }");
+  }
+  const std::string difference = path_difference(golden, machine, environment);
+  GoldenDemand demand;
+  demand.bits = difference.empty();
+  demand.reason = difference.empty() ? "made on this code path (" + machine.value("cpu_vendor", "") + " family " +
+                                           machine.value("cpu_family", Json()).dump() + " model " +
+                                           machine.value("cpu_model_number", Json()).dump() + ", " +
+                                           machine.value("aten_capability", "") + ", LibTorch " TORCH_VERSION ")"
+                                     : difference;
+  demand.logits_absolute = read_limit(golden, "logits_absolute", path);
+  demand.loss_absolute = read_limit(golden, "loss_absolute", path);
+  demand.gradient_relative_to_largest = read_limit(golden, "gradient_relative_to_largest", path);
+  return demand;
+}
+
+int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out) {
+  if (directories.empty()) {
+    throw InputError("no golden to judge: give at least one directory");
+  }
+  apply_deterministic_settings();
+  Tally tally;
+  std::size_t holding = 0;
+  for (const std::filesystem::path& directory : directories) {
+    holding += judge(directory, out, tally) ? 1 : 0;
+  }
+  out << holding << " of " << directories.size() << " goldens hold; compared at 0 ULP: " << tally.tensors_at_bits
+      << " of " << tally.tensors << " tensors, " << tally.elements_at_bits << " of " << tally.elements << " elements\n";
+  return holding == directories.size() ? 0 : 1;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,35 @@
+// Holds the model against goldens: outputs that Hugging Face transformers computed from the same weights and inputs.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace plumbline {
+
+/// What is demanded of a golden on this machine.
+struct GoldenDemand {
+  bool bits = false;   ///< 0 ULP; else the limits below
+  std::string reason;  ///< why this one, in words
+  double logits_absolute = 0;
+  double loss_absolute = 0;
+  double gradient_relative_to_largest = 0;  ///< of the golden tensor's own largest element
+};
+
+/// Bits where golden.json's producer had this machine's code path (CPU vendor, family and model, ATen capability, MKL
+/// and LibTorch version, no switch in the environment that moves kernels), else limits: those of golden.json, never
+/// looser than our own. `golden` null: no golden.json. Throws InputError naming `path` for limits that are looser or no
+/// numbers.
+GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
+                           const std::filesystem::path& path);
+
+/// Runs the whole model on each directory's config.json, model.safetensors and io.safetensors (input_ids; labels, which
+/// are shifted here, or shift_labels; logits, loss, grad.<parameter>; a tied gradient is the sum of both uses, at
+/// embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason, and how
+/// much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many never
+/// holds. Throws InputError naming the directory for files that are missing or broken.
+int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out);
+
+}  // namespace plumbline
