@@ -1,0 +1,68 @@
+#include "tests/structure/arrows.hpp"
+
+#include <cctype>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plumbline::structure {
+namespace {
+
+bool starts_with_any(std::string_view text, const std::vector<std::string_view>& beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (text.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::map<std::string, Allowance>& allowances() {
+  static const std::map<std::string, Allowance> table{
+      {"support", {{}, {}}},
+      {"schedule", {{"support"}, {}}},
+      {"record", {{"support"}, {}}},
+      {"model", {{"support"}, {"torch"}}},
+      {"training", {{"model", "record", "support"}, {"torch"}}},
+      // The oracle must share neither transport, nor schedule, nor concurrency with what it judges.
+      {"reference", {{"training", "model", "record", "support"}, {"torch"}, false}},
+      {"pipeline", {{"training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
+      {"reports", {{"record", "schedule", "support"}, {}}},
+      // The judge knows the trainers by their records alone.
+      {"harness", {{"reports", "record", "schedule", "support"}, {}}},
+  };
+  return table;
+}
+
+std::string library_of_header(const std::string& header) {
+  if (starts_with_any(header, {"c10/cuda/", "ATen/cuda/", "torch/csrc/cuda/", "cuda", "cub/", "thrust/", "nv/"})) {
+    return "cuda";
+  }
+  if (starts_with_any(header, {"ATen/", "c10/", "torch/", "caffe2/"})) return "torch";
+  if (starts_with_any(header, {"mpi.h", "mpi-ext.h", "mpicxx", "openmpi/"})) return "mpi";
+  if (starts_with_any(header, {"nccl"})) return "nccl";
+  return "";
+}
+
+std::string library_of_link_item(const std::string& item) {
+  std::string lower;
+  for (const char c : item) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  // "mpi" alone would also be found in "compile".
+  const std::pair<std::string_view, std::string_view> parts[] = {
+      {"nccl", "nccl"},    {"cuda", "cuda"},         {"torch", "torch"},    {"c10", "torch"},
+      {"mpi::", "mpi"},    {"libmpi", "mpi"},        {"-lmpi", "mpi"},      {"open-rte", "mpi"},
+      {"open-pal", "mpi"}, {"threads::", "threads"}, {"pthread", "threads"}};
+  for (const auto& [part, library] : parts) {
+    if (lower.find(part) != std::string::npos) return std::string(library);
+  }
+  return "";
+}
+
+bool is_thread_header(const std::string& header) {
+  static const std::set<std::string> headers{
+      "thread", "mutex",      "shared_mutex", "condition_variable", "future",    "barrier", "latch",     "semaphore",
+      "atomic", "stop_token", "execution",    "pthread.h",          "threads.h", "omp.h",   "coroutine", "stdatomic.h"};
+  return headers.contains(header);
+}
+
+}  // namespace plumbline::structure

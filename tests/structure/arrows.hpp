@@ -1,0 +1,30 @@
+// Who may use whom: the table that the includes and the link interfaces of all rooms are held against.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace plumbline::structure {
+
+/// Everything a room may name in an #include or link, itself left out. Libraries that only carry data or tests (JSON,
+/// TOML, ...) are free to all.
+struct Allowance {
+  std::set<std::string> rooms;
+  std::set<std::string> libraries;  ///< among torch, mpi, nccl, cuda
+  bool threads = true;              ///< false: neither a header nor a library that starts or orders threads
+};
+
+/// The whole table, one entry a room. Direct use only: what a listed room uses is not thereby allowed.
+const std::map<std::string, Allowance>& allowances();
+
+/// The library among torch, mpi, nccl and cuda that a header belongs to; empty for any other header.
+std::string library_of_header(const std::string& header);
+
+/// The same for what is linked: a CMake target's name, a library's file or a flag. "threads" for a thread library.
+std::string library_of_link_item(const std::string& item);
+
+/// True for headers with which a program starts threads or makes them wait for each other.
+bool is_thread_header(const std::string& header);
+
+}  // namespace plumbline::structure

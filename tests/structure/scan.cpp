@@ -1,0 +1,109 @@
+#include "tests/structure/scan.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+#include "tests/structure/arrows.hpp"
+
+namespace plumbline::structure {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<fs::path> files_under(const fs::path& folder, const std::set<std::string>& extensions) {
+  std::vector<fs::path> files;
+  if (!fs::is_directory(folder)) return files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const bool wanted = extensions.contains(entry.path().extension().string()) ||
+                        (extensions.contains("CMakeLists.txt") && entry.path().filename() == "CMakeLists.txt");
+    if (entry.is_regular_file() && wanted) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Why `room` may not include `header`; empty when it may.
+std::string objection(const fs::path& source, const std::string& room, const std::string& header, bool quoted) {
+  const Allowance& may = allowances().at(room);
+  const std::string first = header.substr(0, header.find('/'));
+  const bool is_room = header.find('/') != std::string::npos && allowances().contains(first);
+  if (is_room) {
+    if (first != room && !may.rooms.contains(first)) return room + " may not use " + first;
+    if (!fs::exists(source / header)) return "there is no " + header;
+    return "";
+  }
+  if (quoted) return "\"" + header + "\" is not written as \"room/file.hpp\" from the project's root";
+  const std::string library = library_of_header(header);
+  if (!library.empty() && !may.libraries.contains(library))
+    return room + " may not use " + library + " (" + header + ")";
+  if (!may.threads && is_thread_header(header)) return room + " may not use threads (" + header + ")";
+  return "";
+}
+
+}  // namespace
+
+Findings scan_includes(const fs::path& source) {
+  static const std::regex directive(R"(^\s*#\s*include\b\s*(.*)$)");
+  static const std::regex named(R"re(^(?:<([^>]+)>|"([^"]+)").*$)re");
+  Findings findings;
+  for (const auto& [room, may] : allowances()) {
+    for (const fs::path& file :
+         files_under(source / room, {".cpp", ".hpp", ".h", ".cc", ".c", ".cu", ".cuh", ".inl"})) {
+      ++findings.files;
+      ++findings.files_of_room[room];
+      std::ifstream stream(file);
+      std::string line;
+      for (std::size_t number = 1; std::getline(stream, line); ++number) {
+        std::smatch include, name;
+        if (!std::regex_match(line, include, directive)) continue;
+        ++findings.includes;
+        const std::string what = include[1].str();
+        const std::string why =
+            !std::regex_match(what, name, named)
+                ? "an #include behind a macro cannot be checked"
+                : objection(source, room, name[1].matched ? name[1].str() : name[2].str(), name[2].matched);
+        if (!why.empty()) {
+          findings.broken.push_back(fs::relative(file, source).string() + ":" + std::to_string(number) + ": " + why);
+        }
+      }
+    }
+  }
+  return findings;
+}
+
+Findings scan_sizes(const fs::path& source, std::size_t most_lines) {
+  std::vector<std::string> folders{"tests", "benchmarks", "cmake", "fixtures", "scripts"};
+  for (const auto& [room, may] : allowances()) folders.push_back(room);
+  Findings findings;
+  for (const std::string& folder : folders) {
+    for (const fs::path& file : files_under(
+             source / folder, {".cpp", ".hpp", ".h", ".cu", ".cuh", ".cmake", ".py", ".sh", "", "CMakeLists.txt"})) {
+      std::ifstream stream(file);
+      std::size_t lines = 0;
+      for (std::string line; std::getline(stream, line);) ++lines;
+      ++findings.files;
+      if (lines > most_lines) {
+        findings.broken.push_back(fs::relative(file, source).string() + ": " + std::to_string(lines) + " lines, " +
+                                  std::to_string(most_lines) + " are allowed");
+      }
+    }
+  }
+  return findings;
+}
+
+std::vector<std::string> check_link_interface(const std::string& room, const std::vector<std::string>& items) {
+  const Allowance& may = allowances().at(room);
+  std::vector<std::string> broken;
+  for (const std::string& item : items) {
+    const std::string target = item.starts_with("plumbline::") ? item.substr(11) : item;
+    const std::string library = library_of_link_item(target);
+    if (allowances().contains(target)) {
+      if (!may.rooms.contains(target)) broken.push_back(room + " links the room " + target);
+    } else if (library == "threads" ? !may.threads : !library.empty() && !may.libraries.contains(library)) {
+      broken.push_back(room + " links " + item);
+    }
+  }
+  return broken;
+}
+
+}  // namespace plumbline::structure

@@ -1,0 +1,35 @@
+// Reads the source tree as text and says where it breaks a rule. Works on any folder, so that planted trees can show
+// that it does.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace plumbline::structure {
+
+/// What a scan looked at, so that an empty scan cannot pass for a clean one, and what it found: "file:line: what is
+/// wrong".
+struct Findings {
+  std::size_t files = 0;
+  std::size_t includes = 0;
+  std::map<std::string, std::size_t> files_of_room;
+  std::vector<std::string> broken;
+};
+
+/// Holds each #include of each C++ or CUDA file in every room under `source` against allowances(). Beyond the table, an
+/// include of the project's own must be written from the root ("room/file.hpp"), must exist, and must not be hidden
+/// behind a macro.
+Findings scan_includes(const std::filesystem::path& source);
+
+/// Finds source files (C++, CUDA, CMake, Python, shell) of more than `most_lines` lines in rooms, tests, benchmarks,
+/// cmake, fixtures and scripts.
+Findings scan_sizes(const std::filesystem::path& source, std::size_t most_lines);
+
+/// Holds one room's link interface, as CMake reports it, against allowances().
+std::vector<std::string> check_link_interface(const std::string& room, const std::vector<std::string>& items);
+
+}  // namespace plumbline::structure

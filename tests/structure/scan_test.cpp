@@ -1,0 +1,129 @@
+// The scanner on planted trees and link lists: each rule is seen to fail, and to name file and line.
+#include "tests/structure/scan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/structure/arrows.hpp"
+#include "tests/structure/linked.hpp"
+
+namespace plumbline::structure {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PlantedTree : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "structure-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    plant("support/error.hpp", "");
+    plant("pipeline/executor.hpp", "");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void plant(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  std::vector<std::string> broken() const { return scan_includes(root_).broken; }
+
+  fs::path root_;
+};
+
+TEST_F(PlantedTree, AllowedIncludesPass) {
+  plant("reference/trainer.cpp", "#include <vector>\n#include <ATen/core/Tensor.h>\n#include \"support/error.hpp\"\n");
+
+  EXPECT_THAT(broken(), IsEmpty());
+  EXPECT_EQ(scan_includes(root_).includes, 3u);
+}
+
+TEST_F(PlantedTree, AForbiddenRoomIsFoundWithFileAndLine) {
+  plant("harness/checks/loss.cpp", "\n#include \"pipeline/executor.hpp\"\n");
+
+  EXPECT_THAT(broken(), ElementsAre("harness/checks/loss.cpp:2: harness may not use pipeline"));
+}
+
+TEST_F(PlantedTree, ARoomIsFoundInAngleBracketsAndOddSpacingToo) {
+  plant("reference/main.cpp", "  #  include   <pipeline/executor.hpp> // why not\n");
+
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("reference may not use pipeline")));
+}
+
+TEST_F(PlantedTree, WhatAnAllowedRoomUsesIsNotTherebyAllowed) {
+  plant("schedule/action.hpp", "");
+  plant("training/loss.cpp", "#include \"schedule/action.hpp\"\n");
+
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("training may not use schedule")));
+}
+
+TEST_F(PlantedTree, ForbiddenLibrariesAreFound) {
+  plant("harness/a.cpp", "#include <torch/csrc/autograd/function.h>\n#include <mpi.h>\n");
+  plant("schedule/b.hpp", "#include <c10/util/Exception.h>\n");
+  plant("training/c.cu", "#include <nccl.h>\n#include <ATen/cuda/CUDAContext.h>\n");
+
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("harness may not use torch"), HasSubstr("harness may not use mpi"),
+                                    HasSubstr("schedule may not use torch"), HasSubstr("training may not use nccl"),
+                                    HasSubstr("training may not use cuda")));
+}
+
+TEST_F(PlantedTree, TheOracleHasNoThreads) {
+  plant("reference/trainer.cpp", "#include <thread>\n#include <condition_variable>\n");
+  plant("pipeline/threads.cpp", "#include <thread>\n");
+
+  EXPECT_THAT(broken(),
+              ElementsAre(HasSubstr("trainer.cpp:1: reference may not use threads"), HasSubstr("trainer.cpp:2")));
+}
+
+TEST_F(PlantedTree, IncludesThatEscapeTheTableAreFound) {
+  plant("harness/a.cpp",
+        "#include \"../pipeline/executor.hpp\"\n#include SOMETHING\n#include \"support/gone.hpp\"\n#include "
+        "\"judge.hpp\"\n");
+
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("from the project's root"), HasSubstr("behind a macro"),
+                                    HasSubstr("there is no support/gone.hpp"), HasSubstr("from the project's root")));
+}
+
+TEST_F(PlantedTree, AFileOf601LinesIsFound) {
+  plant("model/long.cpp", std::string(601, '\n'));
+  plant("tests/full.cpp", std::string(600, '\n'));
+  plant("scripts/long", std::string(700, '\n'));
+
+  EXPECT_THAT(scan_sizes(root_, 600).broken,
+              ElementsAre(HasSubstr("scripts/long: 700"), HasSubstr("model/long.cpp: 601 lines")));
+}
+
+TEST(LinkInterface, ForbiddenRoomsAndLibrariesAreFound) {
+  EXPECT_THAT(check_link_interface("harness", {"plumbline_options", "plumbline::reports", "plumbline::json"}),
+              IsEmpty());
+  EXPECT_THAT(check_link_interface("harness", {"plumbline::reference"}),
+              ElementsAre("harness links the room reference"));
+  EXPECT_THAT(check_link_interface("harness", {"plumbline::torch"}), ElementsAre("harness links plumbline::torch"));
+  EXPECT_THAT(check_link_interface("record", {"MPI::MPI_C"}), ElementsAre("record links MPI::MPI_C"));
+  EXPECT_THAT(check_link_interface("reference", {"Threads::Threads"}), ElementsAre("reference links Threads::Threads"));
+  EXPECT_THAT(check_link_interface("reference", {"/usr/lib/libmpi.so"}),
+              ElementsAre("reference links /usr/lib/libmpi.so"));
+  EXPECT_THAT(check_link_interface("pipeline", {"plumbline::torch", "MPI::MPI_C", "plumbline::schedule"}), IsEmpty());
+}
+
+TEST(LoadedLibraries, AProgramThatIsNotThereIsAnError) {
+  EXPECT_THROW(loaded_libraries("/nonexistent/program"), std::runtime_error);
+}
+
+TEST(Allowances, NameOnlyRoomsThatAreInTheTableAndHaveNoCycle) {
+  for (const auto& [room, may] : allowances()) {
+    for (const std::string& used : may.rooms) {
+      ASSERT_TRUE(allowances().contains(used)) << room << " uses " << used;
+      EXPECT_FALSE(allowances().at(used).rooms.contains(room)) << room << " and " << used << " use each other";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::structure

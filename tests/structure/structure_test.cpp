@@ -1,0 +1,79 @@
+// The rules of the tree, held against the tree as it is. That each of them can fail is shown in scan_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/structure/arrows.hpp"
+#include "tests/structure/linked.hpp"
+#include "tests/structure/scan.hpp"
+
+namespace plumbline::structure {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::string libraries_of(const std::set<std::string>& files) {
+  std::set<std::string> found;
+  for (const std::string& file : files) {
+    // libtorch_cpu itself loads these two small ones, used or not.
+    if (file.starts_with("libcudart.so") || file.starts_with("libcupti.so")) continue;
+    const std::string library = library_of_link_item(file);
+    if (!library.empty() && library != "threads")
+      found.insert(library + (file.find("cuda") != std::string::npos ? "(GPU)" : ""));
+  }
+  std::string text;
+  for (const std::string& name : found) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+TEST(Rooms, IncludeOnlyWhatTheTableAllows) {
+  const Findings findings = scan_includes(PLUMBLINE_SOURCE);
+
+  EXPECT_THAT(findings.broken, IsEmpty());
+  EXPECT_GT(findings.includes, findings.files);
+  for (const auto& [room, may] : allowances())
+    EXPECT_GT(findings.files_of_room.count(room), 0u) << room << " was not found";
+}
+
+TEST(Rooms, LinkOnlyWhatTheTableAllows) {
+  std::ifstream interfaces(PLUMBLINE_LINK_INTERFACES);  // one line a room: "<room>;<item>;<item>..."
+  std::size_t rooms = 0;
+
+  for (std::string line; std::getline(interfaces, line);) {
+    std::istringstream cells(line);
+    std::string room, item;
+    std::getline(cells, room, ';');
+    std::vector<std::string> items;
+    while (std::getline(cells, item, ';')) items.push_back(item);
+    ASSERT_THAT(items, testing::Not(IsEmpty())) << room;
+    EXPECT_THAT(check_link_interface(room, items), IsEmpty());
+    ++rooms;
+  }
+
+  EXPECT_EQ(rooms, allowances().size());
+}
+
+TEST(Rooms, HoldNoFileOfMoreThan600Lines) {
+  const Findings findings = scan_sizes(PLUMBLINE_SOURCE, 600);
+
+  EXPECT_THAT(findings.broken, IsEmpty());
+  EXPECT_GT(findings.files, 100u);
+}
+
+TEST(Programs, TheJudgeLoadsNeitherLibTorchNorMpi) {
+  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline")), "");
+}
+
+TEST(Programs, TheReferenceLoadsNoMpiAndNoGpuHalfOfLibTorch) {
+  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline-reference")), "torch");
+}
+
+// Also what shows that the two tests above would see MPI if it were there.
+TEST(Programs, ThePipelineLoadsMpiAndNoGpuHalfOfLibTorch) {
+  EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline-pipeline")), "mpi torch");
+}
+
+}  // namespace
+}  // namespace plumbline::structure
