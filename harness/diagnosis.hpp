@@ -1,0 +1,49 @@
+// Why a run did not end well: from what each rank was last seen doing to the rank that the others waited for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+/// One rank as the launcher last saw it.
+struct RankSight {
+  std::int64_t rank = 0;
+  bool seen = false;            ///< its progress page was there
+  bool gone = false;            ///< its process had ended
+  std::int64_t gone_order = 0;  ///< 1 for the rank seen gone first; ranks found gone at the same glance share a number
+  bool stopped = false;         ///< SIGSTOP: state T
+  std::optional<int> signal;    ///< that ended it, when known
+  std::optional<ExitFile> exit;
+  std::string action;  ///< current or last action; empty before the first
+  std::int64_t step = -1;
+  std::int64_t peer = -1;  ///< rank that it waits for; -1 when it waits for none
+};
+
+struct Diagnosis {
+  std::optional<std::int64_t> culprit;
+  std::string words;
+};
+
+/// The rank that others waited for, or a cycle of ranks waiting for each other. `limit_text` is set when the launcher's
+/// own time limit passed
+/// ("60 s"). In this order of trust: a rank whose signal is known; the rank seen gone first without an exit file; a
+/// rank that wrote an error; the end of the wait-for chain.
+Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
+
+/// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9");
+/// nothing when it names none.
+struct NamedDeath {
+  std::int64_t rank = 0;
+  int signal = 0;
+};
+std::optional<NamedDeath> death_in_launcher_output(const std::string& output);
+
+/// "9 (SIGKILL)".
+std::string signal_text(int signal);
+
+}  // namespace plumbline

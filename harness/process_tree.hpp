@@ -1,0 +1,49 @@
+// The processes below one of ours, as /proc shows them: found whatever session or group they moved to, ended, and
+// reaped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+struct ProcessState {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), Z (ended, not yet reaped)
+  bool alive() const { return state != 'Z' && state != 'X'; }
+};
+
+/// Nothing when there is no such process.
+std::optional<ProcessState> process_state(pid_t pid);
+/// VmHWM of /proc/<pid>/status in bytes: the most that was ever resident. Nothing when it is gone or a zombie.
+std::optional<std::int64_t> process_peak_bytes(pid_t pid);
+
+/// All processes that come to be below this one from now on. The caller becomes the kernel's "child subreaper", so that
+/// a process whose parent ends becomes our child and cannot leave the tree. Children that were there before are left
+/// alone; while a tree lives the caller starts no other process.
+class ProcessTree {
+ public:
+  ProcessTree();
+  /// Every living process of the tree.
+  std::vector<ProcessState> living() const;
+  bool contains(pid_t pid) const;
+  /// Reaps our ended children but `but`, whose status the caller wants.
+  void reap(pid_t but) const;
+  /// SIGTERM (and SIGCONT, for stopped ones) to all, SIGKILL to those left after `grace`; reaps. Returns pids that even
+  /// SIGKILL did not end within `grace` + 5 s: none, but for a process that hangs inside the kernel.
+  std::vector<pid_t> end(std::chrono::milliseconds grace, pid_t but) const;
+
+ private:
+  std::vector<ProcessState> members() const;
+  pid_t self_;
+  std::set<pid_t> before_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,148 @@
+#include "harness/run_variant.hpp"
+
+#include <toml++/toml.h>
+
+#include <sstream>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+toml::table parse(const fs::path& run) {
+  try {
+    return toml::parse(read_file(run), run.string());
+  } catch (const toml::parse_error& error) {
+    std::ostringstream where;
+    where << run.string() << ":" << error.source().begin.line << ":" << error.source().begin.column;
+    throw InputError(where.str() + ": not valid TOML: " + std::string(error.description()));
+  }
+}
+
+toml::table& table_of(toml::table& root, const std::string& key) {
+  if (!root[key].is_table()) root.insert_or_assign(key, toml::table{});
+  return *root[key].as_table();
+}
+
+void put_optimizer(toml::table& root, const std::string& optimizer) {
+  toml::table& train = table_of(root, "train");
+  if (train["optimizer"].value_or(std::string("adamw")) != optimizer) {
+    if (optimizer == "sgd") {
+      for (const char* key : {"beta1", "beta2", "eps"}) train.erase(key);
+    } else {
+      train.erase("momentum");
+    }
+  }
+  train.insert_or_assign("optimizer", optimizer);
+}
+
+void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>& lengths) {
+  toml::array rows;
+  for (const auto& row : lengths) {
+    if (row.size() == 1) {
+      rows.push_back(row.front());
+    } else {
+      toml::array numbers;
+      for (const auto length : row) numbers.push_back(length);
+      rows.push_back(std::move(numbers));
+    }
+  }
+  toml::table& data = table_of(root, "data");
+  data.erase("microbatches");  // the lengths given are all there are
+  data.insert_or_assign("lengths", std::move(rows));
+}
+
+void put_partition(toml::table& root, const RunChanges& changes) {
+  if (!changes.partition && changes.balance.empty()) return;
+  toml::table& pipeline = table_of(root, "pipeline");
+  pipeline.erase("partition");
+  pipeline.erase("balance");
+  if (changes.partition) {
+    pipeline.insert("partition", *changes.partition);
+  } else {
+    toml::array balance;
+    for (const auto layers : changes.balance) balance.push_back(layers);
+    pipeline.insert("balance", std::move(balance));
+  }
+}
+
+toml::table changed(const fs::path& run, const RunChanges& changes) {
+  toml::table root = parse(run);
+  if (changes.optimizer) put_optimizer(root, *changes.optimizer);
+  if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
+  put_partition(root, changes);
+  return root;
+}
+
+/// Paths are taken from the folder of the file they stand in: a file elsewhere needs others.
+std::string text_for(toml::table root, const fs::path& run, const fs::path& folder) {
+  const fs::path from = fs::weakly_canonical(fs::absolute(run)).parent_path();
+  const fs::path to = fs::weakly_canonical(fs::absolute(folder));
+  for (const auto& [table, key] :
+       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}}) {
+    const auto path = root[table][key].value<std::string>();
+    if (!path || fs::path(*path).is_absolute()) continue;
+    root[table].as_table()->insert_or_assign(key, fs::weakly_canonical(from / *path).lexically_relative(to).string());
+  }
+  std::ostringstream text;
+  text << root << "\n";
+  return text.str();
+}
+
+std::optional<std::int64_t> layers_of(const fs::path& config) {
+  try {
+    const Json json = read_json(config);
+    if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
+      return json.at("num_hidden_layers").get<std::int64_t>();
+    }
+  } catch (const InputError&) {
+    // The trainer says what is wrong with it, and says it better.
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
+  const toml::table root = changed(run, changes);
+  const auto config = root["model"]["config"].value<std::string>();
+  if (!config) throw InputError(run.string() + ", key model.config: is missing; name the model's config.json");
+  RunFacts facts;
+  facts.config = (run.parent_path() / *config).lexically_normal();
+  facts.model = facts.config.filename() == "config.json" && facts.config.has_parent_path()
+                    ? facts.config.parent_path().filename().string()
+                    : facts.config.stem().string();
+  facts.layers = layers_of(facts.config);
+  facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
+  facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
+  facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{1});
+  if (const auto* lengths = root["data"]["lengths"].as_array()) {
+    facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
+  }
+  if (const auto* balance = root["pipeline"]["balance"].as_array()) {
+    for (const auto& layers : *balance) facts.balance.push_back(layers.value_or(std::int64_t{-1}));
+  }
+  return facts;
+}
+
+std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  root.erase("pipeline");
+  return text_for(std::move(root), run, folder);
+}
+
+std::string pipeline_run(const fs::path& run, const RunChanges& changes, const std::string& schedule,
+                         const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  toml::table& pipeline = table_of(root, "pipeline");
+  pipeline.insert_or_assign("schedule", schedule);
+  // A sweep starts processes; ranks as threads of one process are for tests.
+  if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
+  return text_for(std::move(root), run, folder);
+}
+
+}  // namespace plumbline

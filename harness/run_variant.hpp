@@ -1,0 +1,38 @@
+// A user's run file with a cell's changes put in: what the trainers are given. The trainers, not the harness, validate
+// the rest of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/sweep_file.hpp"
+
+namespace plumbline {
+
+/// What the harness has to know of a run, the changes put in.
+struct RunFacts {
+  std::filesystem::path config;        ///< the model's config.json
+  std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
+  std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
+  std::string optimizer;
+  std::string schedule;
+  std::int32_t chunks = 1;
+  std::int64_t microbatches = 0;      ///< 0 when the file does not say
+  std::vector<std::int64_t> balance;  ///< empty unless the partition is given by hand
+};
+
+/// Throws InputError naming the file: not readable, not TOML, without a model.
+RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
+
+/// TOML texts for a file that will lie in `folder`: paths in them are relative to it. The optimiser's own keys go when
+/// another is asked for. The reference's has no [pipeline] table, so that all cells that train the same have the same
+/// one.
+std::string reference_run(const std::filesystem::path& run, const RunChanges& changes,
+                          const std::filesystem::path& folder);
+std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,
+                         const std::filesystem::path& folder);
+
+}  // namespace plumbline

@@ -1,0 +1,325 @@
+#include "harness/sweep.hpp"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <sstream>
+
+#include "harness/launcher.hpp"
+#include "harness/run_variant.hpp"
+#include "harness/stop_signals.hpp"
+#include "harness/sweep_file.hpp"
+#include "harness/sweep_folder.hpp"
+#include "harness/sweep_plan.hpp"
+#include "harness/sweep_progress.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string reference_program = "plumbline-reference";
+const std::string pipeline_program = "plumbline-pipeline";
+
+/// Rough cost of a run in reference runs, for the estimate alone.
+double work_of(const PlannedCell& cell) {
+  return (1.0 + 0.25 * static_cast<double>(cell.plan.world)) * (cell.plan.repeat ? 2 : 1);
+}
+
+/// Words of a command template, {world} put in.
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
+  std::istringstream in(launcher);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) {
+    for (std::size_t at = 0; (at = word.find("{world}", at)) != std::string::npos;) {
+      word.replace(at, 7, std::to_string(world));
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+/// Everything that decides what the results are: a sweep is gone on with only where all of it is as it was.
+std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers) {
+  Hasher hasher;
+  const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
+  for (const auto& program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
+  add(sweep.launcher);
+  for (const auto& reference : plan.references) {
+    const RunFacts facts = read_run_facts(reference.run, reference.changes);
+    std::error_code missing;
+    add(reference.id + reference_run(reference.run, reference.changes, "/"));
+    add(fs::exists(facts.config, missing) ? read_file(facts.config) : "");
+  }
+  for (const auto& cell : plan.cells) {
+    const CellPlan& asked = cell.plan;
+    add(asked.id + pipeline_run(cell.run, cell.changes, asked.schedule, "/"));
+    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : ""));
+    add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
+  }
+  return hasher.hex();
+}
+
+/// Why a cell does not hold, in one line.
+std::string complaint(const CellVerdict& cell) {
+  if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
+  for (const auto& check : cell.checks) {
+    if (check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) {
+      return check.name + " " + to_text(check.outcome) + ": " + check.reason;
+    }
+  }
+  return "";
+}
+
+Json machine_of(const fs::path& reference) {
+  Json machine = Json::object();
+  const Json manifest = read_json(reference / "manifest.json");
+  for (const char* key : {"device", "machine", "versions", "environment"}) {
+    if (manifest.contains(key)) machine[key] = manifest.at(key);
+  }
+  return machine;
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepFile& file, const SweepPlan& plan, const SweepOptions& options, const SweepServices& services,
+        const fs::path& folder, std::FILE* log)
+      : file_(file),
+        plan_(plan),
+        options_(options),
+        services_(services),
+        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume),
+        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)) {}
+
+  Verdict run() {
+    try {
+      run_references();
+      run_cells();
+    } catch (const Error& error) {
+      // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
+      // cause is what counts.
+      if (stopped_by_.empty()) stopped_by_ = error.what();
+      try {
+        finish();
+      } catch (const Error&) {
+      }
+      const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
+                               " cells are finished and kept; go on with --out " + folder_.path().string() +
+                               " --resume";
+      if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
+      throw SystemError(stopped_by_ + kept);
+    }
+    return finish();
+  }
+
+ private:
+  static double total_work(const SweepPlan& plan) {
+    double work = static_cast<double>(plan.references.size());
+    for (const auto& cell : plan.cells) work += work_of(cell);
+    return work;
+  }
+
+  LaunchFinding run_one(const std::string& id, const fs::path& record, std::vector<std::string> command,
+                        const std::string& speaker, std::int64_t ranks, const std::string& run_text) {
+    const fs::path place = folder_.launch(id);
+    folder_.make_way(record, place);
+    write_file(place / "run.toml", run_text);
+    command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
+    write_file(place / "command.txt", join(command, " ") + "\n");
+    Launch launch;
+    launch.command = std::move(command);
+    launch.folder = place;
+    launch.record = record;
+    launch.ranks = ranks;
+    launch.speaker = speaker;
+    launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
+    launch.at_glance = [this] { progress_.tick(); };
+    const LaunchFinding finding = plumbline::launch(launch, signals_);
+    write_json(place / "finding.json", to_json(finding));
+    if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
+    if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) {
+      throw SystemError(id +
+                        ": the machine did not let the run do its work: " + last_words(place / "stderr.txt", speaker));
+    }
+    return finding;
+  }
+
+  void check_stop(const std::string& before) {
+    if (signals_.asked()) throw SystemError(std::string("stopped by ") + signals_.name() + " before " + before);
+  }
+
+  void run_references() {
+    for (const auto& reference : plan_.references) {
+      const std::string id = "reference-" + reference.id;
+      if (const auto kept = folder_.finished_reference(reference.id); kept && kept->exit_code == 0) {
+        references_.push_back(*kept);
+        progress_.skip(1);
+        continue;
+      }
+      check_stop(id);
+      progress_.begin(id, 1);
+      const auto finding =
+          run_one(id, folder_.reference(reference.id), {(options_.trainers / reference_program).string()},
+                  reference_program, 1, reference_run(reference.run, reference.changes, folder_.launch(id)));
+      progress_.end();
+      if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
+        throw InputError(reference.run.string() +
+                         " was refused: " + last_words(folder_.launch(id) / "stderr.txt", reference_program));
+      }
+      references_.push_back(finding);
+      const bool done = finding.exit_code == 0 && !finding.timed_out;
+      say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
+    }
+  }
+
+  void run_cells() {
+    for (const auto& cell : plan_.cells) {
+      if (const auto kept = folder_.finished_cell(cell.plan.id)) {
+        settle();
+        cells_.push_back(*kept);
+        progress_.skip(work_of(cell));
+        continue;
+      }
+      const LaunchFinding& reference = references_[cell.reference];
+      if (reference.exit_code != 0 || reference.timed_out) {
+        not_run_[cell.plan.id] = "its reference did not finish: " + reference.words;
+        continue;
+      }
+      check_stop(cell.plan.id);
+      run_cell(cell, reference);
+    }
+    settle();
+  }
+
+  void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
+    CellPlan plan = cell.plan;
+    progress_.begin(plan.id, work_of(cell));
+    const auto train = [&](const std::string& id, const fs::path& record) {
+      auto command = launcher_words(file_.launcher, plan.world);
+      command.push_back((options_.trainers / pipeline_program).string());
+      return run_one(id, record, std::move(command), pipeline_program, plan.world,
+                     pipeline_run(cell.run, cell.changes, plan.schedule, folder_.launch(id)));
+    };
+    plan.launch = train(plan.id, folder_.cell(plan.id));
+    plan.reference_launch = reference;
+    plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
+    std::optional<fs::path> repeated;
+    if (plan.repeat && plan.launch->exit_code == 0) {
+      repeated = folder_.repeat(plan.id);
+      train("repeat-" + plan.id, *repeated);
+    }
+    progress_.end();
+    settle();
+    // The next cell's ranks start while this one is judged: starting is mostly waiting.
+    judging_ = std::async(std::launch::async, [this, plan, repeated, cell] {
+      CellVerdict verdict = services_.judge(plan, folder_.reference(plan_.references[cell.reference].id),
+                                            folder_.cell(plan.id), repeated);
+      verdict.seconds = plan.launch->seconds;
+      return verdict;
+    });
+  }
+
+  /// Waits for the judgement under way, keeps it and says it.
+  void settle() {
+    if (!judging_.valid()) return;
+    const CellVerdict cell = judging_.get();
+    folder_.keep_cell(cell);
+    cells_.push_back(cell);
+    const std::string why = cell.holds ? "" : complaint(cell);
+    say(cell.id, (cell.holds ? "holds" : "DOES NOT HOLD") + (why.empty() ? "" : ": " + why), cell.seconds);
+  }
+
+  void say(const std::string& id, const std::string& state, double seconds) {
+    char time[32];
+    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
+    ++said_;
+    progress_.line("[" + std::to_string(said_) + "/" + std::to_string(plan_.references.size() + plan_.cells.size()) +
+                   "] " + id + time + state);
+  }
+
+  Verdict finish() {
+    try {
+      settle();
+    } catch (const Error&) {
+      if (stopped_by_.empty()) throw;
+    }
+    Verdict verdict;
+    verdict.name = file_.name;
+    verdict.started = folder_.started();
+    verdict.cells = cells_;
+    verdict.counts = count(cells_);
+    for (const auto& cell : plan_.cells) {
+      const std::string& id = cell.plan.id;
+      const bool finished =
+          std::any_of(cells_.begin(), cells_.end(), [&](const CellVerdict& done) { return done.id == id; });
+      if (finished) continue;
+      const auto reason = not_run_.find(id);
+      verdict.not_run.push_back(id + ": " +
+                                (reason != not_run_.end() ? reason->second : "the sweep ended before: " + stopped_by_));
+    }
+    verdict.counts["cells_not_run"] = static_cast<std::int64_t>(verdict.not_run.size());
+    verdict.holds = !cells_.empty() && verdict.not_run.empty() && stopped_by_.empty() &&
+                    std::all_of(cells_.begin(), cells_.end(), [](const CellVerdict& cell) { return cell.holds; });
+    verdict.machine = Json::object();
+    for (std::size_t index = 0; index < references_.size() && verdict.machine.empty(); ++index) {
+      if (references_[index].exit_code == 0)
+        verdict.machine = machine_of(folder_.reference(plan_.references[index].id));
+    }
+    write_verdict(folder_.path() / "verdict.json", verdict);
+    services_.write_reports(folder_.path());
+    if (!options_.out) point_latest_to(folder_.path());
+    return verdict;
+  }
+
+  const SweepFile& file_;
+  const SweepPlan& plan_;
+  const SweepOptions& options_;
+  const SweepServices& services_;
+  StopSignals signals_;  // before anything that starts a thread
+  SweepFolder folder_;
+  SweepProgress progress_;
+  std::vector<LaunchFinding> references_;
+  std::vector<CellVerdict> cells_;
+  std::map<std::string, std::string> not_run_;
+  std::string stopped_by_;
+  std::size_t said_ = 0;
+  std::future<CellVerdict> judging_;  // last: its thread uses what stands above
+};
+
+}  // namespace
+
+SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log) {
+  const SweepFile file = read_sweep_file(options.sweep_file);
+  SweepPlan plan = make_plan(file);
+  if (!options.cells.empty()) plan = select_cells(plan, options.cells);
+  if (options.resume && !options.out) {
+    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
+  }
+  find_program(launcher_words(file.launcher, 1).front());
+  for (const auto& program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  const fs::path folder = options.out.value_or(new_run_folder(file.name));
+  Sweep sweep(file, plan, options, services, folder, log);
+  return {folder, sweep.run()};
+}
+
+std::map<std::string, std::int64_t> count(const std::vector<CellVerdict>& cells) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& name : {"cells", "cells_holding", "checks"}) counts[name] = 0;
+  for (const auto& cell : cells) {
+    ++counts["cells"];
+    if (cell.holds) ++counts["cells_holding"];
+    for (const auto& check : cell.checks) {
+      ++counts["checks"];
+      ++counts["checks_" + to_text(check.outcome)];
+      for (const auto& [what, number] : check.looked_at) counts[what] += number;
+    }
+  }
+  return counts;
+}
+
+}  // namespace plumbline

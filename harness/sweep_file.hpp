@@ -1,0 +1,54 @@
+// SWEEP.toml: which runs, at which world sizes, under which schedules, judged by which checks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+/// What a cell changes in its run file. Empty = as the run file says.
+struct RunChanges {
+  std::optional<std::string> optimizer;
+  std::vector<std::vector<std::int64_t>>
+      lengths;                           ///< one entry a microbatch: one number for all its rows, or one for each
+  std::optional<std::string> partition;  ///< uniform | cost
+  std::vector<std::int64_t> balance;     ///< layers per stage
+};
+
+/// One [[cell]] table: a cell beside the matrix.
+struct ExtraCell {
+  std::filesystem::path run;
+  std::int64_t world_size = 0;
+  std::optional<std::string> schedule;
+  RunChanges changes;
+  std::optional<double> process_memory_limit;  ///< share of the reference's VmHWM that no rank may pass
+  std::string where;                           ///< "sweep.toml:12:1, key cell": for messages
+};
+
+struct SweepFile {
+  std::filesystem::path path;
+  std::string name;  ///< the file's name without its ending
+  std::vector<std::filesystem::path> runs;
+  std::vector<std::int64_t> world_sizes;
+  std::vector<std::string> schedules;   ///< empty: each run file's own
+  std::vector<std::string> optimizers;  ///< empty: each run file's own
+  std::vector<std::string> checks;      ///< empty: all
+  std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)
+  bool clipping = false;                ///< the clip limit must act in some steps and not in others
+  std::string launcher;                 ///< command template with {world}
+  double time_limit_s = 300;            ///< of one run
+  std::vector<ExtraCell> cells;
+};
+
+/// "mpirun --oversubscribe ... -n {world}": what starts the ranks when the file names no launcher.
+const std::string& default_launcher();
+
+/// Reads and validates all that needs no other file but the run files' existence. Paths are taken from the sweep file's
+/// folder. Throws InputError naming file, line and key: unknown key, world size below 1, unknown schedule, optimiser or
+/// check, nothing to run, a run file that is missing.
+SweepFile read_sweep_file(const std::filesystem::path& path);
+
+}  // namespace plumbline

@@ -1,0 +1,189 @@
+#include "harness/sweep_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "harness/run_variant.hpp"
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) {
+  std::string text;
+  for (const auto& row : lengths) text += shape_text(row) + ",";
+  return text;
+}
+
+/// What is trained: "<run>[-<optimizer>][-lengths-<hash>]".
+std::string training_id(const fs::path& run, const RunChanges& changes) {
+  std::string id = run.stem().string();
+  if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
+  if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
+  return id;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (const auto number : numbers) texts.push_back(std::to_string(number));
+  return join(texts, "-");
+}
+
+void check_balance(const std::string& where, const RunFacts& facts, std::int64_t world) {
+  if (facts.balance.empty()) return;
+  const std::string balance = "balance " + numbers_text(facts.balance);
+  const auto stages = world * facts.chunks;
+  if (static_cast<std::int64_t>(facts.balance.size()) != stages) {
+    throw InputError(where + ": " + balance + " has " + std::to_string(facts.balance.size()) + " stages, world size " +
+                     std::to_string(world) + " has " + std::to_string(stages) + "; give one number for each stage");
+  }
+  const auto sum = std::accumulate(facts.balance.begin(), facts.balance.end(), std::int64_t{0});
+  if (facts.layers && sum != *facts.layers) {
+    throw InputError(where + ": " + balance + " adds up to " + std::to_string(sum) + " layers, the model " +
+                     facts.config.string() + " has " + std::to_string(*facts.layers));
+  }
+}
+
+void check_schedule(const std::string& where, const RunFacts& facts, const std::string& schedule, std::int64_t world) {
+  const auto microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
+  try {
+    make_schedule(schedule, static_cast<std::int32_t>(world), microbatches, facts.chunks);
+  } catch (const InputError& error) {
+    throw InputError(where + ": " + error.what());
+  }
+}
+
+[[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& id, const SweepPlan& plan) {
+  std::vector<std::string> known;
+  for (const auto& cell : plan.cells) known.push_back(cell.plan.id);
+  const auto nearest = nearest_word(id, known);
+  throw InputError(where + ": \"" + id + "\" is no cell of this sweep" +
+                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " (--list names them all)");
+}
+
+class Planner {
+ public:
+  explicit Planner(const SweepFile& sweep) : sweep_(sweep) {}
+
+  SweepPlan plan() {
+    const auto optional_texts = [](const std::vector<std::string>& texts) {
+      std::vector<std::optional<std::string>> options(texts.begin(), texts.end());
+      if (options.empty()) options.emplace_back();
+      return options;
+    };
+    for (const auto& run : sweep_.runs) {
+      for (const auto& optimizer : optional_texts(sweep_.optimizers)) {
+        for (const auto& schedule : optional_texts(sweep_.schedules)) {
+          for (const auto world : sweep_.world_sizes) {
+            ExtraCell cell;
+            cell.run = run;
+            cell.world_size = world;
+            cell.schedule = schedule;
+            cell.changes.optimizer = optimizer;
+            cell.where = sweep_.path.string() + ", run " + run.string();
+            add(cell);
+          }
+        }
+      }
+    }
+    for (const auto& cell : sweep_.cells) add(cell);
+    mark_repeats();
+    return plan_;
+  }
+
+ private:
+  void add(const ExtraCell& wanted) {
+    const RunFacts facts = read_run_facts(wanted.run, wanted.changes);
+    const std::string schedule = wanted.schedule.value_or(facts.schedule);
+    check_balance(wanted.where, facts, wanted.world_size);
+    check_schedule(wanted.where, facts, schedule, wanted.world_size);
+    PlannedCell cell;
+    cell.run = wanted.run;
+    cell.changes = wanted.changes;
+    cell.reference = reference_of(wanted);
+    CellPlan& plan = cell.plan;
+    plan.id = training_id(wanted.run, wanted.changes) + "-" + schedule + "-w" + std::to_string(wanted.world_size);
+    if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
+    if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
+    if (!ids_.insert(plan.id).second) {
+      throw InputError(wanted.where + ": the cell " + plan.id + " stands in the sweep twice; remove one");
+    }
+    plan.run = wanted.run.stem().string();
+    plan.model = facts.model;
+    plan.schedule = schedule;
+    plan.optimizer = facts.optimizer;
+    plan.world = wanted.world_size;
+    plan.balance = facts.balance;
+    plan.checks = sweep_.checks;
+    plan.clipping_must_act = sweep_.clipping;
+    plan.process_memory_limit = wanted.process_memory_limit;
+    plan_.cells.push_back(std::move(cell));
+  }
+
+  std::size_t reference_of(const ExtraCell& wanted) {
+    const auto [known, fresh] = run_of_stem_.emplace(wanted.run.stem().string(), wanted.run);
+    if (!fresh && known->second != wanted.run) {
+      throw InputError(wanted.where + ": " + wanted.run.string() + " and " + known->second.string() +
+                       " have the same name, which cells are named by; rename one");
+    }
+    const std::string id = training_id(wanted.run, wanted.changes);
+    const auto found = std::find_if(plan_.references.begin(), plan_.references.end(),
+                                    [&](const PlannedReference& reference) { return reference.id == id; });
+    if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
+    RunChanges changes;
+    changes.optimizer = wanted.changes.optimizer;
+    changes.lengths = wanted.changes.lengths;
+    plan_.references.push_back({id, wanted.run, changes});
+    return plan_.references.size() - 1;
+  }
+
+  void mark_repeats() {
+    for (const auto& id : sweep_.repeat) {
+      const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
+                                      [&](const PlannedCell& cell) { return cell.plan.id == id; });
+      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, plan_);
+      found->plan.repeat = true;
+    }
+  }
+
+  const SweepFile& sweep_;
+  SweepPlan plan_;
+  std::set<std::string> ids_;
+  std::map<std::string, fs::path> run_of_stem_;
+};
+
+}  // namespace
+
+SweepPlan make_plan(const SweepFile& sweep) {
+  return Planner(sweep).plan();
+}
+
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
+  for (const auto& id : ids) {
+    const auto is_it = [&](const PlannedCell& cell) { return cell.plan.id == id; };
+    if (std::none_of(plan.cells.begin(), plan.cells.end(), is_it)) refuse_unknown_cell("--cells", id, plan);
+  }
+  SweepPlan selected;
+  std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
+  for (const auto& cell : plan.cells) {
+    if (std::find(ids.begin(), ids.end(), cell.plan.id) == ids.end()) continue;
+    const auto [found, fresh] = place.emplace(cell.reference, selected.references.size());
+    if (fresh) selected.references.push_back(plan.references[cell.reference]);
+    selected.cells.push_back(cell);
+    selected.cells.back().reference = found->second;
+  }
+  return selected;
+}
+
+}  // namespace plumbline

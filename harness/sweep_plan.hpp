@@ -1,0 +1,45 @@
+// From a sweep file to the cells it stands for and the references they share.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/judge.hpp"
+#include "harness/sweep_file.hpp"
+
+namespace plumbline {
+
+/// One training on one device; it serves every cell that trains the same, whatever its world size, schedule and
+/// partition.
+struct PlannedReference {
+  std::string id;
+  std::filesystem::path run;
+  RunChanges changes;
+};
+
+struct PlannedCell {
+  CellPlan plan;  ///< `command` and the findings are filled in when it runs
+  std::filesystem::path run;
+  RunChanges changes;
+  std::size_t reference = 0;  ///< index into SweepPlan::references
+};
+
+struct SweepPlan {
+  std::vector<PlannedReference> references;
+  std::vector<PlannedCell> cells;
+};
+
+/// The matrix run x optimizer x schedule x world size, then the extra cells. A cell's id is
+/// "<run>[-<optimizer>]-<schedule>-w<world>", with
+/// "-<partition>", "-balance-2-0-3", "-lengths-<hash>" where the cell changes these. Throws InputError: a balance that
+/// does not fit layers or world size, a schedule that cannot have these sizes, two cells of one id, two run files of
+/// one name, a `repeat` that names no cell.
+SweepPlan make_plan(const SweepFile& sweep);
+
+/// Keeps the cells named and the references that they need. Throws InputError naming an id that is no cell's, and the
+/// nearest one.
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids);
+
+}  // namespace plumbline

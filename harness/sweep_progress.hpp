@@ -1,0 +1,41 @@
+// One line a cell: rewritten while it runs on a terminal, plain lines in a log.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "support/progress_line.hpp"
+
+namespace plumbline {
+
+class SweepProgress {
+ public:
+  /// `work`: what all runs weigh together, in any unit.
+  SweepProgress(std::FILE* out, std::size_t runs, double work);
+
+  void begin(const std::string& what, double work);
+  /// While it runs: state, elapsed, estimate. In a log, only about a run that takes long.
+  void tick();
+  /// The run `begin` named has ended; its line is not written yet (its judgement may follow).
+  void end();
+  /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  holds  1.9 s".
+  void line(const std::string& text);
+  /// A kept result of an earlier sweep: not run now.
+  void skip(double work);
+
+ private:
+  double elapsed_s() const;
+  std::FILE* out_;
+  bool terminal_;
+  ProgressLine progress_;
+  std::chrono::steady_clock::time_point start_, run_start_;
+  std::string what_;
+  std::size_t runs_, begun_ = 0;
+  double work_, done_ = 0, running_ = 0;
+};
+
+/// "remaining" text of a sweep: "about 40 s left", "about 3 min left"; empty before anything was done.
+std::string estimate_text(double elapsed_s, double work_done, double work_left);
+
+}  // namespace plumbline
