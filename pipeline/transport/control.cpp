@@ -1,0 +1,163 @@
+#include "pipeline/transport/control.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include "pipeline/transport/message.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+std::string text(ControlKind kind, std::uint64_t sequence) {
+  constexpr std::array<const char*, 4> names = {"gather", "broadcast", "barrier", "tied tensor"};
+  const auto index = static_cast<std::size_t>(kind);
+  return std::string(index < names.size() ? names[index] : "unknown call") + " (control message " +
+         std::to_string(sequence) + ")";
+}
+
+ControlHeader header_of(ControlKind kind, std::size_t bytes) {
+  ControlHeader header;
+  header.kind = kind;
+  header.bytes = bytes;
+  return header;
+}
+
+ControlHeader tied_header(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.is_contiguous() || tensor.dim() > 4) {
+    throw std::logic_error("a tied tensor must be contiguous and have at most 4 dimensions");
+  }
+  ControlHeader header = header_of(ControlKind::tied, tensor.nbytes());
+  header.dtype = static_cast<std::int32_t>(tensor.scalar_type());
+  header.dimensions = static_cast<std::int32_t>(tensor.dim());
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) header.sizes[static_cast<std::size_t>(i)] = tensor.size(i);
+  return header;
+}
+
+std::string tied_text(const ControlHeader& header) {
+  MessageHeader shape;
+  shape.dtype = header.dtype;
+  shape.dimensions = header.dimensions;
+  shape.sizes = header.sizes;
+  return shape_text(shape);
+}
+
+}  // namespace
+
+std::vector<int> Control::others() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < link_.world_size(); ++rank) {
+    if (rank != link_.rank()) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void Control::send(const std::vector<int>& peers, const ControlHeader& header, const void* data) {
+  struct Sent {
+    int peer;
+    std::uint64_t sequence;
+    Link::Ticket ticket;
+  };
+  // Posted to all at once: one slow rank does not hold the others up.
+  std::vector<Sent> sent;
+  for (const int peer : peers) {
+    ControlHeader& numbered = kept_.emplace_back(Kept{header, {}, {}}).header;
+    numbered.sequence = sent_[peer]++;
+    sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, &numbered, sizeof(numbered))});
+    if (header.bytes == 0) continue;
+    sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, data, header.bytes)});
+  }
+  for (const Sent& message : sent) {
+    wait_("rank " + std::to_string(message.peer) + " to take " + text(header.kind, message.sequence),
+          [&] { return link_.test(message.ticket).has_value(); });
+  }
+}
+
+void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes) {
+  const Kept& kept = kept_.emplace_back(Kept{{}, bytes, {}});
+  send(peers, header_of(kind, bytes.size()), kept.bytes.data());
+}
+
+ControlHeader Control::receive_header(int peer, ControlKind kind) {
+  const std::uint64_t sequence = received_[peer]++;
+  ControlHeader& header = kept_.emplace_back().header;
+  const Link::Ticket ticket = link_.receive(peer, Channel::control, &header, sizeof(header));
+  wait_(text(kind, sequence) + " from rank " + std::to_string(peer), [&] { return link_.test(ticket).has_value(); });
+  if (header.magic != ControlHeader{}.magic || header.kind != kind || header.sequence != sequence) {
+    throw RunError("rank " + std::to_string(link_.rank()) + " expected " + text(kind, sequence) + " from rank " +
+                   std::to_string(peer) + ", which sent " + text(header.kind, header.sequence) +
+                   ": the ranks do not make the same control calls in the same order");
+  }
+  return header;
+}
+
+void Control::receive_bytes(int peer, const ControlHeader& header, void* data) {
+  if (header.bytes == 0) return;
+  const Link::Ticket ticket = link_.receive(peer, Channel::control, data, header.bytes);
+  wait_("the bytes of " + text(header.kind, header.sequence) + " from rank " + std::to_string(peer),
+        [&] { return link_.test(ticket).has_value(); });
+}
+
+std::string Control::receive_text(int peer, ControlKind kind) {
+  const ControlHeader header = receive_header(peer, kind);
+  std::string& bytes = kept_.emplace_back().bytes;
+  bytes.resize(header.bytes);
+  receive_bytes(peer, header, bytes.data());
+  return std::move(bytes);
+}
+
+std::vector<std::string> Control::gather(const std::string& bytes) {
+  std::vector<std::string> all;
+  if (link_.rank() == 0) {
+    all.push_back(bytes);
+    for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather));
+  } else {
+    send_text({0}, ControlKind::gather, bytes);
+  }
+  kept_.clear();
+  return all;
+}
+
+std::string Control::broadcast(const std::string& bytes) {
+  std::string same = bytes;
+  if (link_.rank() == 0) {
+    send_text(others(), ControlKind::broadcast, bytes);
+  } else {
+    same = receive_text(0, ControlKind::broadcast);
+  }
+  kept_.clear();
+  return same;
+}
+
+void Control::barrier() {
+  const ControlHeader header = header_of(ControlKind::barrier, 0);
+  if (link_.rank() == 0) {
+    for (const int peer : others()) receive_header(peer, ControlKind::barrier);
+    send(others(), header, nullptr);
+  } else {
+    send({0}, header, nullptr);
+    receive_header(0, ControlKind::barrier);
+  }
+  kept_.clear();
+}
+
+void Control::send_tied(int peer, const at::Tensor& tensor) {
+  kept_.emplace_back().tensor = tensor;
+  send({peer}, tied_header(tensor), tensor.const_data_ptr());
+  kept_.clear();
+}
+
+void Control::receive_tied(int peer, at::Tensor& tensor) {
+  const ControlHeader expected = tied_header(tensor);
+  kept_.emplace_back().tensor = tensor;
+  const ControlHeader header = receive_header(peer, ControlKind::tied);
+  if (header.dtype != expected.dtype || header.dimensions != expected.dimensions || header.sizes != expected.sizes) {
+    throw RunError("tied tensor from rank " + std::to_string(peer) + " to rank " + std::to_string(link_.rank()) +
+                   ": expected " + tied_text(expected) + ", rank " + std::to_string(peer) + " sent " +
+                   tied_text(header) + "; both ends must hold the same weight");
+  }
+  receive_bytes(peer, header, tensor.mutable_data_ptr());
+  kept_.clear();
+}
+
+}  // namespace plumbline

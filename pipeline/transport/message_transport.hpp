@@ -1,0 +1,86 @@
+// The transport over a link: header before data, order for each edge, deadlines, traffic. What the link is made of does
+// not matter here.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "pipeline/transport/control.hpp"
+#include "pipeline/transport/link.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/transport/transport.hpp"
+
+namespace plumbline {
+
+class MessageTransport final : public Transport {
+ public:
+  MessageTransport(std::unique_ptr<Link> link, TransportSettings settings);
+  ~MessageTransport() override;
+
+  int rank() const override { return link_->rank(); }
+  int world_size() const override { return link_->world_size(); }
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override;
+  bool test(OperationId id) override;
+  at::Tensor wait(OperationId id) override;
+  void reap_sends() override;
+
+  std::int64_t batches_posted() const override { return batches_posted_; }
+  std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
+
+  std::vector<std::string> gather(const std::string& bytes) override;
+  std::string broadcast(const std::string& bytes) override;
+  void barrier() override;
+  void send_tied(int peer, const at::Tensor& tensor) override;
+  void receive_tied(int peer, at::Tensor& tensor) override;
+  void abort(const std::string& reason) noexcept override;
+  void finish() override;
+
+ private:
+  struct Open {
+    Operation operation;  ///< its payload is what is sent, or the receive's buffer once that is allocated
+    MessageHeader got;    ///< a receive's header lands here
+    std::optional<Link::Ticket> header;
+    std::optional<Link::Ticket> payload;
+    bool header_checked = false;
+    bool ended = false;
+  };
+  /// Messages between this rank and a peer in one direction and one sense.
+  struct Edge {
+    std::uint64_t sequence = 0;
+    /// Receives whose payload is not posted, because it or an earlier one still waits for its shape.
+    std::deque<OperationId> waiting_for_shape;
+  };
+
+  OperationId start_send(Operation operation);
+  OperationId start_receive(Operation operation);
+  Edge& edge(const Operation& operation);
+  void post_payloads(Edge& edge);
+  /// Moves one operation on; whether it has ended.
+  void advance(Open& open);
+  /// Moves all open operations on; sends that have ended are dropped, with their tensors.
+  void progress();
+  bool has_ended(OperationId id);
+  /// `what` completes "rank 2 waits for ...".
+  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
+  /// A failed transport stays failed: after a throw its channels may be out of step.
+  template <typename Body>
+  auto guarded(const Body& body);
+
+  std::unique_ptr<Link> link_;
+  TransportSettings settings_;
+  Control control_;
+  TrafficCounter traffic_;
+  std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
+  std::map<std::tuple<int, Direction, bool>, Edge> edges_;
+  std::uint64_t posted_ = 0;
+  std::int64_t batches_posted_ = 0;
+  std::string failure_;
+  bool finished_ = false;
+};
+
+}  // namespace plumbline
