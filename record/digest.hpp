@@ -1,4 +1,5 @@
-// The digest by which tensors are compared: XXH3-128 of "<dtype>|<shape>|" followed by the contiguous little-endian bytes.
+// The digest by which tensors are compared: XXH3-128 of "<dtype>|<shape>|" followed by the contiguous little-endian
+// bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// A run record as read back from disk. Reading is strict: a missing file, column or line break is an InputError with file and line.
+// A run record as read back from disk. Reading is strict: a missing file, column or line break is an InputError with
+// file and line.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +37,8 @@ struct Manifest {
 };
 Manifest read_manifest(const std::filesystem::path& record);
 
-/// One rank's tables; a table that the level or the role does not ask for and that is absent stays empty and is named in `absent`.
+/// One rank's tables; a table that the level or the role does not ask for and that is absent stays empty and is named
+/// in `absent`.
 struct RankRecord {
   std::int64_t rank = 0;
   std::vector<StepRow> steps;
@@ -48,7 +50,8 @@ struct RankRecord {
   std::vector<SavedRow> saved;
   std::vector<TrafficRow> traffic;
   std::optional<ExitFile> exit;
-  std::vector<std::string> absent;
+  std::vector<std::string> absent;   ///< file names, "saved.csv"
+  std::vector<std::string> cut_off;  ///< of an incomplete rank: files whose last, half-written line was left out
 };
 
 struct Record {
@@ -58,7 +61,9 @@ struct Record {
   std::optional<std::string> schedule_csv;  ///< the file's bytes
 };
 
-/// Reads everything that the level promises. A rank without exit.json is read as far as it came (`exit` empty): `completion` judges it.
+/// Reads everything that the level promises. A rank that did not end well (no exit.json, or its status is not ok) is
+/// read as far as it came: `completion` judges it. Throws InputError with file and line for all else that is not as
+/// docs/record-format.md says.
 Record read_record(const std::filesystem::path& path);
 
 }  // namespace plumbline

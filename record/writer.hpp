@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "record/rows.hpp"
 #include "support/json.hpp"
@@ -13,9 +15,14 @@ enum class RecordLevel { none, summary, full, dump };
 RecordLevel parse_record_level(const std::string& text);  ///< throws InputError naming the known ones
 std::string to_text(RecordLevel level);
 
-/// Refuses (InputError) a folder that holds anything already, so that no run overwrites another; makes it otherwise. Rank 0 calls it first.
+/// Refuses (InputError) a folder that holds anything already, so that no run overwrites another; makes it otherwise.
+/// Rank 0 calls it first.
 void claim_record_folder(const std::filesystem::path& record);
+/// Throws InputError naming the key when a reader would not take it or when there is one already; SystemError when it
+/// cannot be written.
 void write_manifest(const std::filesystem::path& record, const Json& manifest);
+/// schedule.csv: `bytes` are those that manifest.json's `schedule.digest` was taken of. Same errors.
+void write_schedule_csv(const std::filesystem::path& record, std::string_view bytes);
 /// A random run id (UUID version 4).
 std::string new_run_id();
 /// RFC 3339, UTC.
@@ -24,6 +31,7 @@ std::string now_text();
 class RecordWriter {
  public:
   /// Makes `<record>/rank-<rank>/` and the tables of the level. Rows of tables that the level lacks are dropped.
+  /// Throws InputError when a table is there already (another run's), SystemError when one cannot be made.
   RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved);
   ~RecordWriter();
   RecordWriter(RecordWriter&&) noexcept;
@@ -39,11 +47,12 @@ class RecordWriter {
   void add(MemoryRow row);
   void add(SavedRow row);
   void add(TrafficRow row);
-  /// Ends the step: writes all rows kept, flushes, then steps.csv's row, flushed.
+  /// Ends the step: writes all rows kept, flushes, then steps.csv's row, flushed. Throws SystemError on a full disk, as
+  /// flush and finish do.
   void end_step(const StepRow& row);
   /// Writes rows kept outside a step (initial parameters).
   void flush();
-  /// exit.json, written last; nothing may be added after it.
+  /// exit.json, written last; anything added after it is a std::logic_error.
   void finish(const ExitFile& exit);
   std::filesystem::path folder() const;  ///< <record>/rank-<rank>
 

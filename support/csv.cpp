@@ -105,8 +105,13 @@ std::size_t CsvTable::column(const std::string& name) const {
   return static_cast<std::size_t>(found - header.begin());
 }
 
-CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns) {
-  CsvTable table{path, {}, parse(path, read_file(path))};
+CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns,
+                  UnfinishedLine unfinished) {
+  std::string bytes = read_file(path);
+  const std::size_t finished = bytes.rfind('\n') + 1;  // 0 when there is no line break at all
+  const bool cut_off = unfinished == UnfinishedLine::leave_out && finished < bytes.size();
+  if (cut_off) bytes.resize(finished);
+  CsvTable table{path, {}, parse(path, bytes), cut_off};
   table.header = std::move(table.rows.front().cells);
   table.rows.erase(table.rows.begin());
   for (const std::string& name : table.header)
@@ -122,7 +127,7 @@ CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::stri
 }
 
 CsvTable read_headless_csv(const std::filesystem::path& path) {
-  return {path, {}, parse(path, read_file(path))};
+  return {path, {}, parse(path, read_file(path)), false};
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {

@@ -1,0 +1,55 @@
+// The values of a record's tables as text: one pair of functions for each type a row's field may have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+std::string cell_text(std::int64_t value);
+std::string cell_text(float value);
+std::string cell_text(double value);
+std::string cell_text(const std::string& value);
+std::string cell_text(const Shape& value);
+
+/// Reads a cell into `value`; false when the text is no such value, and then `value` is as it was.
+bool read_cell(const std::string& text, std::int64_t& value);
+bool read_cell(const std::string& text, float& value);
+bool read_cell(const std::string& text, double& value);
+bool read_cell(const std::string& text, std::string& value);
+bool read_cell(const std::string& text, Shape& value);
+
+/// For messages: "a whole number".
+std::string kind_of_cell(const std::int64_t*);
+std::string kind_of_cell(const float*);
+std::string kind_of_cell(const double*);
+std::string kind_of_cell(const std::string*);
+std::string kind_of_cell(const Shape*);
+
+/// An absent value is an empty cell.
+template <typename Value>
+std::string cell_text(const std::optional<Value>& value) {
+  return value ? cell_text(*value) : "";
+}
+
+template <typename Value>
+bool read_cell(const std::string& text, std::optional<Value>& value) {
+  if (text.empty()) {
+    value.reset();
+    return true;
+  }
+  Value read{};
+  if (!read_cell(text, read)) return false;
+  value = read;
+  return true;
+}
+
+template <typename Value>
+std::string kind_of_cell(const std::optional<Value>*) {
+  return kind_of_cell(static_cast<const Value*>(nullptr));
+}
+
+}  // namespace plumbline

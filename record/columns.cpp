@@ -1,0 +1,164 @@
+#include "record/columns.hpp"
+
+#include <algorithm>
+
+#include "record/cells.hpp"
+#include "support/safetensors.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+template <typename Row, typename Value>
+Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required) {
+  return {std::move(name), kind_of_cell(static_cast<const Value*>(nullptr)),
+          [field](const Row& row) { return cell_text(row.*field); },
+          [field](Row& row, const std::string& text) { return read_cell(text, row.*field); }, presence};
+}
+
+/// A text for which `good` holds.
+template <typename Row, typename Good>
+Column<Row> text_column(std::string name, std::string Row::*field, std::string wanted, Good good) {
+  return {std::move(name), std::move(wanted), [field](const Row& row) { return row.*field; },
+          [field, good](Row& row, const std::string& text) {
+            if (good(text)) row.*field = text;
+            return good(text);
+          },
+          Presence::required};
+}
+
+template <typename Row>
+Column<Row> name_column(std::string name, std::string Row::*field) {
+  return text_column(std::move(name), field, "a text that is not empty",
+                     [](const std::string& text) { return !text.empty(); });
+}
+
+template <typename Row>
+Column<Row> word_column(std::string name, std::string Row::*field, std::vector<std::string> words) {
+  std::string wanted = "one of " + join(words, ", ");
+  return text_column(std::move(name), field, std::move(wanted), [words = std::move(words)](const std::string& text) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+  });
+}
+
+template <typename Row>
+Column<Row> dtype_column(std::string Row::*field) {
+  return text_column("dtype", field, "one of float32, float64, bfloat16, float16, int64",
+                     [](const std::string& text) { return dtype_size(text) > 0; });
+}
+
+bool is_digest(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+template <typename Row>
+Column<Row> digest_column(std::string Row::*field) {
+  return text_column("digest", field, "a digest of 32 lower-case hex digits", is_digest);
+}
+
+const std::vector<std::string> directions{"forward", "backward"};
+
+}  // namespace
+
+template <>
+const Table<StepRow>& table_of<StepRow>() {
+  static const Table<StepRow> table{
+      "steps.csv",
+      {column("step", &StepRow::step), column("loss", &StepRow::loss), column("gradient_norm", &StepRow::gradient_norm),
+       column("clip_coefficient", &StepRow::clip_coefficient), column("learning_rate", &StepRow::learning_rate),
+       column("tokens", &StepRow::tokens), column("valid_tokens", &StepRow::valid_tokens),
+       column("live_tokens", &StepRow::live_tokens, Presence::external_may_lack_value),
+       column("seconds", &StepRow::seconds)}};
+  return table;
+}
+
+template <>
+const Table<MicrobatchRow>& table_of<MicrobatchRow>() {
+  static const Table<MicrobatchRow> table{
+      "microbatches.csv",
+      {column("step", &MicrobatchRow::step), column("microbatch", &MicrobatchRow::microbatch),
+       column("sequence_length", &MicrobatchRow::sequence_length), column("batch", &MicrobatchRow::batch),
+       column("tokens", &MicrobatchRow::tokens), column("valid_tokens", &MicrobatchRow::valid_tokens),
+       column("loss", &MicrobatchRow::loss),
+       text_column("data_digest", &MicrobatchRow::data_digest, "empty or a digest of 32 lower-case hex digits",
+                   [](const std::string& text) { return text.empty() || is_digest(text); })}};
+  return table;
+}
+
+template <>
+const Table<TensorRow>& table_of<TensorRow>() {
+  static const Table<TensorRow> table{
+      "tensors.csv",
+      {column("step", &TensorRow::step),
+       word_column("kind", &TensorRow::kind, {"gradient", "parameter", "moment1", "moment2"}),
+       name_column("name", &TensorRow::name), column("stage", &TensorRow::stage), dtype_column(&TensorRow::dtype),
+       column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
+       column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),
+       column("nonzero_rows", &TensorRow::nonzero_rows, Presence::external_may_lack_column),
+       column("nan", &TensorRow::nan), column("inf", &TensorRow::inf)}};
+  return table;
+}
+
+template <>
+const Table<BoundaryRow>& table_of<BoundaryRow>() {
+  static const Table<BoundaryRow> table{
+      "boundaries.csv",
+      {column("step", &BoundaryRow::step), column("microbatch", &BoundaryRow::microbatch),
+       word_column("direction", &BoundaryRow::direction, directions), name_column("cut", &BoundaryRow::cut),
+       column("from_stage", &BoundaryRow::from_stage), column("to_stage", &BoundaryRow::to_stage),
+       word_column("side", &BoundaryRow::side, {"send", "receive", "local", "computed"}),
+       column("peer", &BoundaryRow::peer), dtype_column(&BoundaryRow::dtype), column("shape", &BoundaryRow::shape),
+       digest_column(&BoundaryRow::digest), column("bytes", &BoundaryRow::bytes)}};
+  return table;
+}
+
+template <>
+const Table<ActionRow>& table_of<ActionRow>() {
+  static const Table<ActionRow> table{
+      "actions.csv",
+      {column("step", &ActionRow::step), column("index", &ActionRow::index), name_column("action", &ActionRow::action),
+       column("stage", &ActionRow::stage), column("microbatch", &ActionRow::microbatch),
+       column("start_ns", &ActionRow::start_ns), column("end_ns", &ActionRow::end_ns),
+       column("wait_ns", &ActionRow::wait_ns),
+       column("peak_bytes", &ActionRow::peak_bytes, Presence::external_may_lack_column)}};
+  return table;
+}
+
+template <>
+const Table<MemoryRow>& table_of<MemoryRow>() {
+  constexpr auto presence = Presence::external_may_leave_empty;
+  static const Table<MemoryRow> table{
+      "memory.csv",
+      {column("step", &MemoryRow::step), column("peak_bytes", &MemoryRow::peak_bytes, presence),
+       column("parameter_bytes", &MemoryRow::parameter_bytes, presence),
+       column("gradient_bytes", &MemoryRow::gradient_bytes, presence),
+       column("optimizer_bytes", &MemoryRow::optimizer_bytes, presence),
+       column("activation_peak_bytes", &MemoryRow::activation_peak_bytes, presence),
+       column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
+       column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence)}};
+  return table;
+}
+
+template <>
+const Table<SavedRow>& table_of<SavedRow>() {
+  static const Table<SavedRow> table{
+      "saved.csv",
+      {column("microbatch", &SavedRow::microbatch), name_column("unit", &SavedRow::unit),
+       column("saved_bytes", &SavedRow::saved_bytes), column("forward_bytes", &SavedRow::forward_bytes),
+       column("backward_bytes", &SavedRow::backward_bytes), column("input_bytes", &SavedRow::input_bytes),
+       column("retained_bytes", &SavedRow::retained_bytes), column("weight_bytes", &SavedRow::weight_bytes)}};
+  return table;
+}
+
+template <>
+const Table<TrafficRow>& table_of<TrafficRow>() {
+  static const Table<TrafficRow> table{
+      "traffic.csv",
+      {column("step", &TrafficRow::step), column("peer", &TrafficRow::peer),
+       word_column("direction", &TrafficRow::direction, directions),
+       word_column("side", &TrafficRow::side, {"send", "receive"}), column("operations", &TrafficRow::operations),
+       column("bytes", &TrafficRow::bytes)}};
+  return table;
+}
+
+}  // namespace plumbline

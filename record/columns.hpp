@@ -1,0 +1,72 @@
+// What the columns of each table are: one list per row type, by which it is written and read, so that the two cannot
+// drift.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+/// Which records may do without a column or leave its cells empty. A cell that may be empty in any record says so in
+/// its type (std::optional) or its reader.
+enum class Presence {
+  required,                  ///< the column stands in every record
+  external_may_lack_column,  ///< a record of role external may lack the column
+  external_may_lack_value,   ///< so it may, or leave cells empty; in our own records every cell is filled
+  external_may_leave_empty,  ///< the column stands in every record, and only one of role external may leave cells empty
+};
+
+template <typename Row>
+struct Column {
+  std::string name;
+  std::string wanted;  ///< for messages: "a whole number"
+  std::function<std::string(const Row&)> text;
+  std::function<bool(Row&, const std::string&)> read;  ///< false when the text is no value of this column
+  Presence presence = Presence::required;
+};
+
+/// A row type's file ("steps.csv") and its columns in the file's order.
+template <typename Row>
+struct Table {
+  std::string file;
+  std::vector<Column<Row>> columns;
+};
+
+template <typename Row>
+const Table<Row>& table_of();
+template <>
+const Table<StepRow>& table_of<StepRow>();
+template <>
+const Table<MicrobatchRow>& table_of<MicrobatchRow>();
+template <>
+const Table<TensorRow>& table_of<TensorRow>();
+template <>
+const Table<BoundaryRow>& table_of<BoundaryRow>();
+template <>
+const Table<ActionRow>& table_of<ActionRow>();
+template <>
+const Table<MemoryRow>& table_of<MemoryRow>();
+template <>
+const Table<SavedRow>& table_of<SavedRow>();
+template <>
+const Table<TrafficRow>& table_of<TrafficRow>();
+
+/// The row's cells in the order of its table.
+template <typename Row>
+std::vector<std::string> cells_of(const Row& row) {
+  std::vector<std::string> cells;
+  for (const Column<Row>& column : table_of<Row>().columns) cells.push_back(column.text(row));
+  return cells;
+}
+
+template <typename Row>
+std::vector<std::string> header_of() {
+  std::vector<std::string> names;
+  for (const Column<Row>& column : table_of<Row>().columns) names.push_back(column.name);
+  return names;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,23 @@
+#include "record/digest.hpp"
+
+#include <stdexcept>
+
+#include "support/hash.hpp"
+#include "support/safetensors.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+
+std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
+  std::size_t expected = dtype_size(dtype);
+  for (const std::int64_t size : shape) expected *= static_cast<std::size_t>(size);
+  if (dtype_size(dtype) == 0 || expected != bytes.size())
+    throw std::logic_error("no tensor to digest: dtype " + dtype + ", shape [" + shape_text(shape) + "], " +
+                           std::to_string(bytes.size()) + " bytes");
+  Hasher hasher;
+  hasher.update(dtype + "|" + shape_text(shape) + "|");
+  hasher.update(bytes.data(), bytes.size());
+  return hasher.hex();
+}
+
+}  // namespace plumbline

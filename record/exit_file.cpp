@@ -1,0 +1,34 @@
+#include "record/exit_file.hpp"
+
+#include <limits>
+
+#include "record/json_keys.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+
+void write_exit_file(const std::filesystem::path& path, const ExitFile& exit) {
+  Json json = {{"rank", exit.rank},
+               {"status", exit.status},
+               {"code", exit.code},
+               {"signal", nullptr},
+               {"last_action", exit.last_action}};
+  if (exit.signal) json["signal"] = *exit.signal;
+  write_json(path, json);
+}
+
+std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const Json json = read_json(path);
+  const JsonKeys keys(path, json);
+  ExitFile exit;
+  exit.rank = keys.integer("rank", 0);
+  exit.status = keys.word("status", {"ok", "error", "signal", "timeout"});
+  constexpr auto smallest = std::numeric_limits<int>::min(), largest = std::numeric_limits<int>::max();
+  exit.code = static_cast<int>(keys.integer("code", smallest, largest));
+  exit.signal = keys.optional_text("signal");
+  exit.last_action = keys.optional_text("last_action").value_or("");
+  return exit;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,16 @@
+// exit.json: the last that a rank writes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+/// Throws SystemError.
+void write_exit_file(const std::filesystem::path& path, const ExitFile& exit);
+/// Nothing when the file is not there (a rank killed outright). Throws InputError naming file and key.
+std::optional<ExitFile> read_exit_file(const std::filesystem::path& path);
+
+}  // namespace plumbline

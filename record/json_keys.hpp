@@ -1,0 +1,44 @@
+// The keys of one JSON object, asked for by name and type; what is missing or of another type is an InputError that
+// names it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace plumbline {
+
+/// Refers to the JSON value given, which must live longer.
+class JsonKeys {
+ public:
+  /// Throws InputError when `object` is none.
+  JsonKeys(const std::filesystem::path& path, const Json& object, const std::string& prefix = "");
+
+  const Json& at(const std::string& key) const;
+  bool has(const std::string& key) const { return object_.contains(key); }
+  /// Present and not null.
+  bool has_value(const std::string& key) const { return has(key) && !object_.at(key).is_null(); }
+  std::string text(const std::string& key) const;
+  std::optional<std::string> optional_text(const std::string& key) const;  ///< absent or null: nothing
+  std::string word(const std::string& key, const std::vector<std::string>& known) const;
+  std::int64_t integer(const std::string& key, std::int64_t smallest,
+                       std::int64_t largest = std::numeric_limits<std::int64_t>::max()) const;
+  double number(const std::string& key) const;
+  std::vector<std::string> texts(const std::string& key) const;
+  JsonKeys object(const std::string& key) const;
+  std::vector<JsonKeys> objects(const std::string& key) const;
+  /// InputError: "<file>: key <prefix.key>: <what>".
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+
+ private:
+  std::filesystem::path path_;
+  const Json& object_;
+  std::string prefix_;
+};
+
+}  // namespace plumbline

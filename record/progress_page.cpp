@@ -1,0 +1,142 @@
+#include "record/progress_page.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the page is little-endian and is mapped as it is");
+static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "a lock would not reach into the other process");
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t magic_word = 0, sequence_word = 1, first_word = 2;  // of 8 bytes each
+
+/// The page from its third word on.
+struct Payload {
+  std::int64_t step;
+  std::int64_t action_index;
+  std::int32_t peer;
+  std::int32_t microbatch;
+  std::uint64_t bytes;
+  std::uint64_t monotonic_ns;
+  std::int32_t pid;
+  char action[64];
+  char padding[4];
+};
+static_assert(offsetof(Payload, action) == 60 - 2 * 8 && sizeof(Payload) % 8 == 0);
+using Words = std::array<std::uint64_t, sizeof(Payload) / 8>;
+
+std::uint64_t magic() {
+  std::uint64_t word = 0;
+  std::memcpy(&word, "PLMBPRG1", sizeof word);
+  return word;
+}
+
+/// Every access is atomic: the reader may look while a word is written. `page` is aligned, as mappings are.
+std::atomic_ref<std::uint64_t> word(void* page, std::size_t index) {
+  return std::atomic_ref<std::uint64_t>(static_cast<std::uint64_t*>(page)[index]);
+}
+
+std::uint64_t monotonic_ns() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+/// Seqlock, reader's side (H.-J. Boehm, "Can seqlocks get along with programming language memory models?", 2012).
+std::optional<ProgressSnapshot> read_page(void* page) {
+  constexpr int attempts = 1000;  // an update takes nanoseconds: who is at it for so long is dead or stopped
+  if (word(page, magic_word).load(std::memory_order_acquire) != magic()) return std::nullopt;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const std::uint64_t before = word(page, sequence_word).load(std::memory_order_acquire);
+    Words words;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = word(page, first_word + i).load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::uint64_t after = word(page, sequence_word).load(std::memory_order_relaxed);
+    if (before != after || before % 2 != 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    const auto payload = std::bit_cast<Payload>(words);
+    return ProgressSnapshot{before / 2,
+                            payload.step,
+                            payload.action_index,
+                            payload.peer,
+                            payload.microbatch,
+                            payload.bytes,
+                            payload.monotonic_ns,
+                            payload.pid,
+                            std::string(payload.action, ::strnlen(payload.action, sizeof payload.action))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
+  const auto fail = [&](int error) {
+    throw SystemError(file.string() + ": the progress page cannot be made: " + std::strerror(error) +
+                      "; free space on that disk or choose another folder");
+  };
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) fail(errno);
+  // Not ftruncate: with a full disk the first write into a hole would kill the process.
+  const int allocated = ::posix_fallocate(fd, 0, page_bytes);
+  void* mapped = allocated == 0 ? ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  const int error = allocated == 0 ? errno : allocated;
+  ::close(fd);
+  if (mapped == MAP_FAILED) fail(error);
+  page_ = mapped;
+  update({});
+  word(page_, magic_word).store(magic(), std::memory_order_release);
+}
+
+ProgressPage::~ProgressPage() {
+  if (page_) ::munmap(page_, page_bytes);
+}
+
+ProgressPage::ProgressPage(ProgressPage&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)), pid_(other.pid_) {}
+
+void ProgressPage::update(const ProgressNow& now) noexcept {
+  Payload payload{now.step, now.action_index, now.peer, now.microbatch, now.bytes, monotonic_ns(), pid_, {}, {}};
+  std::memcpy(payload.action, now.action.data(), std::min(now.action.size(), sizeof payload.action - 1));
+  const auto words = std::bit_cast<Words>(payload);
+
+  const std::uint64_t sequence = word(page_, sequence_word).load(std::memory_order_relaxed);
+  word(page_, sequence_word).store(sequence + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (std::size_t i = 0; i < words.size(); ++i) word(page_, first_word + i).store(words[i], std::memory_order_relaxed);
+  word(page_, sequence_word).store(sequence + 2, std::memory_order_release);
+}
+
+std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  struct stat status {};
+  const bool whole = ::fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(page_bytes);
+  void* mapped = whole ? ::mmap(nullptr, page_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  ::close(fd);
+  if (mapped == MAP_FAILED) return std::nullopt;
+  const auto snapshot = read_page(mapped);
+  ::munmap(mapped, page_bytes);
+  return snapshot;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,70 @@
+#include "record/required_tables.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace plumbline {
+namespace {
+
+bool has_stage(const Manifest& manifest, std::int64_t rank) {
+  return std::any_of(manifest.stages.begin(), manifest.stages.end(),
+                     [&](const StageEntry& s) { return s.rank == rank; });
+}
+
+/// Calls `visit(stage, next stage)` for each pair between which a tensor crosses: units on both sides, however far
+/// away.
+template <typename Visit>
+void for_each_crossing(const Manifest& manifest, Visit visit) {
+  const auto& stages = manifest.stages;
+  const auto has_units = [](const StageEntry& stage) { return !stage.units.empty(); };
+  const auto first = std::find_if(stages.begin(), stages.end(), has_units);
+  const auto last = std::find_if(stages.rbegin(), stages.rend(), has_units);
+  if (first == stages.end()) return;
+  for (auto stage = first; stage + 1 < last.base(); ++stage) visit(*stage, *(stage + 1));
+}
+
+bool has_boundary(const Manifest& manifest, std::int64_t rank) {
+  if (manifest.role == "reference") return owns_units(manifest, rank);  // it records every cut within itself
+  bool found = false;
+  for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
+    found = found || from.rank == rank || to.rank == rank;
+  });
+  return found;
+}
+
+bool has_peer(const Manifest& manifest, std::int64_t rank) {
+  bool found = false;
+  for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
+    found = found || (from.rank != to.rank && (from.rank == rank || to.rank == rank));
+  });
+  return found;
+}
+
+Demand rows_if(bool owns) {
+  return owns ? Demand::rows : Demand::header;
+}
+
+}  // namespace
+
+bool owns_units(const Manifest& manifest, std::int64_t rank) {
+  return std::any_of(manifest.stages.begin(), manifest.stages.end(),
+                     [&](const StageEntry& s) { return s.rank == rank && !s.units.empty(); });
+}
+
+bool demands_schedule(const Manifest& manifest) {
+  return manifest.level != RecordLevel::none && manifest.role != "external";
+}
+
+Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t rank) {
+  const bool tensors = manifest.level == RecordLevel::full || manifest.level == RecordLevel::dump;
+  if (manifest.level == RecordLevel::none) return Demand::none;
+  if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
+  if (file == "actions.csv") return rows_if(has_stage(manifest, rank));
+  if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
+  if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
+  if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
+  if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;
+  throw std::logic_error("no such table: " + file);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,151 @@
+#include "record/writer.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "record/columns.hpp"
+#include "record/exit_file.hpp"
+#include "support/csv.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Rows kept until the step's end, and the file they go to; none where the level has no such table.
+template <typename Row>
+class Rows {
+ public:
+  void open(const std::filesystem::path& folder) { file_.emplace(folder / table_of<Row>().file, header_of<Row>()); }
+  void add(Row row) {
+    if (file_) kept_.push_back(std::move(row));
+  }
+  void write() {
+    if (!file_) return;
+    for (const Row& row : kept_) file_->row(cells_of(row));
+    kept_.clear();
+    file_->flush();
+  }
+
+ private:
+  std::optional<CsvWriter> file_;
+  std::vector<Row> kept_;
+};
+
+void refuse_existing(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path))
+    throw InputError(path.string() +
+                     ": exists already, so this record holds another run; nothing was overwritten: give a new folder");
+}
+
+}  // namespace
+
+struct RecordWriter::Tables {
+  std::filesystem::path folder;
+  RecordLevel level;
+  bool finished = false;
+  std::tuple<Rows<MicrobatchRow>, Rows<TensorRow>, Rows<BoundaryRow>, Rows<ActionRow>, Rows<MemoryRow>, Rows<SavedRow>,
+             Rows<TrafficRow>>
+      tables;
+  Rows<StepRow> steps;  // apart: its row says that the step's other rows are all there
+
+  template <typename... OfTable>
+  void open() {
+    (std::get<Rows<OfTable>>(tables).open(folder), ...);
+  }
+
+  template <typename Row>
+  void add(Row row) {
+    if (finished) throw std::logic_error(folder.string() + ": a row after exit.json");
+    std::get<Rows<Row>>(tables).add(std::move(row));
+  }
+
+  void write() {
+    std::apply([](auto&... rows) { (rows.write(), ...); }, tables);
+  }
+};
+
+RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved)
+    : tables_(std::make_unique<Tables>()) {
+  tables_->folder = record / ("rank-" + to_text(rank));
+  tables_->level = level;
+  make_folder(tables_->folder);
+  const auto refuse = [&]<typename... OfTable>(std::tuple<Rows<OfTable>...>&) {
+    (refuse_existing(tables_->folder / table_of<OfTable>().file), ...);
+  };
+  refuse(tables_->tables);
+  refuse_existing(tables_->folder / table_of<StepRow>().file);
+  refuse_existing(tables_->folder / "exit.json");
+  if (level == RecordLevel::none) return;
+  tables_->open<MicrobatchRow, ActionRow, MemoryRow, TrafficRow>();
+  if (wants_tensors()) tables_->open<TensorRow, BoundaryRow>();
+  if (with_saved) tables_->open<SavedRow>();
+  tables_->steps.open(tables_->folder);
+}
+
+RecordWriter::~RecordWriter() = default;
+RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
+
+RecordLevel RecordWriter::level() const {
+  return tables_->level;
+}
+bool RecordWriter::wants_tensors() const {
+  return tables_->level == RecordLevel::full || tables_->level == RecordLevel::dump;
+}
+bool RecordWriter::wants_dump() const {
+  return tables_->level == RecordLevel::dump;
+}
+
+void RecordWriter::add(MicrobatchRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(TensorRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(BoundaryRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(ActionRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(MemoryRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(SavedRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(TrafficRow row) {
+  tables_->add(std::move(row));
+}
+
+void RecordWriter::end_step(const StepRow& row) {
+  if (tables_->finished) throw std::logic_error(tables_->folder.string() + ": a step after exit.json");
+  tables_->write();
+  tables_->steps.add(row);
+  tables_->steps.write();
+}
+
+void RecordWriter::flush() {
+  tables_->write();
+}
+
+void RecordWriter::finish(const ExitFile& exit) {
+  try {
+    flush();
+  } catch (const SystemError&) {
+    if (exit.status == "ok")
+      throw;  // else the run's own error is the one to tell, in the small file that may still fit
+  }
+  write_exit_file(tables_->folder / "exit.json", exit);
+  tables_->finished = true;
+}
+
+std::filesystem::path RecordWriter::folder() const {
+  return tables_->folder;
+}
+
+}  // namespace plumbline
