@@ -1,0 +1,68 @@
+#include "reference/accumulation.hpp"
+
+#include <ATen/Tensor.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support/csv.hpp"
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+#include "training/gradient_norm.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const std::vector<std::string>& units,
+                                          std::int64_t microbatches) {
+  const CsvTable table = read_csv(path, {"unit", "microbatch"});
+  const std::size_t unit_column = table.column("unit");
+  const std::size_t microbatch_column = table.column("microbatch");
+  AccumulationOrder order;
+  std::set<std::pair<std::string, std::int64_t>> seen;
+  for (const CsvRow& row : table.rows) {
+    const std::string where = path.string() + ":" + std::to_string(row.line) + ": ";
+    const std::string& unit = row.cells[unit_column];
+    if (std::ranges::find(units, unit) == units.end()) {
+      throw InputError(where + "the model has no unit \"" + unit + "\"; its units are " + join(units, ", "));
+    }
+    const auto microbatch = parse_integer(row.cells[microbatch_column]);
+    if (!microbatch || *microbatch < 0 || *microbatch >= microbatches) {
+      throw InputError(where + "microbatch \"" + row.cells[microbatch_column] + "\" is none of 0.." +
+                       std::to_string(microbatches - 1));
+    }
+    if (!seen.emplace(unit, *microbatch).second) {
+      throw InputError(where + "unit " + unit + " lists microbatch " + std::to_string(*microbatch) +
+                       " twice; each stands once");
+    }
+    order[unit].push_back(*microbatch);
+  }
+  for (const std::string& unit : units) {
+    const auto count = static_cast<std::int64_t>(order[unit].size());
+    if (count != microbatches) {
+      throw InputError(path.string() + ": unit " + unit + " lists " + std::to_string(count) + " microbatches of " +
+                       std::to_string(microbatches) + "; give each unit every microbatch once");
+    }
+  }
+  return order;
+}
+
+void ListedAccumulation::take(std::int64_t microbatch, std::vector<Parameter>& parameters) {
+  const MemoryScope scope(MemoryOwner::scratch);
+  std::vector<at::Tensor> gradients;
+  gradients.reserve(parameters.size());
+  for (const Parameter& parameter : parameters) gradients.push_back(parameter.value.grad().clone());
+  kept_[microbatch] = std::move(gradients);
+  zero_gradients(parameters);
+}
+
+void ListedAccumulation::add_all(std::vector<Parameter>& parameters) {
+  for (std::size_t index = 0; index < parameters.size(); ++index) {
+    at::Tensor sum = parameters[index].value.grad();
+    for (const std::int64_t microbatch : order_.at(parameters[index].unit)) sum.add_(kept_.at(microbatch)[index]);
+  }
+  kept_.clear();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,66 @@
+// plumbline-reference: trains on one device, or holds the model against goldens.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "reference/golden.hpp"
+#include "reference/trainer.hpp"
+#include "support/error.hpp"
+#include "training/environment.hpp"
+
+namespace {
+
+using plumbline::ReferenceOptions;
+
+int print_capabilities() {
+  plumbline::apply_deterministic_settings();
+  plumbline::Json capabilities;
+  capabilities["program"] = "plumbline-reference";
+  capabilities["devices"] = {"cpu"};
+  capabilities["dtypes"] = {"float32", "float64"};
+  capabilities["versions"] = plumbline::versions_json();
+  capabilities["machine"] = plumbline::machine_json();
+  std::cout << capabilities.dump(2) << '\n';
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
+      "held against.");
+  app.footer("Example: plumbline-reference fixtures/runs/quick.toml --record /tmp/reference");
+  ReferenceOptions options;
+  std::string device = "cpu";
+  bool capabilities = false;
+  bool quiet = false;
+  std::vector<std::filesystem::path> goldens;
+  app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
+  app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
+  app.add_option("--accumulation", options.accumulation,
+                 "CSV (unit, microbatch): sum gradients in this order instead of ascending");
+  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();
+  app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
+  app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
+  app.add_flag("--quiet", quiet, "No progress line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(plumbline::ExitCode::bad_input);
+  }
+  if (capabilities) return print_capabilities();
+  if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
+  if (options.run_file.empty() || options.record.empty()) {
+    throw plumbline::InputError("give a run file and --record DIR, or --golden DIR; see --help");
+  }
+  options.command.assign(argv, argv + argc);
+  options.progress = !quiet;
+  plumbline::train_reference(options);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return plumbline::run_main("plumbline-reference", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,210 @@
+#include "reference/trainer.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "record/progress_page.hpp"
+#include "reference/accumulation.hpp"
+#include "reference/unit_meter.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/progress_line.hpp"
+#include "training/action_log.hpp"
+#include "training/environment.hpp"
+#include "training/gradient_norm.hpp"
+#include "training/graph_edges.hpp"
+#include "training/loss.hpp"
+#include "training/manifest.hpp"
+#include "training/step_end.hpp"
+#include "training/tensor_record.hpp"
+
+namespace plumbline {
+namespace {
+
+/// schedule.csv of one device: forward and backward of each microbatch in turn.
+std::string sequential_list(std::int64_t microbatches) {
+  std::string line;
+  for (std::int64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+    const std::string number = std::to_string(microbatch);
+    line += (line.empty() ? "0F" : ",0F") + number + ",0B" + number;
+  }
+  return line + "\n";
+}
+
+class ReferenceTrainer {
+ public:
+  ReferenceTrainer(const Session& session, const std::filesystem::path& record,
+                   std::optional<ListedAccumulation> listed);
+  void run(bool show_progress);
+  void finish(const std::string& status, int code);
+
+ private:
+  void microbatch(std::int64_t step, std::int64_t microbatch);
+  void step(std::int64_t step);
+
+  const Session& session_;
+  std::vector<std::string> units_;
+  MemoryMeter& meter_;
+  LlamaSlice slice_;
+  Optimizer optimizer_;
+  RecordWriter writer_;
+  StepRecorder recorder_;
+  ActionLog actions_;
+  ProgressPage page_;
+  std::optional<ListedAccumulation> listed_;
+  std::vector<float> losses_;
+  std::int64_t activation_peak_ = 0;
+};
+
+LlamaSlice make_slice(const Session& session, std::size_t units) {
+  LlamaSlice slice = [&] {
+    const MemoryScope scope(MemoryOwner::parameters);
+    return LlamaSlice(session.config, {0, static_cast<std::int64_t>(units)}, parse_dtype(session.run.train.dtype));
+  }();
+  {
+    const MemoryScope scope(MemoryOwner::gradients);
+    slice.allocate_gradients();
+  }
+  const MemoryScope scope(MemoryOwner::tables);
+  slice.prepare_tables(session.plan.longest_sequence());
+  return slice;
+}
+
+ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem::path& record,
+                                   std::optional<ListedAccumulation> listed)
+    : session_(session),
+      units_(unit_names(session.config)),
+      meter_(this_thread_meter()),
+      slice_(make_slice(session, units_.size())),
+      optimizer_(session.run.train.optimizer, slice_.parameters()),
+      writer_(record, 0, session.run.record_level, /*with_saved=*/true),
+      recorder_(writer_),
+      actions_(writer_, monotonic_ns()),
+      page_(writer_.folder() / "progress"),
+      listed_(std::move(listed)) {
+  const MemoryScope scope(MemoryOwner::scratch);
+  if (session.run.weights) {
+    load_weights(slice_, *session.run.weights);
+  } else {
+    initialise(slice_, session.run.train.seed);
+  }
+}
+
+void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
+  Microbatch data = session_.plan.make(step, microbatch);
+  const StepTotals totals = session_.plan.totals(step);
+  UnitMeter unit_meter(meter_, recorder_, units_, step, microbatch);
+  const MemoryScope scope(MemoryOwner::activations);
+  const auto number = std::to_string(microbatch);
+  const auto narrow = static_cast<std::int32_t>(microbatch);
+
+  page_.update({.step = step, .action_index = 2 * microbatch, .microbatch = narrow, .action = "0F" + number});
+  const std::size_t forward = actions_.begin("0F" + number, 0, microbatch);
+  at::Tensor loss =
+      forward_units(slice_, std::move(data.ids), {data.labels, totals.valid_tokens, token_weighted_loss}, &unit_meter);
+  losses_.push_back(loss.item<float>());
+  GraphEnd graph(loss);
+  const at::TensorOptions scalar = loss.options();
+  loss.reset();  // only the graph's edge is kept: the scalar's storage is no activation
+  actions_.end(forward);
+  actions_.set_peak(forward, unit_meter.take_peak());
+
+  page_.update({.step = step, .action_index = 2 * microbatch + 1, .microbatch = narrow, .action = "0B" + number});
+  const std::size_t backward = actions_.begin("0B" + number, 0, microbatch);
+  unit_meter.begin_backward();
+  graph.backward(at::ones({}, scalar));
+  unit_meter.end_backward();
+  actions_.end(backward);
+  const std::int64_t backward_peak = unit_meter.take_peak();
+  actions_.set_peak(backward, backward_peak);
+
+  activation_peak_ = std::max(activation_peak_, backward_peak);
+  if (listed_) listed_->take(microbatch, slice_.parameters());
+  if (step == 0) {
+    for (const SavedRow& row : unit_meter.rows()) writer_.add(row);
+  }
+}
+
+void ReferenceTrainer::step(std::int64_t step) {
+  const std::int64_t begin_ns = monotonic_ns();
+  meter_.reset_total_peak();
+  activation_peak_ = 0;
+  losses_.clear();
+  zero_gradients(slice_.parameters());
+  for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) microbatch(step, index);
+
+  page_.update({.step = step, .action_index = 2 * session_.plan.microbatches(), .action = "0STEP"});
+  const std::size_t action = actions_.begin("0STEP", 0, std::nullopt);
+  if (listed_) listed_->add_all(slice_.parameters());
+  add_tied_uses(slice_.parameters());
+  recorder_.gradients(step, 0, slice_.parameters());
+  const double norm = total_norm(session_.config, gradient_norms(slice_.parameters()));
+  const StepUpdate update = update_parameters(session_.run.train, step, norm, slice_.parameters(), optimizer_);
+  recorder_.parameters(step, 0, slice_.parameters());
+  recorder_.moments(step, 0, slice_.parameters(), optimizer_);
+  actions_.end(action);
+  actions_.end_step(step);
+
+  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_, true)) writer_.add(std::move(row));
+  writer_.add(memory_row(meter_, step, activation_peak_));
+  recorder_.end_step(step);
+  const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+  writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_), seconds));
+}
+
+void ReferenceTrainer::run(bool show_progress) {
+  recorder_.parameters(initial_step, 0, slice_.parameters());
+  recorder_.end_step(initial_step);
+  writer_.flush();
+  std::optional<ProgressLine> line;
+  if (show_progress) line.emplace();
+  std::int64_t tokens = 0;
+  for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
+    step(index);
+    tokens += session_.plan.totals(index).tokens;
+    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_), tokens);
+  }
+  if (line) line->finish();
+}
+
+void ReferenceTrainer::finish(const std::string& status, int code) {
+  writer_.finish({0, status, code, std::nullopt, actions_.last_action()});
+}
+
+}  // namespace
+
+void train_reference(const ReferenceOptions& options) {
+  apply_deterministic_settings();
+  install_memory_meter();
+  const Session session = load_session(options.run_file, options.text);
+  const auto units = unit_names(session.config);
+  ManifestSchedule schedule;
+  schedule.name = "sequential";
+  schedule.csv = sequential_list(session.plan.microbatches());
+  std::optional<ListedAccumulation> listed;
+  if (options.accumulation) {
+    listed.emplace(read_accumulation_order(*options.accumulation, units, session.plan.microbatches()));
+    schedule.accumulation = "listed";
+    schedule.accumulation_digest = hash_hex(read_file(*options.accumulation));
+  }
+
+  claim_record_folder(options.record);
+  write_manifest(options.record, make_manifest("reference", options.command, session.run, session.config, session.plan,
+                                               1, schedule, {{0, 0, units}}));
+  write_schedule_csv(options.record, schedule.csv);
+  ReferenceTrainer trainer(session, options.record, std::move(listed));
+  try {
+    trainer.run(options.progress);
+  } catch (const std::exception&) {
+    trainer.finish("error", static_cast<int>(ExitCode::does_not_hold));
+    throw;
+  }
+  trainer.finish("ok", 0);
+}
+
+}  // namespace plumbline

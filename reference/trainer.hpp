@@ -1,0 +1,27 @@
+// The oracle: trains on one device, microbatch by microbatch, and writes down every cut. No ranks, no threads, no
+// schedule.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "training/session.hpp"
+
+namespace plumbline {
+
+struct ReferenceOptions {
+  std::filesystem::path run_file;
+  std::filesystem::path record;
+  std::optional<std::filesystem::path> text;          ///< replaces the run file's data
+  std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order of this file
+  std::vector<std::string> command;
+  bool progress = true;
+};
+
+/// Trains and writes the record. Throws InputError, SystemError or RunError; exit.json says how it ended once the
+/// record was begun.
+void train_reference(const ReferenceOptions& options);
+
+}  // namespace plumbline

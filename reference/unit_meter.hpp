@@ -1,0 +1,50 @@
+// Measures what each unit's forward and backward pass keeps and needs, to the byte (docs/record-format.md, saved.csv),
+// and records every cut.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "training/memory_meter.hpp"
+#include "training/step_recorder.hpp"
+#include "training/unit_pass.hpp"
+
+namespace plumbline {
+
+/// One microbatch's pass through all units. Give it to forward_units; call `begin_backward` before and `end_backward`
+/// after the backward pass.
+class UnitMeter : public UnitObserver {
+ public:
+  /// `cuts`: names of all units, in order.
+  UnitMeter(MemoryMeter& meter, StepRecorder& recorder, const std::vector<std::string>& units, std::int64_t step,
+            std::int64_t microbatch);
+
+  void before_unit(std::int64_t unit, const at::Tensor& input) override;
+  void after_unit(std::int64_t unit, const at::Tensor& output) override;
+
+  void begin_backward();
+  void end_backward();
+
+  /// Largest activation bytes of the pass since the last call, over all units seen.
+  std::int64_t take_peak();
+  /// One row a unit; complete after end_backward.
+  const std::vector<SavedRow>& rows() const { return rows_; }
+
+ private:
+  void note_peak();
+  void open_backward(std::int64_t unit, std::int64_t gradient_bytes);
+  void close_backward();
+  void gradient_reached(std::int64_t unit, const at::Tensor& gradient);
+
+  MemoryMeter& meter_;
+  StepRecorder& recorder_;
+  const std::vector<std::string>& units_;
+  std::int64_t step_, microbatch_;
+  std::vector<SavedRow> rows_;
+  std::int64_t base_ = 0;   ///< bytes live that are not the open unit's
+  std::int64_t open_ = -1;  ///< the unit whose backward runs
+  std::int64_t peak_ = 0;
+};
+
+}  // namespace plumbline

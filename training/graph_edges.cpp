@@ -1,0 +1,81 @@
+#include "training/graph_edges.hpp"
+
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/edge.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+using torch::autograd::Edge;
+using torch::autograd::Engine;
+using torch::autograd::Node;
+using torch::autograd::variable_list;
+
+/// Ends a backward pass: puts the gradient of the stage's input aside.
+struct CatchGradient : Node {
+  std::shared_ptr<GradientSlot> slot;
+
+  variable_list apply(variable_list&& gradients) override {
+    slot->gradient = std::move(gradients.at(0));
+    return {};
+  }
+};
+
+/// Starts a backward pass: lets go of the gradient it was given. The engine's own root inputs stay held by its caller
+/// for the whole pass, which would cost one boundary tensor more than the same backward inside a whole model.
+struct HandOverGradient : Node {
+  at::Tensor gradient;
+
+  variable_list apply(variable_list&& /*token*/) override { return {std::move(gradient)}; }
+};
+
+/// The engine wants a tensor for its root; this one carries nothing. Made once a thread, outside every measured owner.
+const at::Tensor& root_token() {
+  thread_local const at::Tensor token = [] {
+    const MemoryScope scope(MemoryOwner::other);
+    return at::zeros({});
+  }();
+  return token;
+}
+
+}  // namespace
+
+std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation) {
+  if (activation.requires_grad()) throw std::logic_error("begin_graph: the activation belongs to a graph already");
+  auto node = std::make_shared<CatchGradient>();
+  node->slot = std::make_shared<GradientSlot>();
+  auto slot = node->slot;
+  torch::autograd::create_gradient_edge(activation, std::move(node));
+  return slot;
+}
+
+GraphEnd::GraphEnd() = default;
+GraphEnd::GraphEnd(const at::Tensor& output)
+    : edge_(std::make_unique<Edge>(torch::autograd::impl::gradient_edge(output))) {
+  if (!edge_->is_valid()) throw std::logic_error("GraphEnd: the output belongs to no graph");
+}
+GraphEnd::~GraphEnd() = default;
+GraphEnd::GraphEnd(GraphEnd&&) noexcept = default;
+GraphEnd& GraphEnd::operator=(GraphEnd&&) noexcept = default;
+
+void GraphEnd::backward(at::Tensor gradient) {
+  if (!edge_) throw std::logic_error("GraphEnd: this graph was run backward already");
+  auto root = std::make_shared<HandOverGradient>();
+  root->add_input_metadata(root_token());
+  root->gradient = std::move(gradient);
+  root->add_next_edge(std::move(*edge_));
+  edge_.reset();
+  const torch::autograd::edge_list roots{Edge(std::move(root), 0)};
+  Engine::get_default_engine().execute(roots, {root_token()}, /*keep_graph=*/false, /*create_graph=*/false,
+                                       /*accumulate_grad=*/true);
+}
+
+}  // namespace plumbline

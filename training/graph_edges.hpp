@@ -1,0 +1,41 @@
+// Where a stage's graph begins and ends. Two small nodes make a stage's backward hold exactly the tensors that the
+// whole model's would.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+namespace torch::autograd {
+struct Edge;
+}
+
+namespace plumbline {
+
+/// Receives the gradient of a stage's input.
+struct GradientSlot {
+  at::Tensor gradient;  ///< undefined until the backward pass reached the input
+};
+
+/// Turns a received activation into the start of a graph: no leaf (a leaf would be kept alive by its gradient
+/// accumulator), its gradient moved into the slot. `activation` must not require a gradient yet; it is marked in place.
+std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation);
+
+/// The far end of a graph, kept without keeping the tensor's storage.
+class GraphEnd {
+ public:
+  GraphEnd();
+  explicit GraphEnd(const at::Tensor& output);
+  ~GraphEnd();
+  GraphEnd(GraphEnd&&) noexcept;
+  GraphEnd& operator=(GraphEnd&&) noexcept;
+
+  /// Runs the backward pass from here and frees the graph. `gradient` [as the output] is moved in, so that nobody else
+  /// holds it while it runs.
+  void backward(at::Tensor gradient);
+
+ private:
+  std::unique_ptr<torch::autograd::Edge> edge_;
+};
+
+}  // namespace plumbline

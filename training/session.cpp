@@ -1,0 +1,43 @@
+#include "training/session.hpp"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+void check_lengths(const RunFile& run, const LlamaConfig& config, const BatchPlan& plan) {
+  if (plan.longest_sequence() <= config.max_position_embeddings) return;
+  throw InputError(run.path.string() + ": data.lengths asks for rows of " + std::to_string(plan.longest_sequence()) +
+                   " tokens, but " + run.config.string() + " has max_position_embeddings = " +
+                   std::to_string(config.max_position_embeddings) + "; shorten the rows or choose another model");
+}
+
+void warn_of_equal_microbatches(const BatchPlan& plan) {
+  for (const auto& [a, b] : plan.equal_microbatches(0)) {
+    std::fprintf(
+        stderr,
+        "warning: microbatches %lld and %lld of step 0 hold the same tokens; a check could not tell them apart\n",
+        static_cast<long long>(a), static_cast<long long>(b));
+  }
+}
+
+}  // namespace
+
+Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
+  RunFile run = load_run_file(run_file);
+  if (text) {
+    run.data.text = *text;
+    run.data.tokens.reset();
+  }
+  LlamaConfig config = load_config(run.config);
+  BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
+  check_lengths(run, config, plan);
+  warn_of_equal_microbatches(plan);
+  return {std::move(run), std::move(config), std::move(plan)};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,23 @@
+// What both trainers read before they begin: the run file, the model's shape, the data.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "model/config.hpp"
+#include "training/batch_plan.hpp"
+#include "training/run_file.hpp"
+
+namespace plumbline {
+
+struct Session {
+  RunFile run;
+  LlamaConfig config;
+  BatchPlan plan;
+};
+
+/// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained; microbatches that are
+/// equal are only warned of on stderr.
+Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
+
+}  // namespace plumbline

@@ -1,0 +1,35 @@
+// What follows a step's last backward pass, alike in both trainers: the update, and the rows that tell of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "training/batch_plan.hpp"
+#include "training/memory_meter.hpp"
+#include "training/optimizer.hpp"
+#include "training/run_file.hpp"
+
+namespace plumbline {
+
+struct StepUpdate {
+  double gradient_norm = 0;
+  double clip_coefficient = 1;
+  double learning_rate = 0;
+};
+
+/// Clips by the global norm and updates. Every rank calls it with the same norm, also one that owns nothing.
+StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm,
+                             std::vector<Parameter>& parameters, Optimizer& optimizer);
+
+StepRow step_row(const BatchPlan& plan, std::int64_t step, const StepUpdate& update, std::optional<float> loss,
+                 double seconds);
+/// `activation_peak_bytes`: largest over the step's actions.
+MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes);
+/// One per microbatch; `losses` empty where the rank does not own them, `sees_data` whether it reads ids or labels.
+std::vector<MicrobatchRow> microbatch_rows(const BatchPlan& plan, std::int64_t step, const std::vector<float>& losses,
+                                           bool sees_data);
+/// Left-to-right sum in microbatch order, in fp32.
+float step_loss(const std::vector<float>& losses);
+
+}  // namespace plumbline
