@@ -16,8 +16,8 @@ struct ProgressNow {
   std::int64_t action_index = -1;
   std::int32_t peer = -1;  ///< the rank waited for
   std::int32_t microbatch = -1;
-  std::uint64_t bytes = 0;  ///< of the transfer waited for
-  std::string_view action;  ///< "1B3"; cut off after 63 bytes
+  std::uint64_t bytes = 0;       ///< of the transfer waited for
+  std::string_view action = {};  ///< "1B3"; cut off after 63 bytes
 };
 
 /// What a reader saw, all of one moment.

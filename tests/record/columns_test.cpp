@@ -1,0 +1,92 @@
+#include "record/columns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/text.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+using namespace testing;
+
+template <typename Row>
+std::string header() {
+  return join(header_of<Row>(), ", ");
+}
+
+// Written out, since other programs write these tables too: a column that moved or changed its name is a new schema.
+TEST(Columns, AreThoseOfTheFormat) {
+  EXPECT_EQ(header<StepRow>(),
+            "step, loss, gradient_norm, clip_coefficient, learning_rate, tokens, valid_tokens, live_tokens, seconds");
+  EXPECT_EQ(header<MicrobatchRow>(),
+            "step, microbatch, sequence_length, batch, tokens, valid_tokens, loss, data_digest");
+  EXPECT_EQ(header<TensorRow>(),
+            "step, kind, name, stage, dtype, shape, digest, l2, max_abs, nonzero, nonzero_rows, nan, inf");
+  EXPECT_EQ(header<BoundaryRow>(),
+            "step, microbatch, direction, cut, from_stage, to_stage, side, peer, dtype, shape, digest, bytes");
+  EXPECT_EQ(header<ActionRow>(), "step, index, action, stage, microbatch, start_ns, end_ns, wait_ns, peak_bytes");
+  EXPECT_EQ(header<MemoryRow>(),
+            "step, peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_peak_bytes, buffer_bytes, "
+            "process_peak_bytes");
+  EXPECT_EQ(header<SavedRow>(),
+            "microbatch, unit, saved_bytes, forward_bytes, backward_bytes, input_bytes, retained_bytes, weight_bytes");
+  EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");
+}
+
+TEST(Columns, CellsStandUnderTheirNames) {
+  EXPECT_EQ(join(cells_of(StepRow{1, 0.5f, 0.1, 1.0, 0.001, 64, 60, 17, 0.25}), ","),
+            "1,0.5,0.1,1,0.001,64,60,17,0.25");
+  EXPECT_EQ(join(cells_of(MicrobatchRow{1, 2, 32, 4, 128, 100, 0.5f, "d"}), ","), "1,2,32,4,128,100,0.5,d");
+  EXPECT_EQ(join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7}), ","),
+            "-1,parameter,w,3,float32,2x4,d,0.1,0.3,5,2,6,7");
+  EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
+            "1,2,backward,norm,4,3,send,5,float32,8,d,32");
+  EXPECT_EQ(join(cells_of(ActionRow{1, 2, "3B4", 3, 4, 5, 6, 7, 8}), ","), "1,2,3B4,3,4,5,6,7,8");
+  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8}), ","), "1,2,3,4,5,6,7,8");
+  EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
+  EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
+}
+
+TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
+  EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,");
+  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,");
+  EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, {}, {}, {}}), ","), "1,norm,2,3,4,,,");
+}
+
+/// Reads each cell back through the same list and writes it again.
+template <typename Row>
+void expect_round_trip(const Row& row) {
+  Row back;
+  for (const auto& column : table_of<Row>().columns) EXPECT_TRUE(column.read(back, column.text(row))) << column.name;
+
+  EXPECT_EQ(cells_of(back), cells_of(row));
+}
+
+TEST(Columns, ReadBackWhatTheyWrote) {
+  expect_round_trip(sample_step(2, 1));
+  expect_round_trip(sample_step(0, 1));
+  expect_round_trip(sample_microbatch(1, 0));
+  expect_round_trip(sample_tensor(0, -1));
+  expect_round_trip(sample_boundary(1, 0));
+  expect_round_trip(BoundaryRow{0, 0, "forward", "norm", {}, {}, "computed", {}, "float32", {}, some_digest, 4});
+  expect_round_trip(sample_action(0, 0));
+  expect_round_trip(ActionRow{0, 3, "0STEP", 0, {}, 1, 2, 0, {}});
+  expect_round_trip(sample_memory(1));
+  expect_round_trip(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7});
+  expect_round_trip(sample_traffic(0, 0));
+}
+
+TEST(Columns, ValuesThatAreNotFiniteReadBack) {
+  StepRow row = sample_step(0, 0);
+  row.loss = std::numeric_limits<float>::infinity();
+  row.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+
+  expect_round_trip(row);
+  EXPECT_EQ(join(cells_of(row), ",").substr(0, 9), "0,inf,nan");
+}
+
+}  // namespace
+}  // namespace plumbline

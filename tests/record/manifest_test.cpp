@@ -1,0 +1,180 @@
+#include "record/manifest.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Manifest parse(const Json& json) {
+  return parse_manifest("manifest.json", json);
+}
+
+std::string refusal(const Json& json) {
+  return error_of<InputError>([&] { parse(json); });
+}
+
+/// The sample with the value under a JSON pointer replaced.
+Json with(const std::string& pointer, const Json& value) {
+  Json json = sample_manifest();
+  json[Json::json_pointer(pointer)] = value;
+  return json;
+}
+
+Json without(const std::string& parent, const std::string& key) {
+  Json json = sample_manifest();
+  json[Json::json_pointer(parent)].erase(key);
+  return json;
+}
+
+TEST(Manifest, HoldsWhatTheFileSays) {
+  const Manifest manifest = parse(sample_manifest());
+
+  EXPECT_EQ(manifest.run_id, "a-run");
+  EXPECT_EQ(manifest.role, "pipeline");
+  EXPECT_EQ(manifest.dtype, "float32");
+  EXPECT_EQ(manifest.device, "cpu");
+  EXPECT_EQ(manifest.seed, 1);
+  EXPECT_EQ(manifest.world_size, 3);
+  EXPECT_EQ(manifest.steps, 2);
+  EXPECT_EQ(manifest.microbatches, 1);
+  EXPECT_EQ(manifest.schedule_name, "afab");
+  EXPECT_EQ(manifest.accumulation, "ascending");
+  EXPECT_EQ(manifest.accumulation_digest, "");
+  ASSERT_EQ(manifest.stages.size(), 3u);
+  EXPECT_THAT(manifest.stages[0].units, ElementsAre("embed_tokens", "layers.0"));
+  EXPECT_EQ(manifest.stages[2].rank, 2);
+  EXPECT_THAT(manifest.tied, ElementsAre(ElementsAre("lm_head.weight", "model.embed_tokens.weight")));
+  EXPECT_EQ(manifest.clip_norm, 1.0);
+  EXPECT_EQ(manifest.level, RecordLevel::full);
+  EXPECT_EQ(manifest.json["note"], "kept") << "an unknown key is kept";
+}
+
+TEST(Manifest, OptionalKeysHaveTheirDefaults) {
+  Json json = sample_manifest();
+  for (const char* key : {"command", "versions", "clock_skew_ns"}) json.erase(key);
+  json["schedule"].erase("accumulation_digest");
+
+  const Manifest manifest = parse(json);
+
+  EXPECT_TRUE(manifest.frozen.empty());
+  EXPECT_EQ(manifest.loss_scaling, "before");
+  EXPECT_EQ(manifest.boundary_gradient_factor, 1);
+}
+
+TEST(Manifest, OptionalKeysAreRead) {
+  Json json = sample_manifest();
+  json["frozen"] = {"model.norm.weight"};
+  json["loss_scaling"] = "after";
+  json["boundary_gradient_factor"] = 0.125;
+  json["clip_norm"] = nullptr;
+
+  const Manifest manifest = parse(json);
+
+  EXPECT_THAT(manifest.frozen, ElementsAre("model.norm.weight"));
+  EXPECT_EQ(manifest.loss_scaling, "after");
+  EXPECT_EQ(manifest.boundary_gradient_factor, 0.125);
+  EXPECT_FALSE(manifest.clip_norm);
+}
+
+TEST(Manifest, EveryRequiredKeyIsMissed) {
+  for (const char* key : {"schema", "run_id", "role", "model", "seed", "dtype", "device", "world_size", "steps", "data",
+                          "schedule", "stages", "tied", "optimizer", "clip_norm", "level", "started"})
+    EXPECT_EQ(refusal(without("", key)), std::string("manifest.json: key ") + key + ": is missing");
+  for (const char* key : {"digest", "source", "microbatches"})
+    EXPECT_EQ(refusal(without("/data", key)), std::string("manifest.json: key data.") + key + ": is missing");
+  for (const char* key : {"name", "chunks_per_rank", "microbatches", "digest", "accumulation"})
+    EXPECT_EQ(refusal(without("/schedule", key)), std::string("manifest.json: key schedule.") + key + ": is missing");
+  for (const char* key : {"stage", "rank", "units"})
+    EXPECT_EQ(refusal(without("/stages/1", key)), std::string("manifest.json: key stages[1].") + key + ": is missing");
+  for (const char* key : {"name", "learning_rate", "beta1", "beta2", "eps", "weight_decay"})
+    EXPECT_EQ(refusal(without("/optimizer", key)), std::string("manifest.json: key optimizer.") + key + ": is missing");
+}
+
+TEST(Manifest, SgdHasKeysOfItsOwn) {
+  const Json sgd = {{"name", "sgd"}, {"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0}};
+  EXPECT_NO_THROW(parse(with("/optimizer", sgd)));
+  for (const char* key : {"learning_rate", "momentum", "weight_decay"}) {
+    Json spoilt = sgd;
+    spoilt.erase(key);
+    EXPECT_EQ(refusal(with("/optimizer", spoilt)), std::string("manifest.json: key optimizer.") + key + ": is missing");
+  }
+}
+
+TEST(Manifest, AnotherOptimiserBringsKeysOfItsOwn) {
+  EXPECT_NO_THROW(parse(with("/optimizer", {{"name", "lion"}, {"learning_rate", 0.1}, {"beta", 0.9}})));
+  EXPECT_THAT(refusal(with("/optimizer", {{"name", "lion"}})), HasSubstr("optimizer.learning_rate: is missing"));
+}
+
+TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
+  EXPECT_THAT(refusal(with("/schema", "plumbline-record/2")),
+              HasSubstr("written by a newer version (schema plumbline-record/2)"));
+  EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
+  EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
+  EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a text"));
+}
+
+TEST(Manifest, ValuesOfAnotherKindAreRefused) {
+  EXPECT_THAT(refusal(with("/role", "oracle")),
+              HasSubstr("key role: 'oracle' is not known; known: reference, pipeline, external"));
+  EXPECT_THAT(refusal(with("/world_size", 0)), HasSubstr("key world_size: 0 is not between 1"));
+  EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be a whole number"));
+  EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be a whole number"));
+  EXPECT_THAT(refusal(with("/seed", 18446744073709551615u)),
+              HasSubstr("key seed: 18446744073709551615 is not between"));
+  EXPECT_THAT(refusal(with("/model", "llama")), HasSubstr("key model: must be a JSON object"));
+  EXPECT_THAT(refusal(with("/clip_norm", "1")), HasSubstr("key clip_norm: must be a number"));
+  EXPECT_THAT(refusal(with("/level", "all")), HasSubstr("key level: 'all' is not known"));
+  EXPECT_THAT(refusal(with("/tied", {"a", "b"})), HasSubstr("key tied"));
+  EXPECT_THAT(refusal(with("/tied", Json::array({Json::array({"a"})}))), HasSubstr("key tied"));
+  EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
+  EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
+  EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));
+  EXPECT_THAT(refusal(with("/frozen", "none")), HasSubstr("key frozen: must be a list of texts"));
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("must be a JSON object"));
+}
+
+TEST(Manifest, StagesStandInOrderOnRanksThatExist) {
+  EXPECT_THAT(refusal(with("/stages/1/stage", 2)), HasSubstr("key stages[1].stage: is 2 where 1 comes next"));
+  EXPECT_THAT(refusal(with("/stages/1/rank", 3)), HasSubstr("key stages[1].rank: 3 is not between 0 and 2"));
+  EXPECT_THAT(refusal(with("/stages/1/units", {1})), HasSubstr("key stages[1].units: must be a list of texts"));
+  EXPECT_THAT(refusal(with("/stages", Json::array())), HasSubstr("key stages: must list at least one"));
+}
+
+TEST(Manifest, AListedAccumulationNamesItsList) {
+  Json json = with("/schedule/accumulation", "listed");
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.accumulation_digest: must be given"));
+
+  json["schedule"]["accumulation_digest"] = some_digest;
+  EXPECT_EQ(parse(json).accumulation_digest, some_digest);
+}
+
+TEST(Manifest, OnlySomeoneElsesTrainerMayHaveNoSchedule) {
+  Json json = with("/schedule/digest", nullptr);
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.digest: must be a text"));
+
+  json["role"] = "external";
+  EXPECT_EQ(parse(json).schedule_digest, "");
+}
+
+TEST(ReadManifest, AFolderWithoutOneIsNoRecord) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("holds no manifest.json"));
+}
+
+TEST(ReadManifest, ABrokenFileIsNamedWithItsLine) {
+  const TemporaryFolder folder;
+  folder.file("manifest.json", "{\n  \"schema\": \"plumbline-");
+
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder.path()); }), HasSubstr("manifest.json:2:"));
+}
+
+}  // namespace
+}  // namespace plumbline

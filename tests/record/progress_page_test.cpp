@@ -1,0 +1,189 @@
+#include "record/progress_page.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::bytes_of;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+TEST(ProgressPage, ShowsTheLastUpdate) {
+  const TemporaryFolder folder;
+  ProgressPage page(folder / "progress");
+
+  page.update({.step = 0, .action_index = 1, .action = "1F0"});
+  page.update({.step = 3, .action_index = 17, .peer = 2, .microbatch = 5, .bytes = 16384, .action = "1RECV_F5"});
+  const auto seen = read_progress(folder / "progress");
+
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->step, 3);
+  EXPECT_EQ(seen->action_index, 17);
+  EXPECT_EQ(seen->peer, 2);
+  EXPECT_EQ(seen->microbatch, 5);
+  EXPECT_EQ(seen->bytes, 16384u);
+  EXPECT_EQ(seen->action, "1RECV_F5");
+  EXPECT_EQ(seen->pid, ::getpid());
+  EXPECT_EQ(seen->updates, 3u) << "two and the first of a rank that has not begun";
+}
+
+TEST(ProgressPage, StartsAsARankThatHasNotBegun) {
+  const TemporaryFolder folder;
+  const ProgressPage page(folder / "progress");
+
+  const auto seen = read_progress(folder / "progress");
+
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->step, -1);
+  EXPECT_EQ(seen->action, "");
+  EXPECT_EQ(seen->pid, ::getpid());
+}
+
+TEST(ProgressPage, TellsTheTimeOfTheUpdate) {
+  const TemporaryFolder folder;
+  ProgressPage page(folder / "progress");
+  const auto now = [] {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  };
+
+  const std::uint64_t before = now();
+  page.update({.step = 0});
+  const std::uint64_t after = now();
+
+  const auto seen = read_progress(folder / "progress");
+  EXPECT_GE(seen->monotonic_ns, before);
+  EXPECT_LE(seen->monotonic_ns, after);
+}
+
+/// The published layout, read byte by byte: other programs write and read it too.
+TEST(ProgressPage, HasThePublishedLayout) {
+  const TemporaryFolder folder;
+  ProgressPage page(folder / "progress");
+  page.update({.step = 3, .action_index = 17, .peer = 2, .microbatch = 5, .bytes = 16384, .action = "1B3"});
+
+  const std::string bytes = bytes_of(folder / "progress");
+  const auto at = [&]<typename Value>(std::size_t offset, Value value) {
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+  };
+
+  ASSERT_EQ(bytes.size(), 4096u);
+  EXPECT_EQ(bytes.substr(0, 8), "PLMBPRG1");
+  EXPECT_EQ(at(8, std::uint64_t{}), 4u);
+  EXPECT_EQ(at(16, std::int64_t{}), 3);
+  EXPECT_EQ(at(24, std::int64_t{}), 17);
+  EXPECT_EQ(at(32, std::int32_t{}), 2);
+  EXPECT_EQ(at(36, std::int32_t{}), 5);
+  EXPECT_EQ(at(40, std::uint64_t{}), 16384u);
+  EXPECT_EQ(at(48, std::uint64_t{}), read_progress(folder / "progress")->monotonic_ns);
+  EXPECT_EQ(at(56, std::int32_t{}), ::getpid());
+  EXPECT_EQ(bytes.substr(60, 64), "1B3" + std::string(61, '\0'));
+}
+
+TEST(ProgressPage, ALongActionIsCutOff) {
+  const TemporaryFolder folder;
+  ProgressPage page(folder / "progress");
+  const std::string action(100, 'x');
+
+  page.update({.action = action});
+
+  EXPECT_EQ(read_progress(folder / "progress")->action, std::string(63, 'x'));
+}
+
+TEST(ProgressPage, OutlivesAKilledWriter) {
+  const TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ProgressPage page(folder / "progress");
+    page.update({.step = 4, .peer = 1, .microbatch = 3, .action = "1B3"});
+    [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
+    while (true) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  const auto seen = read_progress(folder / "progress");
+
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->step, 4);
+  EXPECT_EQ(seen->action, "1B3");
+  EXPECT_EQ(seen->pid, child);
+}
+
+TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
+  const TemporaryFolder folder;
+  ProgressPage page(folder / "progress");
+  std::atomic<bool> stop = false;
+  std::jthread writer([&] {
+    for (std::int64_t i = 0; !stop; ++i) {
+      const std::string action = std::to_string(i);
+      page.update({.step = i, .action_index = i, .bytes = static_cast<std::uint64_t>(i), .action = action});
+    }
+  });
+
+  std::uint64_t last = 0;
+  int consistent = 0;
+  for (int look = 0; look < 2000; ++look) {
+    const auto seen = read_progress(folder / "progress");
+    if (!seen || seen->step < 0) continue;
+    ++consistent;
+    ASSERT_EQ(seen->action_index, seen->step);
+    ASSERT_EQ(seen->bytes, static_cast<std::uint64_t>(seen->step));
+    ASSERT_EQ(seen->action, std::to_string(seen->step));
+    ASSERT_GE(seen->updates, last);
+    last = seen->updates;
+  }
+  stop = true;
+
+  EXPECT_GT(consistent, 1000) << "a reader gets through even while the page is written all the time";
+}
+
+TEST(ProgressPage, AnUpdateThatNeverEndedIsNoSnapshot) {
+  const TemporaryFolder folder;
+  { ProgressPage(folder / "progress").update({.step = 1}); }
+  std::fstream file(folder / "progress", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(8);
+  file.put(5);  // odd: being written
+  file.close();
+
+  EXPECT_FALSE(read_progress(folder / "progress"));
+}
+
+TEST(ProgressPage, WhatIsNoPageIsNoSnapshot) {
+  const TemporaryFolder folder;
+
+  EXPECT_FALSE(read_progress(folder / "absent"));
+  EXPECT_FALSE(read_progress(folder.file("short", "PLMBPRG1")));
+  EXPECT_FALSE(read_progress(folder.file("zeros", std::string(4096, '\0'))));
+}
+
+TEST(ProgressPage, AFileThatCannotBeMadeIsASystemError) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<SystemError>([&] { ProgressPage(folder / "absent/progress"); }),
+              HasSubstr("absent/progress: the progress page cannot be made: No such file"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,152 @@
+// A small run record, whole and right, for tests to spoil.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "record/manifest.hpp"
+#include "record/writer.hpp"
+#include "support/csv.hpp"
+#include "support/hash.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+
+inline const std::string some_digest = "e9ae472f8e0534b67486a13c09695146";
+inline const std::string sample_schedule = "0F0,0B0\n1F0,1B0\n2F0,2B0\n";
+
+/// Three ranks of one stage each, the one in the middle empty; two steps of one microbatch.
+inline Json sample_manifest() {
+  return Json::parse(R"({
+    "schema": "plumbline-record/1", "run_id": "a-run", "role": "pipeline", "command": ["plumbline-pipeline"],
+    "model": {"hidden_size": 64, "num_hidden_layers": 1}, "seed": 1, "dtype": "float32", "device": "cpu",
+    "world_size": 3, "steps": 2,
+    "data": {"digest": "", "source": "fixtures/corpus", "microbatches": 1},
+    "schedule": {"name": "afab", "chunks_per_rank": 1, "microbatches": 1, "digest": ")" +
+                     hash_hex(sample_schedule) + R"(", "accumulation": "ascending", "accumulation_digest": null},
+    "stages": [{"stage": 0, "rank": 0, "units": ["embed_tokens", "layers.0"]},
+               {"stage": 1, "rank": 1, "units": []},
+               {"stage": 2, "rank": 2, "units": ["norm", "lm_head"]}],
+    "tied": [["lm_head.weight", "model.embed_tokens.weight"]],
+    "optimizer": {"name": "adamw", "learning_rate": 0.001, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.1},
+    "clip_norm": 1.0, "level": "full", "versions": {"torch": "2.11.0"}, "clock_skew_ns": 0,
+    "started": "2026-11-21T12:00:00Z", "note": "kept"})");
+}
+
+inline StepRow sample_step(std::int64_t rank, std::int64_t step) {
+  StepRow row{step, {}, 0.1, 1.0, 0.001, 64, 60, 17, 0.25};
+  if (rank == 2) row.loss = 5.4321f;
+  return row;
+}
+
+inline MicrobatchRow sample_microbatch(std::int64_t rank, std::int64_t step) {
+  MicrobatchRow row{step, 0, 32, 2, 64, 60, {}, rank == 1 ? "" : some_digest};
+  if (rank == 2) row.loss = 5.4321f;
+  return row;
+}
+
+inline TensorRow sample_tensor(std::int64_t rank, std::int64_t step) {
+  return {step,
+          "gradient",
+          rank == 0 ? "model.embed_tokens.weight" : "model.norm.weight",
+          rank,
+          "float32",
+          {512, 64},
+          some_digest,
+          0.1,
+          0.3f,
+          32768,
+          512,
+          0,
+          0};
+}
+
+inline BoundaryRow sample_boundary(std::int64_t rank, std::int64_t step) {
+  const bool sends = rank < 2;
+  return {step,
+          0,
+          "forward",
+          "norm",
+          sends ? rank : rank - 1,
+          sends ? rank + 1 : rank,
+          sends ? "send" : "receive",
+          sends ? rank + 1 : rank - 1,
+          "float32",
+          {2, 32, 64},
+          some_digest,
+          16384};
+}
+
+inline ActionRow sample_action(std::int64_t rank, std::int64_t step) {
+  return {step, 0, std::to_string(rank) + "F0", rank, 0, 100, 200, 10, 4096};
+}
+
+inline MemoryRow sample_memory(std::int64_t step) {
+  return {step, 1, 2, 3, 4, 5, 6, 7};
+}
+
+inline TrafficRow sample_traffic(std::int64_t rank, std::int64_t step) {
+  return {step, rank == 2 ? 1 : rank + 1, "forward", rank == 2 ? "receive" : "send", 1, 16384};
+}
+
+inline void add_sample_step(RecordWriter& writer, std::int64_t rank, std::int64_t step) {
+  writer.add(sample_microbatch(rank, step));
+  if (rank != 1) writer.add(sample_tensor(rank, step));
+  writer.add(sample_boundary(rank, step));
+  writer.add(sample_action(rank, step));
+  writer.add(sample_memory(step));
+  writer.add(sample_traffic(rank, step));
+  writer.end_step(sample_step(rank, step));
+}
+
+inline ExitFile good_exit(std::int64_t rank) {
+  return {rank, "ok", 0, {}, ""};
+}
+
+inline void write_sample_rank(const std::filesystem::path& record, std::int64_t rank,
+                              RecordLevel level = RecordLevel::full) {
+  RecordWriter writer(record, rank, level, false);
+  add_sample_step(writer, rank, 0);
+  add_sample_step(writer, rank, 1);
+  writer.finish(good_exit(rank));
+}
+
+/// Writes the whole record.
+inline void write_sample(const std::filesystem::path& record, const Json& manifest = sample_manifest()) {
+  claim_record_folder(record);
+  write_manifest(record, manifest);
+  write_schedule_csv(record, sample_schedule);
+  for (std::int64_t rank = 0; rank < 3; ++rank)
+    write_sample_rank(record, rank, parse_record_level(manifest["level"].get<std::string>()));
+}
+
+/// Replaces a file's bytes behind the project's back.
+inline void overwrite(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// Cuts a column out of a table, cell by cell.
+inline void drop_column(const std::filesystem::path& path, const std::string& name) {
+  CsvTable table = read_csv(path);
+  const auto at = static_cast<std::ptrdiff_t>(table.column(name));
+  std::string bytes;
+  table.header.erase(table.header.begin() + at);
+  bytes += csv_line(table.header);
+  for (CsvRow& row : table.rows) {
+    row.cells.erase(row.cells.begin() + at);
+    bytes += csv_line(row.cells);
+  }
+  overwrite(path, bytes);
+}
+
+/// Sets one cell of the first row.
+inline void set_cell(const std::filesystem::path& path, const std::string& column, const std::string& text) {
+  CsvTable table = read_csv(path);
+  table.rows.front().cells[table.column(column)] = text;
+  std::string bytes = csv_line(table.header);
+  for (const CsvRow& row : table.rows) bytes += csv_line(row.cells);
+  overwrite(path, bytes);
+}
+
+}  // namespace plumbline::testing

@@ -1,0 +1,183 @@
+#include "record/writer.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "record/exit_file.hpp"
+#include "support/error.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(RecordWriter, MakesTheTablesOfItsLevel) {
+  const TemporaryFolder folder;
+
+  RecordWriter(folder / "none", 0, RecordLevel::none, false).finish(good_exit(0));
+  RecordWriter(folder / "summary", 0, RecordLevel::summary, false).finish(good_exit(0));
+  RecordWriter(folder / "reference", 0, RecordLevel::summary, true).finish(good_exit(0));
+  RecordWriter(folder / "full", 3, RecordLevel::full, false).finish(good_exit(3));
+
+  EXPECT_THAT(names_in(folder / "none/rank-0"), ElementsAre("exit.json"));
+  EXPECT_THAT(names_in(folder / "summary/rank-0"), UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv",
+                                                                        "memory.csv", "traffic.csv", "exit.json"));
+  EXPECT_THAT(names_in(folder / "reference/rank-0"),
+              UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv", "memory.csv", "traffic.csv",
+                                   "saved.csv", "exit.json"));
+  EXPECT_THAT(names_in(folder / "full/rank-3"),
+              UnorderedElementsAre("steps.csv", "microbatches.csv", "actions.csv", "memory.csv", "traffic.csv",
+                                   "tensors.csv", "boundaries.csv", "exit.json"));
+}
+
+TEST(RecordWriter, SaysWhatItsLevelWants) {
+  const TemporaryFolder folder;
+
+  const RecordWriter summary(folder / "s", 0, RecordLevel::summary, false);
+  const RecordWriter full(folder / "f", 0, RecordLevel::full, false);
+  const RecordWriter dump(folder / "d", 0, RecordLevel::dump, false);
+
+  EXPECT_FALSE(summary.wants_tensors());
+  EXPECT_TRUE(full.wants_tensors());
+  EXPECT_FALSE(full.wants_dump());
+  EXPECT_TRUE(dump.wants_tensors());
+  EXPECT_TRUE(dump.wants_dump());
+  EXPECT_EQ(dump.folder(), folder / "d/rank-0");
+  EXPECT_EQ(dump.level(), RecordLevel::dump);
+}
+
+TEST(RecordWriter, WritesAStepsRowsAtItsEndAndNotBefore) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 2, RecordLevel::full, false);
+
+  writer.add(sample_memory(0));
+  EXPECT_THAT(bytes_of(folder / "rank-2/memory.csv"), HasSubstr("process_peak_bytes\n"));
+  EXPECT_EQ(read_csv(folder / "rank-2/memory.csv").rows.size(), 0u);
+  writer.end_step(sample_step(2, 0));
+
+  EXPECT_EQ(bytes_of(folder / "rank-2/memory.csv"),
+            "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,"
+            "process_peak_bytes\n0,1,2,3,4,5,6,7\n");
+  EXPECT_EQ(bytes_of(folder / "rank-2/steps.csv"),
+            "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,live_tokens,seconds\n"
+            "0,5.4321,0.1,1,0.001,64,60,17,0.25\n");
+}
+
+TEST(RecordWriter, FlushWritesTheInitialParameters) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::full, false);
+  TensorRow initial = sample_tensor(0, -1);
+  initial.kind = "parameter";
+
+  writer.add(initial);
+  writer.flush();
+
+  EXPECT_EQ(read_csv(folder / "rank-0/tensors.csv").rows.size(), 1u);
+  EXPECT_EQ(read_csv(folder / "rank-0/steps.csv").rows.size(), 0u);
+}
+
+TEST(RecordWriter, DropsRowsThatItsLevelLacks) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::none, true);
+
+  add_sample_step(writer, 0, 0);
+  writer.add(SavedRow{});
+  writer.finish(good_exit(0));
+
+  EXPECT_THAT(names_in(folder / "rank-0"), ElementsAre("exit.json"));
+}
+
+TEST(RecordWriter, TouchesNoTableOfAnotherRun) {
+  const TemporaryFolder folder;
+  write_sample_rank(folder.path(), 0);
+  const std::string before = bytes_of(folder / "rank-0/steps.csv");
+
+  EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::full, false); }),
+              HasSubstr("holds another run; nothing was overwritten"));
+  EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::none, false); }),
+              HasSubstr("holds another run"));
+  EXPECT_EQ(bytes_of(folder / "rank-0/steps.csv"), before);
+}
+
+TEST(RecordWriter, AFolderWithALogAlreadyIsTaken) {
+  const TemporaryFolder folder;
+  folder.file("rank-0/log.txt", "started\n");
+
+  write_sample_rank(folder.path(), 0);
+
+  EXPECT_EQ(bytes_of(folder / "rank-0/log.txt"), "started\n");
+}
+
+TEST(RecordWriter, NothingIsAddedAfterExit) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::full, false);
+  writer.finish(good_exit(0));
+
+  EXPECT_THROW(writer.add(sample_memory(0)), std::logic_error);
+  EXPECT_THROW(writer.end_step(sample_step(0, 0)), std::logic_error);
+}
+
+TEST(RecordWriter, AFullDiskIsASystemErrorAndTheRunIsNotCalledGood) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::full, false);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};  // bytes of one file: enough for exit.json, not for a step's rows
+  for (int i = 0; i < 100; ++i) writer.add(sample_boundary(0, 0));
+
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = error_of<SystemError>([&] { writer.end_step(sample_step(0, 0)); });
+  EXPECT_THROW(writer.finish(good_exit(0)), SystemError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "rank-0/exit.json"));
+  writer.finish({0, "error", 3, {}, "0F0"});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+
+  EXPECT_THAT(message, HasSubstr("rank-0/boundaries.csv: cannot be written: File too large"));
+  EXPECT_EQ(read_csv(folder / "rank-0/steps.csv").rows.size(), 0u) << "the step did not get whole";
+  EXPECT_EQ(read_exit_file(folder / "rank-0/exit.json")->status, "error");
+}
+
+TEST(ExitFile, ReadsBack) {
+  const TemporaryFolder folder;
+
+  write_exit_file(folder / "exit.json", {2, "signal", 139, "SIGSEGV", "1B3"});
+  const ExitFile exit = read_exit_file(folder / "exit.json").value();
+
+  EXPECT_EQ(exit.rank, 2);
+  EXPECT_EQ(exit.status, "signal");
+  EXPECT_EQ(exit.code, 139);
+  EXPECT_EQ(exit.signal, "SIGSEGV");
+  EXPECT_EQ(exit.last_action, "1B3");
+  EXPECT_FALSE(read_exit_file(folder / "absent.json"));
+}
+
+TEST(ExitFile, IsReadStrictly) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& bytes) {
+    return error_of<InputError>([&] { read_exit_file(folder.file("exit.json", bytes)); });
+  };
+
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "fine", "code": 0})"),
+              HasSubstr("exit.json: key status: 'fine' is not known"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
+              HasSubstr("key signal: must be a text"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "sta)"), HasSubstr("exit.json:1:"));
+}
+
+}  // namespace
+}  // namespace plumbline
