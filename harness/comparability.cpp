@@ -1,0 +1,138 @@
+#include "harness/comparability.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class Differences {
+ public:
+  void demand_equal(const std::string& what, const std::string& reference, const std::string& candidate) {
+    if (reference != candidate) {
+      words.push_back(what + " is " + named(reference) + " in the reference and " + named(candidate) +
+                      " in the candidate");
+    }
+  }
+  void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
+    if (reference != candidate) demand_equal(what, reference.dump(), candidate.dump());
+  }
+  std::vector<std::string> words;
+
+ private:
+  static std::string named(const std::string& text) { return text.empty() ? "absent" : text; }
+};
+
+Json value_or(const Json& object, const std::string& key, const Json& fallback) {
+  if (!object.is_object()) return fallback;
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? fallback : *found;
+}
+
+/// Both spellings of the RoPE parameters, as one object: base and scaling.
+Json rope_of(const Json& config) {
+  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
+  if (!rope.is_object()) rope = Json::object();
+  Json plain;
+  plain["rope_theta"] = value_or(rope, "rope_theta", value_or(config, "rope_theta", 10000.0));
+  plain["rope_type"] = value_or(rope, "rope_type", value_or(rope, "type", "default"));
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
+    plain[key] = value_or(rope, key, nullptr);
+  }
+  return plain;
+}
+
+void compare_models(const Json& reference, const Json& candidate, Differences& differences) {
+  const ExpectedModel one = expected_model(reference), other = expected_model(candidate);
+  const auto demand = [&](const std::string& key, std::int64_t left, std::int64_t right) {
+    differences.demand_equal("model: " + key, to_text(left), to_text(right));
+  };
+  demand("vocab_size", one.vocabulary, other.vocabulary);
+  demand("hidden_size", one.hidden, other.hidden);
+  demand("intermediate_size", one.intermediate, other.intermediate);
+  demand("num_hidden_layers", one.layers, other.layers);
+  demand("num_attention_heads", one.heads, other.heads);
+  demand("num_key_value_heads", one.kv_heads, other.kv_heads);
+  demand("head_dim", one.head_dim, other.head_dim);
+  demand("tie_word_embeddings", one.tied, other.tied);
+  demand("attention_bias", one.attention_bias, other.attention_bias);
+  demand("mlp_bias", one.mlp_bias, other.mlp_bias);
+  differences.demand_equal("model: rms_norm_eps", value_or(reference, "rms_norm_eps", 1e-6),
+                           value_or(candidate, "rms_norm_eps", 1e-6));
+  differences.demand_equal("model: hidden_act", value_or(reference, "hidden_act", "silu"),
+                           value_or(candidate, "hidden_act", "silu"));
+  differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
+}
+
+void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences) {
+  const Json name = value_or(reference, "name", "");
+  differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
+  std::vector<std::string> keys = {"learning_rate", "weight_decay"};
+  if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
+  if (name == "sgd") keys.push_back("momentum");
+  for (const auto& key : keys) {
+    differences.demand_equal("optimizer: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate) {
+  const Manifest &one = reference.manifest, &other = candidate.manifest;
+  Differences differences;
+  try {
+    compare_models(value_or(one.json, "model", nullptr), value_or(other.json, "model", nullptr), differences);
+  } catch (const InputError& error) {
+    differences.words.push_back(error.what());
+  }
+  differences.demand_equal("data digest", one.data_digest, other.data_digest);
+  differences.demand_equal("microbatches a step", to_text(one.microbatches), to_text(other.microbatches));
+  differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
+  differences.demand_equal("dtype", one.dtype, other.dtype);
+  differences.demand_equal("device", one.device, other.device);
+  differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
+  compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
+  differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
+                           other.clip_norm ? to_text(*other.clip_norm) : "null");
+  differences.demand_equal("order of accumulation", one.accumulation, other.accumulation);
+  differences.demand_equal("digest of the accumulation order", one.accumulation_digest, other.accumulation_digest);
+  differences.demand_equal("frozen parameters", Json(sorted(one.frozen)), Json(sorted(other.frozen)));
+  if (one.tied.empty() != other.tied.empty()) {
+    differences.words.push_back("the tied weights are listed in one manifest only");
+  }
+  const auto same = why_the_same_run(reference, candidate);
+  differences.words.insert(differences.words.end(), same.begin(), same.end());
+  return differences.words;
+}
+
+std::vector<std::string> why_the_same_run(const Record& one, const Record& other) {
+  std::vector<std::string> words;
+  if (one.manifest.run_id == other.manifest.run_id) {
+    words.push_back("both records are of one run (run id " + one.manifest.run_id +
+                    "): a run is never compared with itself");
+  }
+  for (const auto& rank : one.ranks) {
+    const std::string folder = "rank-" + std::to_string(rank.rank);
+    const auto same_bytes = [&](const char* file) {
+      const auto left = one.path / folder / file, right = other.path / folder / file;
+      return std::filesystem::exists(left) && std::filesystem::exists(right) && read_file(left) == read_file(right);
+    };
+    if (!rank.actions.empty() && same_bytes("steps.csv") && same_bytes("actions.csv")) {
+      words.push_back(folder +
+                      "/steps.csv and actions.csv are byte-equal in both records, times included: one is a copy");
+    }
+  }
+  return words;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,77 @@
+#include "harness/expected_traffic.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+std::int64_t bytes_of(const Action& action, const std::vector<std::int64_t>& bytes) {
+  const auto microbatch = static_cast<std::size_t>(action.microbatch);
+  if (action.microbatch < 0 || microbatch >= bytes.size()) {
+    throw InputError("schedule.csv: " + to_text(action) + " names a microbatch that microbatches.csv does not have");
+  }
+  return bytes[microbatch];
+}
+
+struct Message {
+  std::int64_t stage_step;  ///< peer's stage minus this one
+  const char* direction;
+  const char* side;
+};
+
+Message message_of(ActionType type) {
+  switch (type) {
+    case ActionType::send_forward:
+      return {1, "forward", "send"};
+    case ActionType::receive_forward:
+      return {-1, "forward", "receive"};
+    case ActionType::send_backward:
+      return {-1, "backward", "send"};
+    default:
+      return {1, "backward", "receive"};
+  }
+}
+
+/// The action that takes what `receive` brings.
+bool consumes(const Action& action, const Action& receive) {
+  if (action.stage != receive.stage || action.microbatch != receive.microbatch) return false;
+  if (receive.type == ActionType::receive_forward) return action.type == ActionType::forward;
+  return action.type == ActionType::backward || action.type == ActionType::backward_input;
+}
+
+}  // namespace
+
+std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
+                                              const std::vector<std::int64_t>& bytes) {
+  std::map<TrafficEdge, Moved> traffic;
+  for (const auto& action : lowered) {
+    if (!is_communication(action.type)) continue;
+    const Message message = message_of(action.type);
+    const StageEntry* peer = stages.find(action.stage + message.stage_step);
+    if (!peer) throw InputError("schedule.csv: " + to_text(action) + " has no stage at its other end");
+    Moved& moved = traffic[{peer->rank, message.direction, message.side}];
+    ++moved.operations;
+    moved.bytes += bytes_of(action, bytes);
+  }
+  return traffic;
+}
+
+std::int64_t buffer_bound(const ActionList& lowered, const std::vector<std::int64_t>& bytes, std::int64_t tied_bytes) {
+  std::int64_t live = 0, most = 0;
+  for (std::size_t i = 0; i < lowered.size(); ++i) {
+    const Action& action = lowered[i];
+    if (is_communication(action.type)) live += bytes_of(action, bytes);
+    most = std::max(most, live + (action.type == ActionType::reduce ? tied_bytes : 0));
+    if (!is_compute(action.type)) continue;
+    for (std::size_t before = 0; before < i; ++before) {
+      const bool receive =
+          lowered[before].type == ActionType::receive_forward || lowered[before].type == ActionType::receive_backward;
+      if (receive && consumes(action, lowered[before])) live -= bytes_of(lowered[before], bytes);
+    }
+  }
+  return most;
+}
+
+}  // namespace plumbline::judging

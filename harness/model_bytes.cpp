@@ -1,0 +1,63 @@
+#include "harness/model_bytes.hpp"
+
+#include <algorithm>
+
+#include "harness/cell_evidence.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// LibTorch's fused AdamW counts steps in one fp32 scalar per parameter.
+constexpr std::int64_t step_count_bytes = 4;
+
+std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
+  const std::string name = optimizer.value("name", "");
+  if (name == "adamw") return 2 * parameter_bytes + step_count_bytes;
+  if (name == "sgd") return optimizer.value("momentum", 0.0) != 0.0 ? parameter_bytes : 0;
+  return std::nullopt;
+}
+
+bool holds(const std::vector<std::string>& units, const std::string& unit) {
+  return std::find(units.begin(), units.end(), unit) != units.end();
+}
+
+}  // namespace
+
+std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
+                                      const Manifest& manifest) {
+  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const bool alias = model.tied && holds(units, "embed_tokens") && holds(units, "lm_head");
+  StateBytes sum;
+  for (const auto& parameter : model.parameters) {
+    if (!holds(units, parameter.unit)) continue;
+    const auto bytes = elements(parameter.shape) * size;
+    const bool frozen = is_frozen(manifest, parameter.name);
+    if (!frozen) sum.gradients += bytes;
+    if (alias && parameter.name == "lm_head.weight") continue;
+    sum.parameters += bytes;
+    if (frozen) continue;
+    const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
+    if (!state) return std::nullopt;
+    sum.optimizer += *state;
+  }
+  return sum;
+}
+
+std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest) {
+  const auto bytes = model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
+  if (!state) return std::nullopt;
+  return StateBytes{bytes, 0, *state};
+}
+
+std::optional<std::int64_t> saved_bytes_fp32(const ExpectedModel& model, const std::string& unit, std::int64_t tokens) {
+  const auto hidden = model.hidden, attention = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  if (unit == "embed_tokens") return 0;
+  if (unit == "norm") return 4 * tokens * (2 * hidden + 1);
+  if (unit == "lm_head") return 4 * tokens * (model.vocabulary + hidden) + 4;
+  if (!is_layer(unit)) return std::nullopt;
+  return 4 * tokens * (6 * hidden + 2 * attention + 2 * key + 4 * model.intermediate + model.heads + 2);
+}
+
+}  // namespace plumbline::judging
