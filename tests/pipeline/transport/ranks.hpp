@@ -1,0 +1,68 @@
+// Messages whose content tells where they come from, and the two ways to run one body on several ranks.
+#pragma once
+
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pipeline/transport/transport.hpp"
+
+namespace plumbline {
+
+inline MessageHeader header(int from, int to, int microbatch, at::IntArrayRef shape, Direction direction) {
+  MessageHeader made;
+  made.direction = direction;
+  made.from_stage = from;
+  made.to_stage = to;
+  made.step = 2;
+  made.microbatch = microbatch;
+  made.dtype = static_cast<std::int32_t>(at::kFloat);
+  made.dimensions = static_cast<std::int32_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), made.sizes.begin());
+  return made;
+}
+
+/// No two messages of one test have an element in common: the first element tells them apart, the rest counts up from
+/// it.
+inline at::Tensor content(int from, int microbatch, at::IntArrayRef shape, Direction direction = Direction::forward) {
+  const std::int64_t elements = c10::multiply_integers(shape);
+  const std::int64_t side = direction == Direction::forward ? 0 : 1;
+  const std::int64_t start = (side * 8 + from) * 100 + microbatch;
+  return at::arange(start, start + elements, at::kDouble).mul_(0.5).to(at::kFloat).view(shape);
+}
+
+inline Operation send_to(Transport& transport, int peer, int microbatch, const at::Tensor& payload,
+                         Direction direction = Direction::forward) {
+  const ActionType type = direction == Direction::forward ? ActionType::send_forward : ActionType::send_backward;
+  MessageHeader made = header(transport.rank(), peer, microbatch, payload.sizes(), direction);
+  made.dtype = static_cast<std::int32_t>(payload.scalar_type());
+  return {{transport.rank(), type, microbatch}, peer, made, payload};
+}
+
+/// An empty shape: the plan does not know it.
+inline Operation receive_from(Transport& transport, int peer, int microbatch, at::IntArrayRef shape,
+                              Direction direction = Direction::forward) {
+  const ActionType type = direction == Direction::forward ? ActionType::receive_forward : ActionType::receive_backward;
+  return {{transport.rank(), type, microbatch}, peer, header(peer, transport.rank(), microbatch, shape, direction), {}};
+}
+
+/// What `body` throws, or nothing.
+template <typename Expected, typename Body>
+std::string thrown_by(const Body& body) {
+  try {
+    body();
+  } catch (const Expected& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+/// Whether a test's ranks end together, or leave messages open as ranks that failed do.
+enum class Ending { clean, broken };
+using Body = std::function<void(Transport&)>;
+
+}  // namespace plumbline

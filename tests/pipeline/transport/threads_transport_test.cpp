@@ -1,0 +1,153 @@
+#include "pipeline/transport/threads_transport.hpp"
+
+#include <barrier>
+#include <thread>
+
+#include "tests/pipeline/transport/transport_suite.hpp"
+
+namespace plumbline {
+namespace {
+
+/// One thread a rank. With a broken ending all transports live until every body has returned, as processes that hang
+/// do; how one that ends early frees the others is tested below.
+template <int ranks>
+struct ThreadRanks {
+  static int world_size() { return ranks; }
+  static void run(TransportSettings settings, Ending ending, const Body& body) {
+    auto transports = make_threads_transports(ranks, settings);
+    std::vector<std::thread> threads;
+    for (auto& transport : transports) {
+      threads.emplace_back([&] {
+        try {
+          body(*transport);
+          if (ending == Ending::clean) transport->finish();
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "rank " << transport->rank() << ": " << error.what();
+          transport->abort(error.what());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+using Worlds = testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Threads, TransportSuite, Worlds);
+
+/// The errors of all ranks; a rank's transport is destroyed as soon as its body has ended.
+std::vector<std::string> errors_of(int ranks, const Body& body) {
+  auto transports = make_threads_transports(ranks, patient);
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < transports.size(); ++r) {
+    threads.emplace_back([&, r] {
+      const std::unique_ptr<Transport> own = std::move(transports[r]);
+      try {
+        body(*own);
+      } catch (const RunError& error) {
+        errors[r] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+TEST(ThreadsTransport, AbortEndsEveryWaitAtOnceWithRankAndReason) {
+  const auto before = std::chrono::steady_clock::now();
+
+  const auto errors = errors_of(5, [](Transport& t) {
+    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 0, {1, 1, 4})}).at(0));
+    if (t.rank() == 2) t.barrier();
+    if (t.rank() == 3) {
+      t.post({send_to(t, 4, 0, content(3, 0, {1, 1, 4}))});
+      t.reap_sends();
+    }
+    if (t.rank() == 4) {
+      at::Tensor tensor = at::zeros({3});
+      t.receive_tied(3, tensor);
+    }
+    if (t.rank() == 0) {
+      std::this_thread::sleep_for(50ms);
+      t.abort("the disk is full");
+    }
+  });
+
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 2s);
+  for (std::size_t r = 1; r < 5; ++r) {
+    EXPECT_THAT(errors[r], AllOf(HasSubstr("rank 0 ended the run"), HasSubstr("the disk is full"))) << "rank " << r;
+  }
+}
+
+TEST(ThreadsTransport, ARankThatLeavesEarlyFreesTheOthers) {
+  const auto before = std::chrono::steady_clock::now();
+
+  const auto errors = errors_of(3, [](Transport& t) {
+    if (t.rank() != 2) t.barrier();
+  });
+
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 2s);
+  EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it left without a clean end"));
+  EXPECT_THAT(errors[1], HasSubstr("rank 2 ended the run"));
+}
+
+TEST(ThreadsTransport, ARankThatFailsPassesItsCauseOn) {
+  const auto errors = errors_of(2, [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 9, content(0, 9, {1, 1, 4}))});
+    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {1, 1, 4})}).at(0));
+    t.barrier();
+  });
+
+  EXPECT_THAT(errors[1], HasSubstr("differ in the microbatch"));
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("rank 1 ended the run"), HasSubstr("differ in the microbatch")));
+}
+
+TEST(ThreadsTransport, SenderMayGoWhileItsMessageIsOpen) {
+  // The receiver must never read the freed payload (a sanitizer would say so).
+  const auto errors = errors_of(2, [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {8, 512, 512}))});
+    if (t.rank() == 1) {
+      std::this_thread::sleep_for(20ms);
+      t.wait(t.post({receive_from(t, 0, 0, {8, 512, 512})}).at(0));
+    }
+  });
+
+  EXPECT_THAT(errors[1], HasSubstr("rank 0 ended the run"));
+}
+
+TEST(ThreadsTransport, ReceivedTensorIsNotTheSendersMemory) {
+  const void* sent = nullptr;
+  const void* received = nullptr;
+  const at::Tensor payload = content(0, 0, {1, 3, 4});
+  sent = payload.const_data_ptr();
+
+  ThreadRanks<2>::run(patient, Ending::clean, [&](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 0, payload)});
+    if (t.rank() == 1) received = t.wait(t.post({receive_from(t, 0, 0, {1, 3, 4})}).at(0)).const_data_ptr();
+    t.reap_sends();
+  });
+
+  EXPECT_NE(sent, received);
+}
+
+TEST(ThreadsTransport, OneRankNeedsNobody) {
+  const auto transports = make_threads_transports(1, hasty);
+  Transport& t = *transports.at(0);
+
+  EXPECT_THAT(t.gather("x"), ElementsAre("x"));
+  EXPECT_EQ(t.broadcast("y"), "y");
+  t.barrier();
+  EXPECT_TRUE(t.post({}).empty());
+  t.reap_sends();
+  EXPECT_EQ(t.batches_posted(), 0);
+  EXPECT_TRUE(t.take_traffic().empty());
+  t.finish();
+  EXPECT_THROW(t.barrier(), std::logic_error);
+}
+
+TEST(ThreadsTransport, NoRanksIsAnInputError) {
+  EXPECT_THROW(make_threads_transports(0, patient), InputError);
+}
+
+}  // namespace
+}  // namespace plumbline
