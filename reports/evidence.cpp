@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 fs::path record_in(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / "manifest.json", ignored) ? folder : folder / "record";
+  return fs::exists(folder / "record" / "manifest.json", ignored) ? folder / "record" : folder;
 }
 
 void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& value) {

@@ -24,8 +24,4 @@ class Gnuplot {
   bool absent_ = false;
 };
 
-/// A whole SVG document as gnuplot writes it -> one <svg> element to inline: no XML prologue, every id and every
-/// reference to one prefixed, `title` as its name for screen readers. Nothing when `document` holds no complete <svg>.
-std::optional<std::string> inline_svg(const std::string& document, const std::string& prefix, const std::string& title);
-
 }  // namespace plumbline

@@ -102,15 +102,23 @@ std::string loss_plot_script(const Losses& reference, const std::vector<LossSeri
   const std::int64_t first = reference.empty() ? 0 : reference.begin()->first;
   const std::int64_t last = reference.empty() ? 1 : reference.rbegin()->first;
   const std::string half = to_text(half_range(reference, series));
-  script += "set multiplot\nset lmargin at screen 0.105\nset rmargin at screen 0.86\nset border 3\n";
-  script += "set tics nomirror out\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n";
+  script += "set multiplot\nset lmargin at screen 0.12\nset rmargin at screen 0.98\nset border 3\n";
+  script += "set tics nomirror out scale 0.6\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n";
   script += "set xrange [" + to_text(static_cast<double>(first) - 0.5) + ":" +
             to_text(static_cast<double>(last) + 0.5) + "]\n";
   if (last - first <= 12) script += "set xtics 1\n";
-  script += "set key outside right top Left reverse samplen 1.6 spacing 1.25\n";
-  script += "set tmargin at screen 0.96\nset bmargin at screen 0.46\nset format x ''\nset ylabel 'loss (nats)'\n";
-  script += "plot $reference with lines lw 3 lc rgb '#b8b8b8' title 'reference'" + upper + "\n";
-  script += "unset key\nset tmargin at screen 0.40\nset bmargin at screen 0.13\nset format x '%g'\nset xlabel 'step'\n";
+  script +=
+      "set key above horizontal left Left reverse samplen 1.2 width -1\nset offsets 0, 0, graph 0.06, graph 0.06\n";
+  script += "set tmargin at screen 0.88\nset bmargin at screen 0.48\nset format x ''\nset ylabel 'loss (nats)'\n";
+  // As wide as the places beside a step: a pipeline's point lies on the bar exactly when it equals the reference.
+  script += dodged
+                ? "plot $reference with lines lw 1 lc rgb '#b8b8b8' notitle, \\\n"
+                  "  $reference using ($1-0.35):2:(0.7):(0) with vectors nohead lw 4 lc rgb '#b8b8b8' title 'reference'"
+                : "plot $reference with lines lw 4 lc rgb '#b8b8b8' title 'reference'";
+  script += upper + "\n";
+  script +=
+      "unset key\nset offsets 0, 0, 0, 0\nset tmargin at screen 0.42\nset bmargin at screen 0.17\nset format x "
+      "'%g'\nset xlabel 'step'\n";
   script += "set ylabel 'difference'\nset yrange [-" + half + ":" + half + "]\nset ytics (-" + half + "*0.8, 0, " +
             half + "*0.8)\nset format y '%.1e'\n";
   script += "plot 0 with lines lw 3 lc rgb '#b8b8b8'" + lower + "\nunset multiplot\n";

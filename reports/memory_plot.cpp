@@ -52,7 +52,7 @@ std::string ticks(const std::vector<MemoryGroup>& groups, bool with_reference) {
 }
 
 std::string common_look() {
-  return "set border 3\nset tics nomirror out\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n"
+  return "set border 3\nset tics nomirror out scale 0.6\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n"
          "set xlabel 'world size P, one bar a rank'\nset style fill solid border rgb '#1b3a5c'\n";
 }
 

@@ -143,10 +143,12 @@ bool run_tells_apart(const std::vector<Subject>& subjects) {
 
 PageData cell_details(const CellVerdict& cell, std::size_t index) {
   PageData checks = page_list();
-  std::int64_t holding = 0;
+  std::int64_t holding = 0, aside = 0;
   for (std::size_t i = 0; i < cell.checks.size(); ++i) {
     const CheckResult& check = cell.checks[i];
+    const bool judged = check.outcome == Outcome::holds || check.outcome == Outcome::fails;
     if (check.outcome == Outcome::holds) ++holding;
+    if (check.outcome == Outcome::not_applicable) ++aside;
     PageData row;
     row.set("anchor", check_anchor(index, i));
     row.set("name", page_text(check.name));
@@ -156,7 +158,7 @@ PageData cell_details(const CellVerdict& cell, std::size_t index) {
     row.set("looked_at", page_text(looked_at_text(check)));
     row.set("limit", page_text(check.limit));
     row.set("measured", page_text(check.measured));
-    row.set("margin", check.margin ? short_number(*check.margin) : "exact");
+    row.set("margin", check.margin ? short_number(*check.margin) : judged ? "exact" : "-");
     row.set("reason", page_text(check.reason));
     row.set("has_place", PageData(check.first_divergence.has_value()));
     row.set("place", page_text(check.first_divergence ? place_text(*check.first_divergence) : ""));
@@ -166,8 +168,9 @@ PageData cell_details(const CellVerdict& cell, std::size_t index) {
   data.set("anchor", cell_anchor(index));
   data.set("title", page_text(cell_title(cell)));
   data.set("holds", PageData(cell.holds));
-  data.set("tally", grouped(holding) + " of " + count_text(static_cast<std::int64_t>(cell.checks.size()), "check") +
-                        " hold, " + seconds_text(cell.seconds));
+  std::string tally = grouped(holding) + " of " + count_text(std::ssize(cell.checks) - aside, "check") + " hold";
+  if (aside > 0) tally += ", " + grouped(aside) + " not applicable";
+  data.set("tally", tally + ", " + seconds_text(cell.seconds));
   data.set("checks", checks);
   data.set("has_command", PageData(!cell.command.empty()));
   data.set("command", page_text(cell.command));

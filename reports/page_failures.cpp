@@ -33,17 +33,36 @@ PageData divergence_data(const FirstDivergence& divergence) {
   return data;
 }
 
-PageData reasons(const CellVerdict& cell) {
-  PageData list = page_list();
+/// Checks that say the same are one line: a run that broke off leaves a dozen of them.
+struct Reason {
+  std::vector<std::string> checks;
+  Outcome outcome;
+  std::string reason, place;
+};
+
+std::vector<Reason> merged_reasons(const CellVerdict& cell) {
+  std::vector<Reason> all;
   for (const auto& check : cell.checks) {
     if (!stands_in_the_way(check)) continue;
+    const std::string place = check.first_divergence ? place_text(*check.first_divergence) : "";
+    const bool same = !all.empty() && all.back().outcome == check.outcome && all.back().reason == check.reason &&
+                      all.back().place == place;
+    if (!same) all.push_back({{}, check.outcome, check.reason, place});
+    all.back().checks.push_back(check.name);
+  }
+  return all;
+}
+
+PageData reasons(const CellVerdict& cell) {
+  PageData list = page_list();
+  for (const auto& reason : merged_reasons(cell)) {
     PageData entry;
-    entry.set("name", page_text(check.name));
-    entry.set("outcome", outcome_words(check.outcome));
-    entry.set("has_reason", PageData(!check.reason.empty()));
-    entry.set("reason", page_text(check.reason));
-    entry.set("has_place", PageData(check.first_divergence.has_value()));
-    entry.set("place", page_text(check.first_divergence ? place_text(*check.first_divergence) : ""));
+    entry.set("name", page_text(join(reason.checks, ", ")));
+    entry.set("outcome", outcome_words(reason.outcome));
+    entry.set("has_reason", PageData(!reason.reason.empty()));
+    entry.set("reason", page_text(reason.reason));
+    entry.set("has_place", PageData(!reason.place.empty()));
+    entry.set("place", page_text(reason.place));
     list.push_back(entry);
   }
   return list;

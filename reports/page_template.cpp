@@ -21,7 +21,7 @@ h3 { font-size: 16px; margin: 22px 0 6px; }
 p { margin: 6px 0; max-width: 84ch; }
 .soft { color: var(--soft); }
 .small { font-size: 13px; }
-code, pre, .num { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12.5px; }
+code, pre { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12.5px; }
 pre { background: var(--wash); border: 1px solid var(--line); padding: 8px 10px; margin: 6px 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 .band { padding: 26px 0 22px; border-bottom: 1px solid var(--line); background: var(--good-wash); border-top: 8px solid var(--good); }
 .band.bad { background: #fbe9e1; border-top-color: var(--bad); }
