@@ -1,0 +1,38 @@
+#include "reports/markup.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+const std::string unknown = "\xEF\xBF\xBD";
+
+TEST(Markup, WhatIsNotUtf8BecomesTheReplacementCharacter) {
+  EXPECT_EQ(printable("a\xFF"
+                      "b\xC3"),
+            "a" + unknown + "b" + unknown);
+  EXPECT_EQ(printable("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
+}
+
+TEST(Markup, ControlCharactersBecomeTheReplacementCharacter) {
+  EXPECT_EQ(printable(std::string("a\0\x1B\x7F", 4)), "a" + unknown + unknown + unknown);
+  EXPECT_EQ(printable("a\n\tb"), "a\n\tb");
+}
+
+TEST(Markup, NoncharactersThatXmlRefusesAreReplaced) {
+  EXPECT_EQ(printable("a\xEF\xBF\xBE"
+                      "b\xEF\xBF\xBF"),
+            "a" + unknown + "b" + unknown);
+  EXPECT_EQ(printable(unknown), unknown);
+}
+
+TEST(Markup, XmlEscapesKeepLineBreaksInAttributes) {
+  EXPECT_EQ(xml_escape("<a b='1'>&\"\n"), "&lt;a b=&#39;1&#39;&gt;&amp;&quot;&#10;");
+}
+
+TEST(Markup, AGnuplotStringCannotBeLeft) {
+  EXPECT_EQ(gnuplot_quote("a'; system 'rm'\nplot"), "'a''; system ''rm'' plot'");
+}
+
+}  // namespace
+}  // namespace plumbline

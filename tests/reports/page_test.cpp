@@ -1,0 +1,195 @@
+#include "reports/page.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/reports/sample_sweep.hpp"
+#include "tests/reports/well_formed.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::check_of;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string page_of(const Verdict& verdict, const Evidence& evidence, const std::string& program = "gnuplot") {
+  Gnuplot gnuplot(program);
+  return make_page(verdict, evidence, gnuplot);
+}
+/// No plots: what is looked at lies in the page's own text.
+std::string page_of(const Verdict& verdict) {
+  return page_of(verdict, testing::sample_evidence(verdict, 2), "plumbline-no-gnuplot");
+}
+
+TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
+  const std::string page = page_of(testing::sample_verdict(2));
+
+  EXPECT_THAT(page, HasSubstr("<title>Holds: 20 of 20 cells - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("</span>Holds</h1>"));
+  EXPECT_THAT(page, HasSubstr("<b>20 / 20</b><span>cells hold</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>260 / 260</b><span>checks hold (20 more do not apply)</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>581,632</b><span>tensors compared</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>46,530,560</b><span>elements compared</span>"));
+  EXPECT_THAT(page, HasSubstr("Everything that was planned was run."));
+  EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
+}
+
+TEST(Page, AFailureShowsItsFirstDivergenceAndTheCommand) {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::break_check(verdict, 3, "boundaries");
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 19 of 20 cells"));
+  EXPECT_THAT(page, HasSubstr("What does not hold"));
+  EXPECT_THAT(page, HasSubstr("the gradient that rank 2 received for microbatch 3 is not the one that rank 3 sent"));
+  EXPECT_THAT(page, HasSubstr("<td>R2</td><td>1</td><td>3</td><td>2</td><td>2</td><td>backward</td><td>layers.3</td>"
+                              "<td class=\"value\">e9ae472f8e0534b67486a13c09695146</td>"
+                              "<td class=\"value\">77b3d71dc009b6ec2f49a7bfef15fa25</td>"));
+  EXPECT_THAT(page, HasSubstr("<pre>plumbline sweep sweeps/default.toml --only stories260k-adamw-1f1b-w2</pre>"));
+  EXPECT_THAT(page, HasSubstr("<a class=\"fails\""));
+}
+
+TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.not_run = {"first", "second", "third", "fourth", "fifth: no mpirun", "sixth"};
+
+  const std::string page = page_of(verdict);
+
+  const auto cells = page.find("id=\"cells\"");
+  EXPECT_LT(page.find("<b>Not run: 6</b>"), cells);
+  EXPECT_LT(page.find("<li>fourth</li>"), cells);
+  EXPECT_LT(page.find("and 2 more"), cells);
+  EXPECT_GT(page.find("<li>fifth: no mpirun</li>"), page.find("id=\"not-run\""));
+}
+
+TEST(Page, ChecksThatDoNotApplyAreCountedWithTheirReason) {
+  const std::string page = page_of(testing::sample_verdict(2));
+
+  EXPECT_THAT(page, HasSubstr("<td>repeatability</td><td>not applicable</td><td class=\"num\">20</td>"
+                              "<td>the sweep asks for a second run of four named cells only</td>"));
+}
+
+TEST(Page, ARequiredCheckNotTriggeredIsAmongWhatDoesNotHold) {
+  Verdict verdict = testing::sample_verdict(1);
+  check_of(verdict.cells[0], "gradient_norm").outcome = Outcome::not_triggered;
+  check_of(verdict.cells[0], "gradient_norm").reason = "no step's norm passed the limit";
+  verdict.cells[0].holds = verdict.holds = false;
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<b>gradient_norm</b> not triggered: no step&apos;s norm passed the limit"));
+}
+
+TEST(Page, BalancesStandInATableOfTheirOwn) {
+  const std::string page = page_of(testing::sample_verdict(4));
+
+  const auto own = page.find("id=\"balances\"");
+  EXPECT_GT(page.find("balance [2, 0, 0, 3]"), own);
+  EXPECT_THAT(page, HasSubstr("Details of these 4 cells"));
+}
+
+TEST(Page, HostileTextStaysText) {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 0, "loss");
+  for (auto& cell : verdict.cells) {
+    cell.model = "<script>alert(1)</script>";
+    cell.schedule = "'\"><b>";
+    cell.command = "x && y > z";
+  }
+  check_of(verdict.cells[0], "loss").reason = "</td>{{title}}{{{mark}}}";
+  verdict.name = "</title><script>";
+  verdict.not_run = {"<img src=x onerror=alert(1)>"};
+  verdict.machine["machine"]["<b>cpu"] = "a\x01z";
+
+  const std::string page = page_of(verdict, testing::sample_evidence(verdict, 2));
+
+  const testing::Markup markup = testing::parse_markup(page, true);
+  EXPECT_EQ(markup.error, "");
+  EXPECT_THAT(markup.elements, Each(::testing::AllOf(::testing::Ne("script"), ::testing::Ne("img"))));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_THAT(page, HasSubstr("{{title}}{{{mark}}}")) << "a reason is no template";
+}
+
+TEST(Page, StandsAloneWithUniqueIdsAndNoDeadLinks) {
+  Verdict verdict = testing::sample_verdict(3);
+  testing::break_check(verdict, 1, "gradients");
+
+  const testing::Markup markup = testing::parse_markup(page_of(verdict, testing::sample_evidence(verdict, 3)), true);
+
+  EXPECT_EQ(markup.error, "");
+  const std::set<std::string> ids(markup.ids.begin(), markup.ids.end());
+  EXPECT_EQ(ids.size(), markup.ids.size()) << "an id stands twice";
+  EXPECT_GT(markup.references.size(), 100u);
+  EXPECT_THAT(markup.references, Each(StartsWith("#"))) << "the page needs nothing but itself";
+  for (const auto& reference : markup.references) EXPECT_TRUE(ids.contains(reference.substr(1))) << reference;
+}
+
+TEST(Page, TheSameInputGivesTheSameBytes) {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::break_check(verdict, 0, "memory");
+  const Evidence evidence = testing::sample_evidence(verdict, 3);
+
+  EXPECT_EQ(page_of(verdict, evidence), page_of(verdict, evidence));
+}
+
+TEST(Page, WithoutGnuplotTheTablesRemainAndThePageSaysSo) {
+  const Verdict verdict = testing::sample_verdict(2);
+
+  const std::string page = page_of(verdict, testing::sample_evidence(verdict, 3), "plumbline-no-gnuplot");
+
+  EXPECT_THAT(page, HasSubstr("<b>No plots:</b> plumbline-no-gnuplot could not be started"));
+  EXPECT_THAT(page, Not(HasSubstr("<svg")));
+  EXPECT_THAT(page, HasSubstr("All 24 differences are exactly 0.")) << "3 steps of 8 cells";
+  EXPECT_THAT(page, HasSubstr("<td>1f1b, P = 2</td><td class=\"num\">1</td>"));
+  EXPECT_EQ(testing::parse_markup(page, true).error, "");
+}
+
+TEST(Page, ALossThatDiffersIsCounted) {
+  const Verdict verdict = testing::sample_verdict(1);
+  Evidence evidence = testing::sample_evidence(verdict, 3);
+  evidence.cells.at("untied-sgd-afab-w1").losses[2] += 0.5F;
+
+  const std::string page = page_of(verdict, evidence, "plumbline-no-gnuplot");
+
+  EXPECT_THAT(page, HasSubstr("1 of 6 losses differ, the largest by 0.5."));
+}
+
+TEST(Page, RecordsThatCouldNotBeReadAreNamed) {
+  const Verdict verdict = testing::sample_verdict(1);
+  Evidence evidence;
+  evidence.missing = {"cells/a: steps.csv is truncated at line 3"};
+
+  const std::string page = page_of(verdict, evidence);
+
+  EXPECT_THAT(page, HasSubstr("<li>cells/a: steps.csv is truncated at line 3</li>"));
+  EXPECT_THAT(page, HasSubstr("there is nothing to draw"));
+}
+
+TEST(Page, ALargeSweepStaysBelowTwoMebibytes) {
+  Verdict verdict = testing::sample_verdict(8);
+  ASSERT_GE(verdict.cells.size(), 68u);
+  for (std::size_t i = 0; i < verdict.cells.size(); ++i) testing::break_check(verdict, i, "boundaries");
+
+  const std::string page = page_of(verdict, testing::sample_evidence(verdict, 5));
+
+  EXPECT_LT(page.size(), std::size_t{2} << 20);
+  EXPECT_THAT(page, HasSubstr("56 more cells that do not hold"));
+}
+
+TEST(Page, NoCellIsNotMistakenForSuccess) {
+  Verdict verdict;
+  verdict.not_run = {"everything: mpirun is missing"};
+
+  const std::string page = page_of(verdict, Evidence{});
+
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 0 of 0 cells"));
+  EXPECT_THAT(page, HasSubstr("No cell was run, so nothing was shown."));
+}
+
+}  // namespace
+}  // namespace plumbline

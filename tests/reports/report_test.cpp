@@ -1,0 +1,227 @@
+#include "reports/report.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include "record/writer.hpp"
+#include "reports/evidence.hpp"
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "tests/reports/sample_sweep.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::bytes_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::TemporaryFolder;
+
+constexpr std::int64_t steps = 2;
+constexpr std::int32_t microbatches = 4;
+const std::vector<std::string> units{"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"};
+
+/// Stage 0 holds the embedding and layers.0, stage 1 the rest; one stage holds all.
+std::vector<std::vector<std::string>> stages_of(std::int64_t world) {
+  if (world == 1) return {units};
+  return {{units[0], units[1]}, {units[2], units[3], units[4]}};
+}
+
+Json manifest_of(std::int64_t world, const std::string& role, const std::string& schedule, const std::string& csv) {
+  Json stages = Json::array();
+  for (std::int64_t stage = 0; stage < world; ++stage) {
+    stages.push_back({{"stage", stage}, {"rank", stage}, {"units", stages_of(world)[static_cast<std::size_t>(stage)]}});
+  }
+  return {{"schema", "plumbline-record/1"},
+          {"run_id", new_run_id()},
+          {"role", role},
+          {"command", Json::array({"made", "up"})},
+          {"model", {{"hidden_size", 8}, {"num_hidden_layers", 2}}},
+          {"seed", 1},
+          {"dtype", "float32"},
+          {"device", "cpu"},
+          {"world_size", world},
+          {"steps", steps},
+          {"data", {{"digest", std::string(32, 'a')}, {"source", "made up"}, {"microbatches", microbatches}}},
+          {"schedule",
+           {{"name", schedule},
+            {"chunks_per_rank", 1},
+            {"microbatches", microbatches},
+            {"digest", hash_hex(csv)},
+            {"accumulation", "ascending"},
+            {"accumulation_digest", nullptr}}},
+          {"stages", stages},
+          {"tied", Json::array()},
+          {"optimizer", {{"name", "sgd"}, {"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.0}}},
+          {"clip_norm", 1.0},
+          {"level", "summary"},
+          {"started", "2026-11-21T12:00:00Z"}};
+}
+
+/// A record of level `summary`, as a trainer leaves it: every unit keeps 100 bytes for each microbatch in
+/// flight. The one of two ranks is another program's, which may leave memory columns empty.
+void write_record(const fs::path& folder, std::int64_t world, const std::string& schedule) {
+  const bool reference = schedule == "sequential";
+  const std::string csv =
+      reference ? "0F0,0B0\n" : to_csv(make_schedule(schedule, static_cast<std::int32_t>(world), microbatches));
+  claim_record_folder(folder);
+  write_manifest(folder, manifest_of(world,
+                                     reference    ? "reference"
+                                     : world == 1 ? "pipeline"
+                                                  : "external",
+                                     schedule, csv));
+  write_file(folder / "schedule.csv", csv);
+  for (std::int64_t rank = 0; rank < world; ++rank) {
+    RecordWriter writer(folder, rank, RecordLevel::summary, reference);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      for (std::int64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+        MicrobatchRow row;
+        row.step = step;
+        row.microbatch = microbatch;
+        row.sequence_length = row.batch = row.tokens = row.valid_tokens = 1;
+        writer.add(row);
+        if (!reference || step > 0) continue;
+        for (const auto& unit : units) {
+          SavedRow saved;
+          saved.microbatch = microbatch;
+          saved.unit = unit;
+          saved.saved_bytes = saved.forward_bytes = saved.backward_bytes = 100;
+          writer.add(saved);
+        }
+      }
+      ActionRow action;
+      action.step = step;
+      action.action = "0F0";
+      action.microbatch = 0;
+      action.peak_bytes = 100;
+      writer.add(action);
+      MemoryRow memory;
+      memory.step = step;
+      memory.activation_peak_bytes = 400 + step;
+      memory.parameter_bytes = memory.gradient_bytes = memory.peak_bytes = 1000;
+      memory.buffer_bytes = memory.process_peak_bytes = 10;
+      if (world == 1) memory.optimizer_bytes = 2000;
+      writer.add(memory);
+      if (world > 1) writer.add(TrafficRow{step, 1 - rank, "forward", "send", 1, 32});
+      StepRow row;
+      row.step = step;
+      row.tokens = row.valid_tokens = microbatches;
+      row.live_tokens = 1;
+      row.gradient_norm = row.clip_coefficient = row.learning_rate = row.seconds = 0.5;
+      if (rank == world - 1) row.loss = 3.0F - static_cast<float>(step);
+      writer.end_step(row);
+    }
+    writer.finish({rank, "ok", 0, std::nullopt, ""});
+  }
+}
+
+/// A sweep of one reference and two cells on disk.
+class Report : public ::testing::Test {
+ protected:
+  Report() {
+    verdict = testing::sample_verdict(2);
+    verdict.cells.resize(2);
+    write_verdict(folder / "verdict.json", verdict);
+    write_record(folder / "references" / "alone", 1, "sequential");
+    write_record(cell(0), 1, "afab");
+    write_record(cell(1), 2, "1f1b");
+  }
+  fs::path cell(std::size_t index) const { return folder / "cells" / verdict.cells[index].id; }
+  std::string page() const { return bytes_of(folder / "report.html"); }
+
+  TemporaryFolder folder;
+  Verdict verdict;
+};
+
+TEST_F(Report, WritesTheThreeFilesAndTheSameBytesAgain) {
+  write_reports(folder.path());
+  const std::string page_before = page(), junit = bytes_of(folder / "junit.xml"),
+                    table = bytes_of(folder / "results.csv");
+  write_reports(folder.path());
+
+  EXPECT_THAT(page_before, HasSubstr("All 4 differences are exactly 0."));
+  EXPECT_THAT(junit, HasSubstr("<testsuites name=\"default\""));
+  EXPECT_THAT(table, ::testing::StartsWith("cell,run,model,"));
+  EXPECT_EQ(page(), page_before);
+  EXPECT_EQ(bytes_of(folder / "junit.xml"), junit);
+  EXPECT_EQ(bytes_of(folder / "results.csv"), table);
+}
+
+TEST_F(Report, WithoutAVerdictThereIsNoReport) {
+  fs::remove(folder / "verdict.json");
+
+  const std::string message = testing::error_of<InputError>([&] { write_reports(folder.path()); });
+
+  EXPECT_THAT(message, HasSubstr("verdict.json"));
+  EXPECT_FALSE(fs::exists(folder / "report.html"));
+}
+
+TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
+  fs::remove_all(cell(0));
+  write_file(cell(1) / "rank-1" / "steps.csv", "step,loss\n0");
+
+  write_reports(folder.path());
+
+  EXPECT_THAT(page(), HasSubstr("Records that could not be read"));
+  EXPECT_THAT(page(), HasSubstr("<li>cells/" + verdict.cells[0].id));
+  EXPECT_THAT(page(), HasSubstr("rank-1/steps.csv"));
+  EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on where it lies";
+  EXPECT_THAT(page(), HasSubstr("Loss and memory"));
+}
+
+TEST_F(Report, WithoutGnuplotOnThePathThePageSaysSo) {
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", folder.path().c_str(), 1);
+
+  write_reports(folder.path());
+
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(page(), HasSubstr("<b>No plots:</b> gnuplot could not be started"));
+  EXPECT_THAT(page(), HasSubstr("Memory in numbers"));
+}
+
+TEST_F(Report, EvidenceHoldsTheLargestStepAndTheLawOfEachRank) {
+  const Evidence evidence = gather_evidence(folder.path(), verdict);
+
+  ASSERT_THAT(evidence.missing, ElementsAre());
+  EXPECT_EQ(evidence.reference_of.at(verdict.cells[1].id), "alone");
+  const RunSummary& run = evidence.cells.at(verdict.cells[1].id);
+  EXPECT_EQ(run.losses, (std::map<std::int64_t, float>{{0, 3.0F}, {1, 2.0F}}));
+  ASSERT_EQ(run.ranks.size(), 2u);
+  EXPECT_THAT(run.ranks[1].units, ElementsAre("layers.1", "norm", "lm_head"));
+  EXPECT_EQ(run.ranks[0].activation_bytes, 401) << "the larger of 400 and 401";
+  EXPECT_EQ(run.ranks[0].predicted_bytes, 400) << "1F1B, first of two ranks: two microbatches x two units x 100";
+  EXPECT_EQ(run.ranks[1].predicted_bytes, 300) << "one microbatch x three units x 100";
+  EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
+  EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
+}
+
+TEST_F(Report, ACellWithAnotherModelHasNoReference) {
+  Json manifest = read_json(cell(1) / "manifest.json");
+  manifest["model"]["hidden_size"] = 16;
+  write_file(cell(1) / "manifest.json", manifest.dump());
+
+  const Evidence evidence = gather_evidence(folder.path(), verdict);
+
+  EXPECT_TRUE(evidence.reference_of.contains(verdict.cells[0].id));
+  EXPECT_FALSE(evidence.reference_of.contains(verdict.cells[1].id));
+}
+
+TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
+  fs::rename(cell(0), folder / "moved");
+  fs::create_directories(cell(0));
+  fs::rename(folder / "moved", cell(0) / "record");
+
+  const Evidence evidence = gather_evidence(folder.path(), verdict);
+
+  EXPECT_THAT(evidence.missing, ElementsAre());
+  EXPECT_TRUE(evidence.cells.contains(verdict.cells[0].id));
+}
+
+}  // namespace
+}  // namespace plumbline
