@@ -4,8 +4,14 @@ add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
 if(PLUMBLINE_SANITIZE)
-  target_compile_options(plumbline_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer -g1)
-  target_link_options(plumbline_options INTERFACE -fsanitize=address,undefined)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  target_compile_options(plumbline_options INTERFACE ${sanitizers})
+  target_link_options(plumbline_options INTERFACE -fsanitize=address,undefined
+                      LINKER:--export-dynamic-symbol=__vasprintf_chk LINKER:--export-dynamic-symbol=__asprintf_chk
+                      LINKER:--export-dynamic-symbol=dlclose)
+  add_library(plumbline_leaks OBJECT "${PROJECT_SOURCE_DIR}/cmake/leaks_of_open_mpi.cpp")
+  target_compile_options(plumbline_leaks PRIVATE ${sanitizers})
+  target_link_libraries(plumbline_options INTERFACE $<TARGET_OBJECTS:plumbline_leaks>)
 endif()
 
 function(plumbline_room name)
