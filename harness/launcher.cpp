@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -167,6 +168,13 @@ void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight
     if (sight.gone) sight.signal = named->signal;
   }
   if (own_signal && sights.size() == 1) sights[0].signal = own_signal;
+  const bool all_ok = std::all_of(sights.begin(), sights.end(),
+                                  [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
+  if (all_ok && !finding.timed_out) {
+    finding.words = "every rank had ended well, but " + launch.command.front() + " ended with code " +
+                    std::to_string(finding.exit_code) + (said.empty() ? "" : ": " + said);
+    return;
+  }
   const auto limit = finding.timed_out ? std::optional(seconds_text(launch.time_limit)) : std::nullopt;
   const auto diagnosis = diagnose(sights, limit);
   finding.culprit_rank = diagnosis.culprit;

@@ -93,6 +93,17 @@ std::string text_for(toml::table root, const fs::path& run, const fs::path& fold
   return text.str();
 }
 
+/// One number, or an array of them; -1 for what is none: the trainer names it.
+std::vector<std::int64_t> numbers_of(const toml::node& node) {
+  std::vector<std::int64_t> numbers;
+  if (const auto* array = node.as_array()) {
+    for (const auto& number : *array) numbers.push_back(number.value_or(std::int64_t{-1}));
+  } else {
+    numbers.push_back(node.value_or(std::int64_t{-1}));
+  }
+  return numbers;
+}
+
 std::optional<std::int64_t> layers_of(const fs::path& config) {
   try {
     const Json json = read_json(config);
@@ -122,10 +133,11 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{1});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
     facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
+    for (std::int64_t microbatch = 0; microbatch < facts.microbatches && !lengths->empty(); ++microbatch) {
+      facts.lengths.push_back(numbers_of((*lengths)[static_cast<std::size_t>(microbatch) % lengths->size()]));
+    }
   }
-  if (const auto* balance = root["pipeline"]["balance"].as_array()) {
-    for (const auto& layers : *balance) facts.balance.push_back(layers.value_or(std::int64_t{-1}));
-  }
+  if (root["pipeline"]["balance"].is_array()) facts.balance = numbers_of(*root["pipeline"]["balance"].node());
   return facts;
 }
 

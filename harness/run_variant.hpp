@@ -20,8 +20,9 @@ struct RunFacts {
   std::string optimizer;
   std::string schedule;
   std::int32_t chunks = 1;
-  std::int64_t microbatches = 0;      ///< 0 when the file does not say
-  std::vector<std::int64_t> balance;  ///< empty unless the partition is given by hand
+  std::int64_t microbatches = 0;                   ///< 0 when the file does not say
+  std::vector<std::vector<std::int64_t>> lengths;  ///< as RunChanges::lengths, one entry for each microbatch
+  std::vector<std::int64_t> balance;               ///< empty unless the partition is given by hand
 };
 
 /// Throws InputError naming the file: not readable, not TOML, without a model.

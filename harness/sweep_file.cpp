@@ -72,6 +72,10 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   if (cell.changes.partition) need_known(table, "partition", *cell.changes.partition, partition_names);
   cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
   cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
+  for (const auto& row : cell.changes.lengths) {
+    if (row.empty())
+      throw InputError(table.where("lengths") + ": a microbatch without rows stands there; give its row lengths");
+  }
   cell.process_memory_limit = table.number("process_memory_limit");
   if (table.has("balance") && cell.changes.partition) {
     throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");

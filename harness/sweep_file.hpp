@@ -37,9 +37,10 @@ struct SweepFile {
   std::vector<std::string> optimizers;  ///< empty: each run file's own
   std::vector<std::string> checks;      ///< empty: all
   std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)
-  bool clipping = false;                ///< the clip limit must act in some steps and not in others
-  std::string launcher;                 ///< command template with {world}
-  double time_limit_s = 300;            ///< of one run
+  bool clipping =
+      false;             ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
+  std::string launcher;  ///< command template with {world}
+  double time_limit_s = 300;  ///< of one run
   std::vector<ExtraCell> cells;
 };
 

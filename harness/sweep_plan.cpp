@@ -103,8 +103,12 @@ class Planner {
   }
 
  private:
-  void add(const ExtraCell& wanted) {
+  void add(ExtraCell wanted) {
     const RunFacts facts = read_run_facts(wanted.run, wanted.changes);
+    std::vector<std::int64_t> lengths_asked_for;
+    for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
+    // Lengths that the run file has anyway change no training; naming them says that they are meant to be so.
+    if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
     check_balance(wanted.where, facts, wanted.world_size);
     check_schedule(wanted.where, facts, schedule, wanted.world_size);
@@ -126,9 +130,14 @@ class Planner {
     plan.world = wanted.world_size;
     plan.balance = facts.balance;
     plan.checks = sweep_.checks;
-    plan.clipping_must_act = sweep_.clipping;
+    plan.lengths = std::move(lengths_asked_for);
+    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run);
     plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
+  }
+
+  bool is_in_matrix(const fs::path& run) const {
+    return sweep_.runs.empty() || std::find(sweep_.runs.begin(), sweep_.runs.end(), run) != sweep_.runs.end();
   }
 
   std::size_t reference_of(const ExtraCell& wanted) {
