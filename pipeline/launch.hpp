@@ -1,0 +1,28 @@
+// Brings the ranks of a run up, trains, and brings them down: as MPI processes or as threads of this one.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/seams.hpp"
+
+namespace plumbline {
+
+struct PipelineOptions {
+  std::filesystem::path run_file;
+  std::filesystem::path record;
+  std::optional<std::filesystem::path> text;  ///< replaces the run file's data
+  std::optional<std::string> schedule;        ///< replaces pipeline.schedule
+  std::optional<std::string> transport;       ///< replaces pipeline.transport
+  std::optional<int> world;                   ///< ranks, with --transport threads only
+  std::vector<std::string> command;
+  bool progress = true;
+};
+
+/// Trains and writes the record. Returns the exit code of this process: on a failure all ranks return or are ended, and
+/// rank 0 (or the rank that failed) says why.
+int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seams);
+
+}  // namespace plumbline

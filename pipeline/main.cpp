@@ -1,0 +1,9 @@
+// plumbline-pipeline: trains on the ranks of a pipeline.
+#include "pipeline/program.hpp"
+#include "support/error.hpp"
+
+int main(int argc, char** argv) {
+  return plumbline::run_main("plumbline-pipeline", [&] {
+    return plumbline::run_pipeline_program(argc, argv, [](int) { return std::make_unique<plumbline::TrainerSeams>(); });
+  });
+}

@@ -1,0 +1,63 @@
+#include "pipeline/program.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "pipeline/launch.hpp"
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "training/environment.hpp"
+
+namespace plumbline {
+namespace {
+
+int print_capabilities() {
+  apply_deterministic_settings();
+  Json capabilities;
+  capabilities["program"] = "plumbline-pipeline";
+  capabilities["devices"] = {"cpu"};
+  capabilities["dtypes"] = {"float32", "float64"};
+  capabilities["transports"] = {"mpi", "threads"};
+  capabilities["schedules"] = schedule_names();
+  capabilities["versions"] = versions_json();
+  capabilities["machine"] = machine_json();
+  std::cout << capabilities.dump(2) << '\n';
+  return 0;
+}
+
+}  // namespace
+
+int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) {
+  CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
+  app.footer(
+      "Examples:\n"
+      "  mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline\n"
+      "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline");
+  PipelineOptions options;
+  std::string device = "cpu";
+  bool capabilities = false;
+  bool quiet = false;
+  app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
+  app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
+  app.add_option("--schedule", options.schedule, "Schedule in place of the run file's: afab, 1f1b");
+  app.add_option("--transport", options.transport, "Transport in place of the run file's: mpi, threads");
+  app.add_option("--world", options.world, "Ranks, with --transport threads");
+  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();
+  app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
+  app.add_flag("--quiet", quiet, "No progress line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::bad_input);
+  }
+  if (capabilities) return print_capabilities();
+  if (options.run_file.empty() || options.record.empty()) {
+    throw InputError("give a run file and --record DIR; see --help");
+  }
+  options.command.assign(argv, argv + argc);
+  options.progress = !quiet;
+  return train_pipeline(options, make_seams);
+}
+
+}  // namespace plumbline

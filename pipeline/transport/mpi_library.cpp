@@ -1,0 +1,49 @@
+#include "pipeline/transport/mpi_library.hpp"
+
+#include <mpi.h>
+
+#include <array>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  throw RunError(
+      std::string(call) + " failed: " +
+      (length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
+}
+
+bool initialise_mpi() {
+  int started = 0;
+  int ended = 0;
+  check_mpi(MPI_Initialized(&started), "MPI_Initialized");
+  check_mpi(MPI_Finalized(&ended), "MPI_Finalized");
+  if (ended != 0) throw SystemError("MPI has ended in this process and cannot be started again");
+  int provided = MPI_THREAD_SINGLE;
+  if (started == 0) {
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  } else {
+    check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+  }
+  if (provided < MPI_THREAD_FUNNELED) {
+    throw SystemError("this MPI does not give MPI_THREAD_FUNNELED (it gives level " + std::to_string(provided) +
+                      "); use one that was built with thread support");
+  }
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return started == 0;
+}
+
+void finalise_mpi() {
+  check_mpi(MPI_Finalize(), "MPI_Finalize");
+}
+
+void abort_mpi(int exit_code) noexcept {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
+
+}  // namespace plumbline

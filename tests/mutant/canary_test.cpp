@@ -1,0 +1,236 @@
+// Every canary must turn the check red that is named for it, at the place where the fault was planted; the harmless
+// ones stay green.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Canary {
+  std::string name;
+  std::string fault;  ///< empty: no fault
+  std::string run = "canary-untied";
+  int world = 3;
+  std::string schedule = "1f1b";
+  std::string check;  ///< empty: the whole cell holds
+  // the place of the check's first divergence; what is empty is not asked for
+  std::optional<std::int64_t> step;
+  std::optional<std::int64_t> microbatch;
+  std::string direction;
+  std::string item;
+  std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
+};
+
+void PrintTo(const Canary& canary, std::ostream* out) {
+  *out << canary.name;
+}
+
+fs::path folder(const std::string& name) {
+  const fs::path path = fs::path(PLUMBLINE_CANARY_OUT) / name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
+}
+
+int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
+  const std::string command = std::string(PLUMBLINE_BIN) + "/" + program + " " + arguments + " --quiet > " +
+                              (out / "output").string() + " 2>&1";
+  return std::system(command.c_str());
+}
+
+std::string run_file(const std::string& run) {
+  return std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
+}
+
+/// One reference a run, shared by all canaries of this process.
+fs::path reference(const std::string& run) {
+  static std::map<std::string, fs::path> made;
+  if (!made.contains(run)) {
+    const fs::path out = folder("reference-" + run);
+    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string(), out), 0)
+        << "see " << out / "output";
+    made[run] = out / "record";
+  }
+  return made[run];
+}
+
+CellVerdict judge(const Canary& canary) {
+  const fs::path out = folder(canary.name);
+  const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
+                                " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
+                                canary.schedule + " --record " + (out / "record").string();
+  const int code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
+  CellPlan plan;
+  plan.id = canary.name;
+  plan.run = canary.run;
+  plan.world = canary.world;
+  plan.schedule = canary.schedule;
+  plan.optimizer = "sgd";
+  plan.launch.emplace();
+  plan.launch->exit_code = WEXITSTATUS(code);
+  return judge_cell(plan, reference(canary.run), out / "record");
+}
+
+const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+  return *std::ranges::find(verdict.checks, check, &CheckResult::name);
+}
+
+std::string failures(const CellVerdict& verdict) {
+  std::string text;
+  for (const CheckResult& check : verdict.checks) {
+    if (check.outcome == Outcome::fails) text += check.name + ": " + check.reason + "\n";
+  }
+  return text;
+}
+
+class Canaries : public ::testing::TestWithParam<Canary> {};
+
+TEST_P(Canaries, TurnTheirCheckRed) {
+  const Canary& canary = GetParam();
+
+  const CellVerdict verdict = judge(canary);
+
+  if (canary.check.empty()) {
+    EXPECT_TRUE(verdict.holds) << failures(verdict);
+    return;
+  }
+  EXPECT_FALSE(verdict.holds);
+  const CheckResult& check = find(verdict, canary.check);
+  EXPECT_EQ(to_text(check.outcome), "fails") << failures(verdict);
+  for (const std::string& name : canary.still_hold) {
+    EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
+  }
+  if (!canary.step && canary.item.empty()) return;
+  ASSERT_TRUE(check.first_divergence) << failures(verdict);
+  const FirstDivergence& place = *check.first_divergence;
+  if (canary.step) EXPECT_EQ(place.step, *canary.step) << place.words;
+  if (canary.microbatch) EXPECT_EQ(place.microbatch, canary.microbatch) << place.words;
+  EXPECT_EQ(place.direction, canary.direction) << place.words;
+  if (!canary.item.empty())
+    EXPECT_NE(place.item.find(canary.item), std::string::npos) << place.item << "\n" << place.words;
+}
+
+// untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and
+// layers.3
+INSTANTIATE_TEST_SUITE_P(
+    Model, Canaries,
+    ::testing::Values(Canary{.name = "P1_layer_dropped", .fault = "P1@rank=1", .check = "census", .item = "layers.2"},
+                      Canary{.name = "NaN_in_an_activation",
+                             .fault = "NaN@rank=1,microbatch=4",
+                             .check = "boundaries",
+                             .step = 0,
+                             .microbatch = 4,
+                             .direction = "forward",
+                             .item = "layers.3"},
+                      Canary{.name = "Not_finite_in_both_records",
+                             .run = "canary-overflow",
+                             .check = "parameters",
+                             .step = 0,
+                             .item = "embed_tokens"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Wire, Canaries,
+    ::testing::Values(
+        Canary{.name = "C1_shapes_crossed", .fault = "C1@rank=0", .world = 2, .check = "completion"},
+        Canary{.name = "C8_gradient_dropped",
+               .fault = "C8@rank=1,microbatch=4",
+               .check = "boundaries",
+               .step = 0,
+               .microbatch = 4,
+               .direction = "backward",
+               .item = "layers.2",
+               .still_hold = {"completion", "census", "data"}},
+        Canary{.name = "C9_narrowed",
+               .fault = "C9@rank=1,microbatch=5",
+               .check = "boundaries",
+               .step = 0,
+               .microbatch = 5,
+               .direction = "forward",
+               .item = "layers.3"},
+        Canary{.name = "C10_truncated", .fault = "C10@rank=0,microbatch=1", .check = "completion"},
+        Canary{.name = "C10_truncated_unseen",
+               .fault = "C10z@rank=0,microbatch=1",
+               .check = "boundaries",
+               .step = 0,
+               .microbatch = 1,
+               .direction = "forward",
+               .item = "layers.2"},
+        Canary{.name = "C11_swapped", .fault = "C11@rank=0,microbatch=4", .schedule = "afab", .check = "completion"},
+        Canary{.name = "C11_swapped_unseen",
+               .fault = "C11h@rank=0,microbatch=4",
+               .schedule = "afab",
+               .check = "boundaries",
+               .step = 0,
+               .microbatch = 4,
+               .direction = "forward",
+               .item = "layers.2"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Training, Canaries,
+                         ::testing::Values(Canary{.name = "G1_not_scaled",
+                                                  .fault = "G1@rank=2",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 0,
+                                                  .direction = "backward",
+                                                  .item = "layers.3",
+                                                  .still_hold = {"completion", "data", "census"}},
+                                           Canary{.name = "G6_not_zeroed",
+                                                  .fault = "G6@step=1",
+                                                  .check = "gradients",
+                                                  .step = 1,
+                                                  .still_hold = {"completion", "boundaries", "loss"}},
+                                           Canary{.name = "T1_tied_not_reduced",
+                                                  .fault = "T1",
+                                                  .run = "canary-tied",
+                                                  .check = "gradients",
+                                                  .step = 0,
+                                                  .item = "embed_tokens",
+                                                  .still_hold = {"completion", "census"}},
+                                           Canary{.name = "T3_head_frozen",
+                                                  .fault = "T3@rank=2",
+                                                  .check = "parameters",
+                                                  .step = 0,
+                                                  .item = "lm_head",
+                                                  .still_hold = {"completion", "census"}}),
+                         [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Memory, Canaries,
+    ::testing::Values(Canary{.name = "H1_activations_kept",
+                             .fault = "H1@rank=1",
+                             .check = "memory",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "H1_one_tensor_kept",
+                             .fault = "H1@rank=1,microbatch=3",
+                             .check = "memory",
+                             .step = 0,
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "P4_whole_model",
+                             .fault = "P4@rank=1",
+                             .check = "memory",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Harmless, Canaries,
+    ::testing::Values(Canary{.name = "N1_again"},  //
+                      Canary{.name = "N2_afab", .schedule = "afab"},
+                      Canary{.name = "N2_tied_more_ranks_than_layers", .run = "canary-tied", .world = 8},
+                      Canary{.name = "N3_slow_links", .fault = "N3"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace plumbline

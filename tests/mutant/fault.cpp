@@ -1,0 +1,77 @@
+#include "tests/mutant/fault.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+#include "tests/mutant/fault_seams.hpp"
+
+namespace plumbline::mutant {
+
+const std::vector<KnownFault>& known_faults() {
+  static const std::vector<KnownFault> faults = {
+      {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
+      {"P4", "the whole model built on the rank"},
+      {"C1", "the shape of a receive taken from the send that crosses it"},
+      {"C8", "a boundary gradient dropped where it is used"},
+      {"C9", "an activation narrowed to bfloat16 on the wire"},
+      {"C10", "an activation without its last token, header in accord"},
+      {"C10z", "an activation whose last token is zeroed, shape kept"},
+      {"C11", "two microbatches swapped on an edge, header and payload"},
+      {"C11h", "two microbatches' payloads swapped, headers as expected"},
+      {"G1", "gradients summed over microbatches, not scaled; the loss reported right"},
+      {"G6", "gradients not zeroed from the step on"},
+      {"T1", "the head's gradient not added into the tied weight"},
+      {"T3", "lm_head left out of the update"},
+      {"NaN", "one NaN in what a stage makes"},
+      {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
+      {"N3", "harmless: slow links, jitter, a late start"},
+  };
+  return faults;
+}
+
+Fault parse_fault(const std::string& text) {
+  Fault fault;
+  const auto at = text.find('@');
+  fault.id = text.substr(0, at);
+  std::vector<std::string> ids;
+  for (const KnownFault& known : known_faults()) ids.emplace_back(known.id);
+  if (std::ranges::find(ids, fault.id) == ids.end()) {
+    throw InputError("--fault " + text + ": no fault \"" + fault.id + "\"; there are " + join(ids, ", "));
+  }
+  for (std::size_t begin = at; begin != std::string::npos && begin < text.size();) {
+    const auto end = text.find(',', begin + 1);
+    const std::string part = text.substr(begin + 1, end == std::string::npos ? end : end - begin - 1);
+    const auto equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    const auto value = equals == std::string::npos ? std::nullopt : parse_integer(part.substr(equals + 1));
+    if (!value || (key != "rank" && key != "microbatch" && key != "step")) {
+      throw InputError("--fault " + text + ": \"" + part + "\" is not rank=R, microbatch=M or step=K");
+    }
+    if (key == "rank") fault.rank = *value;
+    if (key == "microbatch") fault.microbatch = *value;
+    if (key == "step") fault.step = *value;
+    begin = end;
+  }
+  return fault;
+}
+
+std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
+  // a partition is the whole pipeline's: every rank must believe in the same wrong one
+  if (fault.id == "P1") return std::make_unique<DroppedLayer>(fault.rank);
+  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
+    return std::make_unique<TrainerSeams>();
+  }
+  if (fault.id == "P4") return std::make_unique<WholeModel>();
+  if (fault.id == "C8") return std::make_unique<DroppedGradient>(fault);
+  if (fault.id == "G1") return std::make_unique<UnscaledLoss>();
+  if (fault.id == "G6") return std::make_unique<GradientsNotZeroed>(fault);
+  if (fault.id == "T1") return std::make_unique<TiedNotReduced>();
+  if (fault.id == "T3") return std::make_unique<FrozenHead>();
+  if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
+  if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
+  return std::make_unique<FaultyWire>(fault, rank);
+}
+
+}  // namespace plumbline::mutant

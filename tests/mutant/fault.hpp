@@ -1,0 +1,37 @@
+// Which fault to plant, and where: "C9@rank=1,microbatch=2,step=0".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/seams.hpp"
+
+namespace plumbline::mutant {
+
+struct Fault {
+  std::string id;
+  std::int64_t rank = 0;
+  std::optional<std::int64_t> microbatch;  ///< all of them when absent
+  std::int64_t step = 0;
+
+  bool strikes(std::int64_t at_step, std::int64_t at_microbatch) const {
+    return at_step == step && (!microbatch || *microbatch == at_microbatch);
+  }
+};
+
+/// Throws InputError naming the known faults or keys.
+Fault parse_fault(const std::string& text);
+
+struct KnownFault {
+  const char* id;
+  const char* what;
+};
+const std::vector<KnownFault>& known_faults();
+
+/// The seams of one rank with the fault in its place; a rank that the fault does not strike gets the plain ones.
+std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank);
+
+}  // namespace plumbline::mutant

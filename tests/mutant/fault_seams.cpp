@@ -1,0 +1,78 @@
+#include "tests/mutant/fault_seams.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline::mutant {
+namespace {
+
+/// Microbatches of the runs that canaries train on; G1's factor.
+constexpr double unscaled_factor = 8;
+
+std::vector<Parameter>::iterator find_head(std::vector<Parameter>& parameters) {
+  return std::ranges::find(parameters, "lm_head.weight", &Parameter::name);
+}
+
+}  // namespace
+
+std::vector<UnitRange> DroppedLayer::partition(std::vector<UnitRange> stages) {
+  stages.at(static_cast<std::size_t>(stage_)).first += 1;
+  return stages;
+}
+
+void WholeModel::slice_made(const LlamaSlice& slice) {
+  const MemoryScope scope(MemoryOwner::parameters);
+  whole_.emplace(slice.config(), UnitRange{0, slice.config().layers + 3}, at::kFloat);
+}
+
+at::Tensor DroppedGradient::stage_gradient(at::Tensor gradient, std::int64_t step, const Action& action) {
+  if (!fault_.strikes(step, action.microbatch)) return gradient;
+  return gradient.zero_();
+}
+
+LossFunction UnscaledLoss::loss(LossFunction inner) {
+  return [inner = std::move(inner)](const at::Tensor& logits, const at::Tensor& labels, std::int64_t valid_tokens) {
+    const at::Tensor loss = inner(logits, labels, valid_tokens);
+    return loss + (loss - loss.detach()) * (unscaled_factor - 1);
+  };
+}
+
+void FrozenHead::before_update(std::int64_t /*step*/, std::vector<Parameter>& parameters) {
+  const auto head = find_head(parameters);
+  if (head == parameters.end()) return;
+  const MemoryScope scope(MemoryOwner::scratch);
+  head_ = head->value.detach().clone();
+}
+
+void FrozenHead::after_update(std::int64_t /*step*/, std::vector<Parameter>& parameters) {
+  const auto head = find_head(parameters);
+  if (head == parameters.end()) return;
+  head->value.detach().copy_(head_);
+  head_.reset();
+}
+
+at::Tensor OneNan::stage_output(at::Tensor output, std::int64_t step, const Action& action) {
+  if (action.type != ActionType::forward || !fault_.strikes(step, action.microbatch)) return output;
+  output.view(-1)[0].fill_(std::numeric_limits<double>::quiet_NaN());
+  return output;
+}
+
+at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, const Action& action) {
+  if (fault_.strikes(step, action.microbatch)) kept_.push_back(input.detach());
+  return input;
+}
+
+Transport& FaultyWire::transport(Transport& inner) {
+  faulty_ = make_faulty_transport(fault_, rank_, inner);
+  return *faulty_;
+}
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,99 @@
+// One fault a class, each at its seam.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tests/mutant/fault.hpp"
+#include "tests/mutant/faulty_transport.hpp"
+
+namespace plumbline::mutant {
+
+class DroppedLayer : public TrainerSeams {
+ public:
+  explicit DroppedLayer(std::int64_t stage) : stage_(stage) {}
+  std::vector<UnitRange> partition(std::vector<UnitRange> stages) override;
+
+ private:
+  std::int64_t stage_;
+};
+
+class WholeModel : public TrainerSeams {
+ public:
+  void slice_made(const LlamaSlice& slice) override;
+
+ private:
+  std::optional<LlamaSlice> whole_;
+};
+
+class DroppedGradient : public TrainerSeams {
+ public:
+  explicit DroppedGradient(Fault fault) : fault_(std::move(fault)) {}
+  at::Tensor stage_gradient(at::Tensor gradient, std::int64_t step, const Action& action) override;
+
+ private:
+  Fault fault_;
+};
+
+/// The number printed is right; its gradient is as many times too large as there are microbatches.
+class UnscaledLoss : public TrainerSeams {
+ public:
+  LossFunction loss(LossFunction inner) override;
+};
+
+class GradientsNotZeroed : public TrainerSeams {
+ public:
+  explicit GradientsNotZeroed(Fault fault) : fault_(std::move(fault)) {}
+  bool zeroes_gradients(std::int64_t step) override { return step < fault_.step; }
+
+ private:
+  Fault fault_;
+};
+
+class TiedNotReduced : public TrainerSeams {
+ public:
+  bool adds_tied_gradient(std::int64_t /*step*/) override { return false; }
+};
+
+class FrozenHead : public TrainerSeams {
+ public:
+  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+
+ private:
+  at::Tensor head_;
+};
+
+class OneNan : public TrainerSeams {
+ public:
+  explicit OneNan(Fault fault) : fault_(std::move(fault)) {}
+  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action& action) override;
+
+ private:
+  Fault fault_;
+};
+
+class KeptInputs : public TrainerSeams {
+ public:
+  explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}
+  at::Tensor stage_input(at::Tensor input, std::int64_t step, const Action& action) override;
+  void after_update(std::int64_t /*step*/, std::vector<Parameter>& /*parameters*/) override { kept_.clear(); }
+
+ private:
+  Fault fault_;
+  std::vector<at::Tensor> kept_;
+};
+
+class FaultyWire : public TrainerSeams {
+ public:
+  FaultyWire(Fault fault, int rank) : fault_(std::move(fault)), rank_(rank) {}
+  Transport& transport(Transport& inner) override;
+
+ private:
+  Fault fault_;
+  int rank_;
+  std::unique_ptr<Transport> faulty_;
+};
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,14 @@
+// Faults on the wire: what the sender recorded is right, what arrives is not.
+#pragma once
+
+#include <memory>
+
+#include "pipeline/transport/transport.hpp"
+#include "tests/mutant/fault.hpp"
+
+namespace plumbline::mutant {
+
+/// C1, C9, C10, C10z, C11, C11h or N3 around `inner`, which must outlive it.
+std::unique_ptr<Transport> make_faulty_transport(const Fault& fault, int rank, Transport& inner);
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,34 @@
+// A transport that hands everything on: what the faulty ones are made from.
+#pragma once
+
+#include <utility>
+
+#include "pipeline/transport/transport.hpp"
+
+namespace plumbline::mutant {
+
+class ForwardingTransport : public Transport {
+ public:
+  explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
+
+  int rank() const override { return inner_.rank(); }
+  int world_size() const override { return inner_.world_size(); }
+  std::vector<OperationId> post(std::vector<Operation> batch) override { return inner_.post(std::move(batch)); }
+  bool test(OperationId id) override { return inner_.test(id); }
+  at::Tensor wait(OperationId id) override { return inner_.wait(id); }
+  void reap_sends() override { inner_.reap_sends(); }
+  std::int64_t batches_posted() const override { return inner_.batches_posted(); }
+  std::vector<TrafficCount> take_traffic() override { return inner_.take_traffic(); }
+  std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
+  std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
+  void barrier() override { inner_.barrier(); }
+  void send_tied(int peer, const at::Tensor& tensor) override { inner_.send_tied(peer, tensor); }
+  void receive_tied(int peer, at::Tensor& tensor) override { inner_.receive_tied(peer, tensor); }
+  void finish() override { inner_.finish(); }
+  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
+
+ protected:
+  Transport& inner_;
+};
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,37 @@
+// plumbline-mutant: the pipeline trainer with a fault planted at one of its seams, to prove the checks able to fail.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "pipeline/program.hpp"
+#include "support/error.hpp"
+#include "tests/mutant/fault.hpp"
+
+namespace {
+
+int run(int argc, char** argv) {
+  std::string text;
+  std::vector<char*> rest;
+  for (int i = 0; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--fault" && i + 1 < argc) {
+      text = argv[++i];
+    } else {
+      rest.push_back(argv[i]);
+    }
+  }
+  if (text.empty()) {
+    std::puts("plumbline-mutant --fault ID[@rank=R,microbatch=M,step=K] <options of plumbline-pipeline>");
+    for (const auto& fault : plumbline::mutant::known_faults()) std::printf("  %-5s %s\n", fault.id, fault.what);
+    return static_cast<int>(plumbline::ExitCode::bad_input);
+  }
+  const plumbline::mutant::Fault fault = plumbline::mutant::parse_fault(text);
+  return plumbline::run_pipeline_program(static_cast<int>(rest.size()), rest.data(),
+                                         [&](int rank) { return plumbline::mutant::make_seams(fault, rank); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return plumbline::run_main("plumbline-mutant", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,201 @@
+// The pipeline against the reference, both inside this process: ranks are threads.
+#include "reference/trainer.hpp"
+
+#include <ATen/Tensor.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "pipeline/launch.hpp"
+#include "record/record.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+const std::string fixtures = PLUMBLINE_FIXTURES;
+
+SeamsFactory plain_seams() {
+  return [](int) { return std::make_unique<TrainerSeams>(); };
+}
+
+PipelineOptions options(const std::filesystem::path& run, const std::filesystem::path& record, int world,
+                        const std::string& schedule) {
+  PipelineOptions made;
+  made.run_file = run;
+  made.record = record;
+  made.transport = "threads";
+  made.world = world;
+  made.schedule = schedule;
+  made.command = {"test"};
+  made.progress = false;
+  return made;
+}
+
+/// quick.toml with other lines in [pipeline].
+std::filesystem::path run_with(const std::filesystem::path& folder, const std::string& pipeline) {
+  std::string text = read_file(fixtures + "/runs/quick.toml") + "\n[pipeline]\n" + pipeline + "\n";
+  for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
+    text.replace(at, 4, "\"" + fixtures + "/");
+  std::ofstream(folder / "run.toml") << text;
+  return folder / "run.toml";
+}
+
+class Parity : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<testing::TemporaryFolder>();
+    ReferenceOptions reference;
+    reference.run_file = fixtures + "/runs/quick.toml";
+    reference.record = folder_->path() / "reference";
+    reference.progress = false;
+    reference.command = {"test"};
+    train_reference(reference);
+    reference_ = std::make_unique<Record>(read_record(reference.record));
+  }
+  static void TearDownTestSuite() {
+    reference_.reset();
+    folder_.reset();
+  }
+
+  /// Every loss, boundary, gradient, parameter and moment equals the reference's; returns how many were compared.
+  static std::map<std::string, int> expect_same_bits(const Record& candidate) {
+    const RankRecord& one = reference_->ranks.front();
+    std::map<std::tuple<std::int64_t, std::string, std::string>, std::string> tensors;
+    for (const TensorRow& row : one.tensors) tensors[{row.step, row.kind, row.name}] = row.digest;
+    std::map<std::tuple<std::int64_t, std::int64_t, std::string, std::string>, std::string> boundaries;
+    for (const BoundaryRow& row : one.boundaries) {
+      boundaries[{row.step, row.microbatch, row.direction, row.cut}] = row.digest;
+    }
+    std::map<std::string, int> compared;
+    for (const RankRecord& rank : candidate.ranks) {
+      for (const TensorRow& row : rank.tensors) {
+        EXPECT_EQ(row.digest, (tensors[{row.step, row.kind, row.name}]))
+            << row.step << ' ' << row.kind << ' ' << row.name;
+        ++compared[row.kind];
+      }
+      for (const BoundaryRow& row : rank.boundaries) {
+        EXPECT_EQ(row.digest, (boundaries[{row.step, row.microbatch, row.direction, row.cut}]))
+            << row.direction << ' ' << row.cut << ' ' << row.side << ", microbatch " << row.microbatch;
+        ++compared["boundary"];
+      }
+      for (std::size_t i = 0; i < rank.microbatches.size(); ++i) {
+        if (!rank.microbatches[i].loss) continue;
+        EXPECT_EQ(rank.microbatches[i].loss, one.microbatches[i].loss);
+        ++compared["loss"];
+      }
+      for (std::size_t step = 0; step < rank.steps.size(); ++step) {
+        EXPECT_EQ(rank.steps[step].gradient_norm, one.steps[step].gradient_norm);
+      }
+    }
+    return compared;
+  }
+
+  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
+  static inline std::unique_ptr<Record> reference_;
+};
+
+class ParityAtWorld : public Parity, public ::testing::WithParamInterface<std::tuple<int, const char*>> {};
+
+TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
+  const auto [world, schedule] = GetParam();
+  const testing::TemporaryFolder folder;
+
+  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", world, schedule), plain_seams()),
+            0);
+
+  auto compared = expect_same_bits(read_record(folder.path() / "r"));
+  EXPECT_EQ(compared["loss"], 3 * 4);
+  EXPECT_EQ(compared["gradient"], 3 * 48) << "45 of 5 layers, norm, embedding and head";
+  EXPECT_EQ(compared["boundary"], 3 * 4 * 2 * 2 * (world - 1)) << "steps, microbatches, directions, ends, cuts";
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld,
+                         ::testing::Combine(::testing::Range(1, 9), ::testing::Values("afab", "1f1b")),
+                         [](const auto& info) {
+                           return "w" + std::to_string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                         });
+
+TEST_F(Parity, HoldsForLayersAnywhere) {
+  for (const char* balance : {"[0, 5, 0]", "[5, 0, 0, 0]", "[0, 0, 0, 5]", "[2, 0, 0, 3]"}) {
+    const testing::TemporaryFolder folder;
+    const int world = balance[6] == ',' && std::string(balance).size() > 10 ? 4 : 3;
+    const auto run = run_with(folder.path(), std::string("balance = ") + balance);
+
+    ASSERT_EQ(train_pipeline(options(run, folder.path() / "r", world, "1f1b"), plain_seams()), 0) << balance;
+
+    expect_same_bits(read_record(folder.path() / "r"));
+  }
+}
+
+TEST_F(Parity, AnEmptyStageOwnsNothingAndRelays) {
+  const testing::TemporaryFolder folder;
+
+  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 8, "1f1b"), plain_seams()), 0);
+
+  const Record record = read_record(folder.path() / "r");
+  ASSERT_TRUE(record.manifest.stages[6].units.empty());
+  const RankRecord& empty = record.ranks[6];
+  EXPECT_TRUE(empty.tensors.empty());
+  EXPECT_EQ(empty.memory.front().parameter_bytes, 0);
+  EXPECT_EQ(empty.memory.front().optimizer_bytes, 0);
+  EXPECT_EQ(empty.steps.size(), 3U) << "it writes the rows of every step all the same";
+}
+
+TEST(PipelineTrainer, RefusesABalanceThatDoesNotAddUp) {
+  const testing::TemporaryFolder folder;
+  const auto run = run_with(folder.path(), "balance = [1, 1]");
+
+  EXPECT_THROW(train_pipeline(options(run, folder.path() / "r", 2, "1f1b"), plain_seams()), InputError);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "nothing is begun on bad input";
+}
+
+TEST(PipelineTrainer, RefusesWhatItCannotRun) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path quick = fixtures + "/runs/quick.toml";
+
+  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "a", 0, "1f1b"), plain_seams()), InputError);
+  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b"), plain_seams()), InputError);
+  auto carrier_pigeons = options(quick, folder.path() / "c", 2, "1f1b");
+  carrier_pigeons.transport = "pigeons";
+  EXPECT_THROW(train_pipeline(carrier_pigeons, plain_seams()), InputError);
+}
+
+/// A rank that fails in the middle of a step.
+class Throws : public TrainerSeams {
+ public:
+  at::Tensor stage_input(at::Tensor input, std::int64_t step, const Action& action) override {
+    if (step == 1 && action.microbatch == 2) throw RunError("planted");
+    return input;
+  }
+};
+
+TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
+  const testing::TemporaryFolder folder;
+  const SeamsFactory second_rank_throws = [](int rank) -> std::unique_ptr<TrainerSeams> {
+    if (rank == 1) return std::make_unique<Throws>();
+    return std::make_unique<TrainerSeams>();
+  };
+
+  const int code =
+      train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b"), second_rank_throws);
+
+  EXPECT_EQ(code, 1);
+  const Record record = read_record(folder.path() / "r");
+  for (const RankRecord& rank : record.ranks) {
+    ASSERT_TRUE(rank.exit) << "rank " << rank.rank;
+    EXPECT_NE(rank.exit->status, "ok");
+    EXPECT_EQ(rank.steps.size(), 1U) << "the step before is kept";
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "r" / ("rank-" + std::to_string(rank.rank)) / "flight.jsonl"));
+  }
+  EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
+}
+
+}  // namespace
+}  // namespace plumbline
