@@ -130,10 +130,10 @@ const LlamaConfig& LlamaSlice::config() const {
 UnitRange LlamaSlice::units() const {
   return impl_->range;
 }
-std::vector<Parameter>& LlamaSlice::parameters() {
+std::vector<Parameter>& LlamaSlice::parameters() & {
   return impl_->parameters;
 }
-const std::vector<Parameter>& LlamaSlice::parameters() const {
+const std::vector<Parameter>& LlamaSlice::parameters() const& {
   return impl_->parameters;
 }
 

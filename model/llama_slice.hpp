@@ -51,8 +51,9 @@ class LlamaSlice {
   const LlamaConfig& config() const;
   UnitRange units() const;
   /// In canonical order.
-  std::vector<Parameter>& parameters();
-  const std::vector<Parameter>& parameters() const;
+  std::vector<Parameter>& parameters() &;
+  const std::vector<Parameter>& parameters() const&;
+  std::vector<Parameter>& parameters() && = delete;  // they would die with the slice before a loop's first turn
 
   /// One unit, by its number in unit_names(). embed_tokens: ids int64 [batch, sequence] -> [batch, sequence, hidden]; a
   /// layer and norm keep [batch, sequence, hidden]; lm_head -> logits [batch, sequence, vocabulary]. Positions count

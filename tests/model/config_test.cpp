@@ -1,0 +1,206 @@
+#include "model/config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error.hpp"
+#include "tests/model/models.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::small_config;
+using testing::small_config_json;
+
+Json llama3() {
+  return Json::parse(R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                         "original_max_position_embeddings": 16})");
+}
+
+TEST(Config, ReadsEverySize) {
+  const LlamaConfig config =
+      small_config({{"attention_bias", true}, {"tie_word_embeddings", true}, {"pad_token_id", 5}});
+
+  EXPECT_EQ(config.vocab_size, 96);
+  EXPECT_EQ(config.hidden_size, 32);
+  EXPECT_EQ(config.intermediate_size, 88);
+  EXPECT_EQ(config.layers, 3);
+  EXPECT_EQ(config.heads, 4);
+  EXPECT_EQ(config.kv_heads, 2);
+  EXPECT_EQ(config.head_dim, 8);
+  EXPECT_EQ(config.max_position_embeddings, 64);
+  EXPECT_EQ(config.rms_norm_eps, 1e-5);
+  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_EQ(config.initializer_range, 0.1);
+  EXPECT_EQ(config.pad_token_id, 5);
+  EXPECT_TRUE(config.tied);
+  EXPECT_TRUE(config.attention_bias);
+  EXPECT_FALSE(config.mlp_bias);
+  EXPECT_FALSE(config.rope_scaling);
+  EXPECT_EQ(config.source["vocab_size"], 96);
+}
+
+TEST(Config, TakesTransformersDefaultsForWhatIsLeftOut) {
+  const LlamaConfig config = small_config({{"num_key_value_heads", nullptr},
+                                           {"max_position_embeddings", nullptr},
+                                           {"rms_norm_eps", nullptr},
+                                           {"initializer_range", nullptr},
+                                           {"rope_parameters", nullptr},
+                                           {"tie_word_embeddings", nullptr},
+                                           {"hidden_act", nullptr}});
+
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_EQ(config.max_position_embeddings, 2048);
+  EXPECT_EQ(config.rms_norm_eps, 1e-6);
+  EXPECT_EQ(config.initializer_range, 0.02);
+  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_FALSE(config.tied);
+  EXPECT_FALSE(config.pad_token_id);
+}
+
+TEST(Config, TakesAHeadSizeOfItsOwn) {
+  const LlamaConfig config = small_config({{"head_dim", 16}, {"num_attention_heads", 6}, {"num_key_value_heads", 3}});
+
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_EQ(config.attention_width(), 96);
+  EXPECT_EQ(config.kv_width(), 48);
+}
+
+TEST(Config, ReadsBothSpellingsOfRopeAlike) {
+  Json parameters = llama3();
+  parameters["rope_theta"] = 500000.0;
+  Json old_type = llama3();
+  old_type.erase("rope_type");
+  old_type["type"] = "llama3";
+
+  const LlamaConfig fresh = small_config({{"rope_parameters", parameters}});
+  const LlamaConfig old =
+      small_config({{"rope_parameters", nullptr}, {"rope_theta", 500000}, {"rope_scaling", llama3()}});
+  const LlamaConfig older =
+      small_config({{"rope_parameters", nullptr}, {"rope_theta", 500000}, {"rope_scaling", old_type}});
+
+  for (const LlamaConfig& config : {fresh, old, older}) {
+    EXPECT_EQ(config.rope_theta, 500000.0);
+    ASSERT_TRUE(config.rope_scaling);
+    EXPECT_EQ(config.rope_scaling->factor, 8.0);
+    EXPECT_EQ(config.rope_scaling->low_freq_factor, 1.0);
+    EXPECT_EQ(config.rope_scaling->high_freq_factor, 4.0);
+    EXPECT_EQ(config.rope_scaling->original_max_position_embeddings, 16.0);
+  }
+}
+
+TEST(Config, Llama3ScalingFallsBackOnTheLongestPosition) {
+  Json scaling = llama3();
+  scaling.erase("original_max_position_embeddings");
+
+  const LlamaConfig config = small_config({{"rope_parameters", nullptr}, {"rope_scaling", scaling}});
+
+  EXPECT_EQ(config.rope_scaling->original_max_position_embeddings, 64.0);
+}
+
+struct Refused {
+  const char* changes;            ///< merged into the small config
+  std::vector<const char*> says;  ///< all of it stands in the message
+};
+
+class ConfigRefuses : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(ConfigRefuses, ByNameWithItsValue) {
+  const std::string message = error_of<InputError>([] { small_config(Json::parse(GetParam().changes)); });
+
+  EXPECT_THAT(message, HasSubstr("config.json"));
+  for (const char* part : GetParam().says) {
+    EXPECT_THAT(message, HasSubstr(part));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Unsupported, ConfigRefuses,
+    ::testing::Values(Refused{R"({"model_type": "mistral"})", {"model_type = \"mistral\"", "llama"}},
+                      Refused{R"({"model_type": null})", {"model_type is missing"}},
+                      Refused{R"({"architectures": ["LlamaForSequenceClassification"]})",
+                              {"architectures", "LlamaForSequenceClassification"}},
+                      Refused{R"({"hidden_act": "gelu"})", {"hidden_act = \"gelu\"", "silu"}},
+                      Refused{R"({"attention_dropout": 0.1})", {"attention_dropout = 0.1", "not supported"}},
+                      Refused{R"({"hidden_dropout": 0.5})", {"hidden_dropout = 0.5"}},
+                      Refused{R"({"resid_pdrop": 0.1})", {"resid_pdrop = 0.1"}},
+                      Refused{R"({"attention_dropout": "no"})", {"attention_dropout = \"no\"", "number"}},
+                      Refused{R"({"pretraining_tp": 2})", {"pretraining_tp = 2"}},
+                      Refused{R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor = 0.5"}},
+                      Refused{R"({"rope_parameters": {"partial_rotary_factor": 0.5}})",
+                              {"rope_parameters.partial_rotary_factor = 0.5"}},
+                      Refused{R"({"quantization_config": {"bits": 4}})", {"quantization_config", "bits"}},
+                      Refused{R"({"sliding_window": 128})", {"sliding_window = 128"}},
+                      Refused{R"({"rope_interleaved": true})", {"rope_interleaved = true"}},
+                      Refused{R"({"num_local_experts": 8})", {"num_local_experts = 8"}},
+                      Refused{R"({"rope_parameters": {"rope_type": "yarn", "factor": 2.0}})",
+                              {"rope_type = \"yarn\"", "llama3"}},
+                      Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "linear", "factor": 2.0}})",
+                              {"rope_scaling.type = \"linear\""}},
+                      Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "dynamic", "factor": 2.0}})",
+                              {"rope_scaling.type = \"dynamic\""}},
+                      Refused{R"({"rope_parameters": {"rope_type": "longrope"}})", {"rope_type = \"longrope\""}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Inconsistent, ConfigRefuses,
+    ::testing::Values(
+        Refused{R"({"num_attention_heads": 6})", {"num_attention_heads = 6", "hidden_size = 32"}},
+        Refused{R"({"num_attention_heads": 64})", {"num_attention_heads = 64", "hidden_size = 32"}},
+        Refused{R"({"num_key_value_heads": 3})", {"num_key_value_heads = 3", "num_attention_heads = 4"}},
+        Refused{R"({"head_dim": 7})", {"head_dim = 7", "even"}},
+        Refused{R"({"num_attention_heads": 32, "num_key_value_heads": 32})",
+                {"num_attention_heads = 32", "odd head_dim of 1"}},
+        Refused{R"({"pad_token_id": 96})", {"pad_token_id = 96", "vocab_size = 96"}},
+        Refused{R"({"pad_token_id": -1})", {"pad_token_id = -1", "null"}},
+        Refused{R"({"rope_theta": 5})", {"rope_theta = 5", "differs"}},
+        Refused{R"({"rope_scaling": {"rope_type": "llama3"}})", {"rope_scaling", "differs from rope_parameters"}},
+        Refused{R"({"rope_parameters": {"rope_type": "default", "type": "llama3"}})", {"type = \"llama3\"", "differs"}},
+        Refused{
+            R"({"rope_parameters": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4}})",
+            {"high_freq_factor = 4", "low_freq_factor"}},
+        Refused{
+            R"({"rope_parameters": {"rope_type": "llama3", "factor": 0.5, "low_freq_factor": 1, "high_freq_factor": 4}})",
+            {"factor = 0.5"}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Malformed, ConfigRefuses,
+    ::testing::Values(Refused{R"({"vocab_size": null})", {"vocab_size is missing"}},
+                      Refused{R"({"num_hidden_layers": null})", {"num_hidden_layers is missing"}},
+                      Refused{R"({"hidden_size": 0})", {"hidden_size = 0"}},
+                      Refused{R"({"hidden_size": -32})", {"hidden_size = -32"}},
+                      Refused{R"({"hidden_size": 32.5})", {"hidden_size = 32.5", "whole"}},
+                      Refused{R"({"hidden_size": "32"})", {"hidden_size = \"32\"", "whole"}},
+                      Refused{R"({"vocab_size": 18446744073709551615})", {"vocab_size = 18446744073709551615"}},
+                      Refused{R"({"vocab_size": 4294967296})", {"vocab_size = 4294967296", "2147483647"}},
+                      Refused{R"({"rms_norm_eps": 0})", {"rms_norm_eps = 0"}},
+                      Refused{R"({"rms_norm_eps": -1e-5})", {"rms_norm_eps"}},
+                      Refused{R"({"rms_norm_eps": "1e-5"})", {"rms_norm_eps", "number"}},
+                      Refused{R"({"tie_word_embeddings": 1})", {"tie_word_embeddings = 1", "true or false"}},
+                      Refused{R"({"rope_parameters": []})", {"rope_parameters = []", "object"}},
+                      Refused{R"({"rope_parameters": {"rope_theta": -1.0}})", {"rope_parameters.rope_theta = -1.0"}},
+                      Refused{R"({"rope_parameters": {"rope_type": 3}})", {"rope_type = 3", "text"}},
+                      Refused{R"({"rope_parameters": {"rope_type": "llama3"}})",
+                              {"rope_parameters.factor is missing"}}));
+
+TEST(Config, NamesAMissingFile) {
+  EXPECT_THAT(error_of<InputError>([] { load_config("/nowhere/config.json"); }), HasSubstr("/nowhere/config.json"));
+}
+
+TEST(Config, NamesAFileThatHoldsNoObject) {
+  const testing::TemporaryFolder folder;
+
+  EXPECT_THAT(error_of<InputError>([&] { load_config(folder.file("config.json", "[1]")); }),
+              AllOf(HasSubstr("config.json"), HasSubstr("object")));
+}
+
+TEST(Config, NeutralValuesOfUnsupportedKeysPass) {
+  EXPECT_NO_THROW(small_config(Json::parse(
+      R"({"attention_dropout": 0.0, "pretraining_tp": 1, "sliding_window": null, "rope_interleaved": false, "use_cache": true})")));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,78 @@
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include "model/llama_slice.hpp"
+#include "tests/model/models.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::small_config;
+using testing::value_of;
+
+LlamaSlice initialised(const LlamaConfig& config, UnitRange units, std::uint64_t seed,
+                       at::ScalarType dtype = at::kFloat) {
+  LlamaSlice slice(config, units, dtype);
+  initialise(slice, seed);
+  return slice;
+}
+
+TEST(Initialise, GivesTheSameBitsInEveryPartition) {
+  const LlamaConfig config = small_config({{"tie_word_embeddings", true}, {"mlp_bias", true}});
+  const LlamaSlice one = initialised(config, {0, 6}, 5);
+
+  for (std::int64_t unit = 0; unit < 6; ++unit) {
+    const LlamaSlice part = initialised(config, {unit, unit + 1}, 5);
+    for (const Parameter& parameter : part.parameters()) {
+      EXPECT_TRUE(at::equal(parameter.value, value_of(one, parameter.name))) << parameter.name;
+    }
+  }
+}
+
+TEST(Initialise, DrawsEachMatrixFromAStreamOfItsOwn) {
+  const LlamaSlice slice = initialised(small_config(), {0, 6}, 5);
+  const auto& parameters = slice.parameters();
+
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (parameters[i].value.dim() == 2 && parameters[j].value.dim() == 2) {
+        EXPECT_FALSE(
+            at::equal(parameters[i].value.view(-1).slice(0, 0, 64), parameters[j].value.view(-1).slice(0, 0, 64)))
+            << parameters[i].name << " starts as " << parameters[j].name;
+      }
+    }
+  }
+}
+
+TEST(Initialise, DependsOnTheSeed) {
+  const LlamaConfig config = small_config();
+
+  EXPECT_FALSE(at::equal(value_of(initialised(config, {0, 1}, 5), "model.embed_tokens.weight"),
+                         value_of(initialised(config, {0, 1}, 6), "model.embed_tokens.weight")));
+}
+
+TEST(Initialise, HasTheConfigsSpread) {
+  const LlamaSlice slice =
+      initialised(small_config({{"mlp_bias", true}, {"initializer_range", 0.03}, {"vocab_size", 4096}}), {0, 6}, 5);
+
+  // 131072 draws: the mean scatters by 0.03 / 362 = 8e-5, the deviation by 0.03 / 512 = 6e-5; five times that.
+  const at::Tensor embedding = value_of(slice, "model.embed_tokens.weight").detach();
+  EXPECT_NEAR(embedding.mean().item<float>(), 0.0f, 4e-4f);
+  EXPECT_NEAR(embedding.std().item<float>(), 0.03f, 3e-4f);
+  EXPECT_EQ(value_of(slice, "model.layers.1.mlp.up_proj.bias").count_nonzero().item<std::int64_t>(), 0);
+  EXPECT_TRUE(value_of(slice, "model.layers.1.input_layernorm.weight").eq(1).all().item<bool>());
+  EXPECT_TRUE(value_of(slice, "model.norm.weight").eq(1).all().item<bool>());
+}
+
+TEST(Initialise, StartsBothPrecisionsFromTheSameNumbers) {
+  const LlamaConfig config = small_config();
+  const LlamaSlice single = initialised(config, {0, 6}, 5);
+  const LlamaSlice wide = initialised(config, {0, 6}, 5, at::kDouble);
+
+  for (const Parameter& parameter : wide.parameters()) {
+    EXPECT_TRUE(at::equal(parameter.value, value_of(single, parameter.name).to(at::kDouble))) << parameter.name;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,179 @@
+#include <ATen/ops/equal.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "model/llama_slice.hpp"
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+#include "tests/model/models.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::make_slice;
+using testing::small_config;
+using testing::TemporaryFolder;
+using testing::value_of;
+using testing::whole;
+
+using Weights = std::map<std::string, at::Tensor>;
+
+const char* const q_proj = "model.layers.1.self_attn.q_proj.weight";
+
+/// The values of a whole model, to be changed and written.
+Weights weights_of(const LlamaConfig& config) {
+  Weights weights;
+  const LlamaSlice slice = make_slice(config, whole(config));
+  for (const Parameter& parameter : slice.parameters()) {
+    if (!parameter.alias) {
+      weights[parameter.name] = parameter.value.detach().clone();
+    }
+  }
+  return weights;
+}
+
+std::string dtype_text(at::ScalarType dtype) {
+  static const std::map<at::ScalarType, std::string> names{{at::kFloat, "float32"},
+                                                           {at::kDouble, "float64"},
+                                                           {at::kBFloat16, "bfloat16"},
+                                                           {at::kHalf, "float16"},
+                                                           {at::kLong, "int64"}};
+  return names.at(dtype);
+}
+
+std::filesystem::path write(const TemporaryFolder& folder, const Weights& weights) {
+  std::vector<NamedBytes> entries;
+  for (const auto& [name, value] : weights) {
+    const auto* bytes = static_cast<const std::byte*>(value.const_data_ptr());
+    entries.push_back({name, {dtype_text(value.scalar_type()), value.sizes().vec(), {bytes, value.nbytes()}}});
+  }
+  write_safetensors(folder / "model.safetensors", entries);
+  return folder / "model.safetensors";
+}
+
+LlamaSlice loaded(const LlamaConfig& config, const std::filesystem::path& path, at::ScalarType dtype = at::kFloat) {
+  LlamaSlice slice(config, whole(config), dtype);
+  load_weights(slice, path);
+  return slice;
+}
+
+TEST(LoadWeights, CopiesEveryBit) {
+  const LlamaConfig config = small_config({{"attention_bias", true}});
+  const TemporaryFolder folder;
+  const Weights weights = weights_of(config);
+
+  const LlamaSlice slice = loaded(config, write(folder, weights));
+
+  for (const auto& [name, value] : weights) {
+    EXPECT_TRUE(at::equal(value_of(slice, name), value)) << name;
+  }
+  EXPECT_EQ(slice.parameters().size(), weights.size());
+}
+
+TEST(LoadWeights, NeedsOnlyTheSlicesOwn) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights.erase("model.embed_tokens.weight");
+  weights.erase("model.norm.weight");
+  weights["model.layers.0.self_attn.rotary_emb.inv_freq"] = at::Tensor(weights.at(q_proj)).clone();
+  LlamaSlice slice(config, {2, 3}, at::kFloat);
+
+  load_weights(slice, write(folder, weights));
+
+  EXPECT_TRUE(at::equal(value_of(slice, q_proj), weights.at(q_proj)));
+}
+
+TEST(LoadWeights, WidensButNeverNarrows) {
+  const LlamaConfig config = small_config();
+  const Weights weights = weights_of(config);
+  for (const auto& [file, slice, taken] :
+       std::vector<std::tuple<at::ScalarType, at::ScalarType, bool>>{{at::kBFloat16, at::kFloat, true},
+                                                                     {at::kHalf, at::kFloat, true},
+                                                                     {at::kFloat, at::kDouble, true},
+                                                                     {at::kBFloat16, at::kDouble, true},
+                                                                     {at::kDouble, at::kDouble, true},
+                                                                     {at::kDouble, at::kFloat, false},
+                                                                     {at::kLong, at::kFloat, false}}) {
+    const TemporaryFolder folder;
+    Weights changed = weights;
+    changed[q_proj] = weights.at(q_proj).to(file);
+    const auto path = write(folder, changed);
+    if (taken) {
+      EXPECT_TRUE(at::equal(value_of(loaded(config, path, slice), q_proj), changed.at(q_proj).to(slice)));
+    } else {
+      EXPECT_THAT(error_of<InputError>([&, to = slice] { loaded(config, path, to); }),
+                  AllOf(HasSubstr("model.safetensors"), HasSubstr(q_proj), HasSubstr("expected float32"),
+                        HasSubstr("found " + dtype_text(file))));
+    }
+  }
+}
+
+TEST(LoadWeights, NamesAnotherShape) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights[q_proj] = weights.at(q_proj).slice(0, 0, 31).contiguous();
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
+              AllOf(HasSubstr("model.safetensors"), HasSubstr(q_proj), HasSubstr("[32x32]"), HasSubstr("[31x32]")));
+}
+
+TEST(LoadWeights, NamesAMissingTensor) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights.erase(q_proj);
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
+              AllOf(HasSubstr("model.safetensors"), HasSubstr(q_proj)));
+}
+
+TEST(LoadWeights, NamesATruncatedFile) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  const auto path = write(folder, weights_of(config));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 4);
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, path); }), HasSubstr("model.safetensors"));
+}
+
+TEST(LoadWeights, TiedFilesMayHoldEitherNameOrBothAlike) {
+  const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
+  const Weights embedding_only = weights_of(config);
+  const at::Tensor values = embedding_only.at("model.embed_tokens.weight");
+  Weights both = embedding_only;
+  both["lm_head.weight"] = values;
+  Weights head_only = both;
+  head_only.erase("model.embed_tokens.weight");
+
+  for (const Weights& weights : {embedding_only, both, head_only}) {
+    const TemporaryFolder folder;
+    const auto path = write(folder, weights);
+    EXPECT_TRUE(at::equal(value_of(loaded(config, path), "model.embed_tokens.weight"), values));
+    LlamaSlice last(config, {5, 6}, at::kFloat);
+    load_weights(last, path);
+    EXPECT_TRUE(at::equal(value_of(last, "lm_head.weight"), values));
+  }
+}
+
+TEST(LoadWeights, RefusesATiedFileWhoseTwoCopiesDiffer) {
+  const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights["lm_head.weight"] = weights.at("model.embed_tokens.weight").add(1);
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
+              AllOf(HasSubstr("lm_head.weight"), HasSubstr("tie_word_embeddings")));
+}
+
+}  // namespace
+}  // namespace plumbline

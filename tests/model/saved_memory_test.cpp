@@ -1,0 +1,96 @@
+// What each unit keeps for its backward, to the byte: nothing twice, and never its own output.
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include "model/llama_slice.hpp"
+#include "tests/model/counting_allocator.hpp"
+#include "tests/model/models.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::live_tensor_bytes;
+using testing::make_ids;
+using testing::make_slice;
+using testing::mean_loss;
+using testing::small_config;
+using testing::whole;
+
+constexpr std::int64_t batch = 2, sequence = 19, tokens = batch * sequence;
+
+/// Bytes alive after a unit's forward beyond those before it, the input counted as the unit's, its output not.
+std::int64_t saved_bytes(const LlamaSlice& slice, std::int64_t unit) {
+  const std::int64_t before = live_tensor_bytes();
+  at::Tensor input = at::ones({batch, sequence, slice.config().hidden_size}, at::kFloat);
+  input.set_requires_grad(true);
+  const at::Tensor output = slice.forward_unit(unit, input);
+  EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";
+  return live_tensor_bytes() - before - static_cast<std::int64_t>(output.storage().nbytes());
+}
+
+TEST(SavedMemory, OfALayerIsTheClosedForm) {
+  for (const char* changes : {"{}", R"({"head_dim": 16})", R"({"num_key_value_heads": 4})",
+                              R"({"num_key_value_heads": 1})", R"({"attention_bias": true, "mlp_bias": true})"}) {
+    const LlamaConfig config = small_config(Json::parse(changes));
+    live_tensor_bytes();
+    const LlamaSlice slice = make_slice(config, whole(config));
+    const std::int64_t width = 6 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() +
+                               4 * config.intermediate_size + config.heads + 2;
+
+    EXPECT_EQ(saved_bytes(slice, 2), 4 * tokens * width) << changes;
+  }
+}
+
+TEST(SavedMemory, OfTheNormIsTheClosedForm) {
+  const LlamaConfig config = small_config();
+  live_tensor_bytes();
+  const LlamaSlice slice = make_slice(config, whole(config));
+
+  EXPECT_EQ(saved_bytes(slice, 4), 4 * tokens * (2 * config.hidden_size + 1));
+}
+
+TEST(SavedMemory, OfTheEmbeddingIsNothing) {
+  const LlamaConfig config = small_config();
+  live_tensor_bytes();
+  const LlamaSlice slice = make_slice(config, whole(config));
+  const at::Tensor ids = make_ids(config, batch, sequence);
+  const std::int64_t before = live_tensor_bytes();
+
+  const at::Tensor output = slice.forward_unit(0, ids);
+
+  EXPECT_EQ(live_tensor_bytes() - before, static_cast<std::int64_t>(output.storage().nbytes()));
+}
+
+TEST(SavedMemory, OfTheHeadWithLossIsTheClosedForm) {
+  const LlamaConfig config = small_config();
+  live_tensor_bytes();
+  const LlamaSlice slice = make_slice(config, whole(config));
+  const at::Tensor labels = make_ids(config, batch, sequence);
+  const std::int64_t before = live_tensor_bytes();
+
+  at::Tensor loss;
+  {
+    at::Tensor input = at::ones({batch, sequence, config.hidden_size}, at::kFloat);
+    input.set_requires_grad(true);
+    loss = mean_loss(slice.forward_unit(5, input), labels);
+  }
+
+  const auto output = static_cast<std::int64_t>(loss.storage().nbytes());
+  EXPECT_EQ(live_tensor_bytes() - before - output, 4 * tokens * (config.vocab_size + config.hidden_size) + 4);
+}
+
+TEST(SavedMemory, IsGoneAfterTheBackward) {
+  const LlamaConfig config = small_config();
+  live_tensor_bytes();
+  const LlamaSlice slice = make_slice(config, whole(config));
+  const at::Tensor ids = make_ids(config, batch, sequence);
+  const std::int64_t before = live_tensor_bytes();
+  const at::Tensor loss = mean_loss(slice.forward(ids), ids);
+
+  loss.backward();
+
+  EXPECT_EQ(live_tensor_bytes() - before, static_cast<std::int64_t>(loss.storage().nbytes()));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,266 @@
+#include "reference/golden.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/environment.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::TemporaryFolder;
+
+const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden";
+
+std::vector<std::filesystem::path> all_goldens() {
+  std::vector<std::filesystem::path> directories;
+  for (const auto& entry : std::filesystem::directory_iterator(goldens)) {
+    directories.push_back(entry.path());
+  }
+  std::ranges::sort(directories);
+  return directories;
+}
+
+/// A golden of its own to spoil: two_tokens, the smallest.
+class SpoiltGolden : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::copy(goldens / "two_tokens", golden_); }
+
+  int judge() {
+    out_.str("");
+    return judge_goldens({golden_}, out_);
+  }
+
+  /// Rewrites io.safetensors with one tensor's bytes changed, or without it where `change` returns false.
+  template <typename Change>
+  void rewrite_io(const std::string& name, Change change) {
+    std::vector<std::string> bytes;
+    std::vector<NamedBytes> kept;
+    const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+    bytes.reserve(file.entries().size());
+    for (const auto& [key, entry] : file.entries()) {
+      bytes.emplace_back(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
+      SafetensorsEntry copy = entry;
+      if (key == name && !change(copy, bytes.back())) {
+        continue;
+      }
+      copy.bytes = std::as_bytes(std::span(bytes.back()));
+      kept.push_back({key, copy});
+    }
+    write_safetensors(golden_ / "io.safetensors", kept);
+  }
+
+  void put_float(const std::string& name, float value) {
+    rewrite_io(name, [&](SafetensorsEntry&, std::string& bytes) {
+      std::memcpy(bytes.data(), &value, sizeof value);
+      return true;
+    });
+  }
+
+  void edit_json(const std::string& file, const Json& changes) {
+    Json json = read_json(golden_ / file);
+    json.merge_patch(changes);
+    write_json(golden_ / file, json);
+  }
+
+  /// As on a machine of another kind.
+  void pretend_another_machine() { edit_json("golden.json", {{"machine", {{"cpu_family", 99}}}}); }
+
+  TemporaryFolder folder_;
+  std::filesystem::path golden_ = folder_ / "golden";
+  std::ostringstream out_;
+};
+
+TEST(Goldens, AllHold) {
+  std::ostringstream out;
+
+  const int code = judge_goldens(all_goldens(), out);
+
+  EXPECT_EQ(code, 0) << out.str();
+  EXPECT_GE(all_goldens().size(), 8u);
+  // On the kind of machine that made them no tensor may escape the exact comparison.
+  const Json producer = read_json(goldens / "two_tokens" / "golden.json");
+  if (golden_demand(producer, machine_json(), environment_json(), "golden.json").bits) {
+    EXPECT_THAT(out.str(),
+                AllOf(HasSubstr("242 of 242 tensors, 586154 of 586154 elements"), Not(HasSubstr("tolerance"))))
+        << out.str();
+  } else {
+    EXPECT_THAT(out.str(), HasSubstr("compared at 0 ULP: 0 of 242 tensors"));
+  }
+}
+
+TEST(Goldens, NoneIsNoSuccess) {
+  std::ostringstream out;
+
+  EXPECT_THROW(judge_goldens({}, out), InputError);
+}
+
+TEST_F(SpoiltGolden, HoldsAsItIs) {
+  EXPECT_EQ(judge(), 0) << out_.str();
+}
+
+TEST_F(SpoiltGolden, HoldsWithinTheToleranceElsewhere) {
+  pretend_another_machine();
+
+  EXPECT_EQ(judge(), 0) << out_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("tolerance"), HasSubstr("cpu_family 99"), HasSubstr("compared at 0 ULP: 0 of 23")));
+}
+
+TEST_F(SpoiltGolden, HoldsWithinTheToleranceWithoutGoldenJson) {
+  std::filesystem::remove(golden_ / "golden.json");
+
+  EXPECT_EQ(judge(), 0) << out_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("tolerance"), HasSubstr("no golden.json")));
+}
+
+TEST_F(SpoiltGolden, FailsForAWrongEps) {
+  edit_json("config.json", {{"rms_norm_eps", 1e-6}});
+  EXPECT_EQ(judge(), 1) << out_.str();
+
+  pretend_another_machine();
+  EXPECT_EQ(judge(), 1) << out_.str();
+}
+
+TEST_F(SpoiltGolden, FailsForAWrongTheta) {
+  edit_json("config.json", {{"rope_parameters", {{"rope_theta", 10001.0}}}});
+
+  pretend_another_machine();
+  EXPECT_EQ(judge(), 1) << out_.str();
+}
+
+TEST_F(SpoiltGolden, OneBitFailsOnlyWhereBitsAreDemanded) {
+  rewrite_io("grad.model.layers.1.mlp.up_proj.weight", [](SafetensorsEntry&, std::string& bytes) {
+    bytes[0] = static_cast<char>(bytes[0] ^ 1);
+    return true;
+  });
+  const Json producer = read_json(golden_ / "golden.json");
+  const bool bits = golden_demand(producer, machine_json(), environment_json(), "golden.json").bits;
+
+  EXPECT_EQ(judge(), bits ? 1 : 0) << out_.str();
+
+  pretend_another_machine();
+  EXPECT_EQ(judge(), 0) << out_.str();
+}
+
+TEST_F(SpoiltGolden, ADifferenceBeyondTheToleranceFails) {
+  pretend_another_machine();
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  for (const std::string name : {"logits", "loss", "grad.model.norm.weight"}) {
+    float value = 0;
+    std::memcpy(&value, file.at(name).bytes.data(), sizeof value);
+    put_float(name, value + 1e-3f);
+
+    EXPECT_EQ(judge(), 1) << name << out_.str();
+  }
+}
+
+TEST_F(SpoiltGolden, NanNeverHolds) {
+  pretend_another_machine();
+  for (const std::string name : {"logits", "loss", "grad.lm_head.weight"}) {
+    put_float(name, std::numeric_limits<float>::quiet_NaN());
+
+    EXPECT_EQ(judge(), 1) << name;
+    EXPECT_THAT(out_.str(), HasSubstr("NaN"));
+  }
+}
+
+TEST_F(SpoiltGolden, NanOnBothSidesFails) {
+  std::filesystem::copy_file(golden_ / "model.safetensors", golden_ / "before");
+  std::string weights = testing::bytes_of(golden_ / "before");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(weights.data() + weights.size() - sizeof nan, &nan, sizeof nan);
+  folder_.file("golden/model.safetensors", weights);
+  put_float("logits", nan);
+
+  EXPECT_EQ(judge(), 1);
+}
+
+TEST_F(SpoiltGolden, AMissingTensorFails) {
+  for (const std::string name : {"logits", "loss", "grad.model.layers.0.self_attn.k_proj.weight"}) {
+    rewrite_io(name, [](SafetensorsEntry&, std::string&) { return false; });
+
+    EXPECT_EQ(judge(), 1);
+    EXPECT_THAT(out_.str(), HasSubstr("missing in io.safetensors")) << name;
+  }
+}
+
+TEST_F(SpoiltGolden, ATensorOfAnotherModelFails) {
+  edit_json("config.json", {{"num_hidden_layers", 1}});  // the golden then has gradients that no parameter answers
+
+  EXPECT_EQ(judge(), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("the model has no such tensor"));
+}
+
+TEST_F(SpoiltGolden, AnotherShapeFails) {
+  rewrite_io("grad.model.norm.weight", [](SafetensorsEntry& entry, std::string&) {
+    entry.shape = {2, 16};
+    return true;
+  });
+
+  EXPECT_EQ(judge(), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("shape [2x16], ours [32]"));
+}
+
+TEST_F(SpoiltGolden, MissingFilesAreNamed) {
+  for (const char* file : {"config.json", "model.safetensors", "io.safetensors"}) {
+    std::filesystem::rename(golden_ / file, folder_ / "away");
+    EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr((golden_ / file).string()));
+    std::filesystem::rename(folder_ / "away", golden_ / file);
+  }
+  EXPECT_THAT(error_of<InputError>([&] { judge_goldens({folder_ / "none"}, out_); }), HasSubstr("none"));
+}
+
+TEST_F(SpoiltGolden, TokensBeyondTheVocabularyAreNamed) {
+  rewrite_io("input_ids", [](SafetensorsEntry&, std::string& bytes) {
+    const std::int64_t beyond = 96;
+    std::memcpy(bytes.data(), &beyond, sizeof beyond);
+    return true;
+  });
+
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("input_ids"), HasSubstr("96")));
+}
+
+TEST_F(SpoiltGolden, LooserLimitsThanTheDerivedOnesAreRefused) {
+  edit_json("golden.json", {{"limits", {{"logits_absolute", 1e-3}}}});
+
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("golden.json"), HasSubstr("logits_absolute")));
+}
+
+TEST(GoldenDemand, AsksForBitsOnlyOnTheSameCodePath) {
+  const Json machine = Json::parse(
+      R"({"cpu_vendor": "AuthenticAMD", "cpu_family": 25, "cpu_model_number": 17, "aten_capability": "AVX512",
+                                       "mkl_version": "2024.2"})");
+  const Json golden{{"torch", "2.11.0"}, {"machine", machine}};
+  const Json calm{{"MKL_CBWR", nullptr}};
+  EXPECT_TRUE(golden_demand(golden, machine, calm, "golden.json").bits);
+
+  for (const auto& item : machine.items()) {
+    Json other = machine;
+    other[item.key()] = "another";
+    EXPECT_FALSE(golden_demand(golden, other, calm, "golden.json").bits) << item.key();
+    Json unsaid = golden;
+    unsaid["machine"].erase(item.key());
+    EXPECT_FALSE(golden_demand(unsaid, machine, calm, "golden.json").bits) << item.key();
+  }
+  Json other_torch = golden;
+  other_torch["torch"] = "2.10.0";
+  EXPECT_FALSE(golden_demand(other_torch, machine, calm, "golden.json").bits);
+  EXPECT_FALSE(golden_demand(golden, machine, {{"MKL_CBWR", "COMPATIBLE"}}, "golden.json").bits);
+  EXPECT_FALSE(golden_demand(nullptr, machine, calm, "golden.json").bits);
+  EXPECT_FALSE(golden_demand(Json::object(), Json::object(), calm, "golden.json").bits);
+}
+
+}  // namespace
+}  // namespace plumbline
