@@ -5,6 +5,8 @@
 #include <ATen/Version.h>
 #include <torch/headeronly/version.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -125,6 +127,13 @@ Json environment_json() {
     flags[name] = variable(name);
   }
   return flags;
+}
+
+bool same_code_path(const Json& golden_machine) {
+  const Json here = machine_json();
+  return std::ranges::all_of(
+      std::array{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"},
+      [&](const char* key) { return golden_machine.contains(key) && golden_machine.at(key) == here.at(key); });
 }
 
 }  // namespace plumbline

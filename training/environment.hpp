@@ -14,4 +14,9 @@ Json versions_json();
 Json machine_json();
 Json environment_json();
 
+/// Whether this machine computes with the code path that a golden.json's "machine" names, so that the same bits are
+/// owed: processor vendor, family and model number, ATen capability and MKL version are equal. False where one is
+/// absent.
+bool same_code_path(const Json& golden_machine);
+
 }  // namespace plumbline

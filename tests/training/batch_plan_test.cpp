@@ -1,0 +1,204 @@
+#include "training/batch_plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+#include "record/digest.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+DataSettings data_of(std::vector<std::vector<std::int64_t>> row_lengths, std::vector<std::int64_t> masked = {}) {
+  DataSettings data;
+  data.text = "story.txt";
+  data.seed = 7;
+  data.row_lengths = std::move(row_lengths);
+  data.masked = std::move(masked);
+  return data;
+}
+
+/// 0, 1, 2, ...: each token tells its place.
+std::vector<std::int32_t> counting(std::int32_t count) {
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return tokens;
+}
+
+std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+  const auto* data = tensor.const_data_ptr<std::int64_t>();
+  return {data, data + tensor.numel()};
+}
+
+std::int64_t start_of(const DataSettings& data, std::int64_t tokens) {
+  return static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens));
+}
+
+TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
+  const DataSettings data = data_of({{3, 3}, {1, 1}});
+  const BatchPlan plan(data, counting(1000));
+  const std::int64_t at = start_of(data, 1000);
+
+  const Microbatch first = plan.make(0, 0);
+  const Microbatch second = plan.make(0, 1);
+
+  EXPECT_THAT(numbers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
+  EXPECT_THAT(numbers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
+  EXPECT_THAT(numbers_of(second.ids), ElementsAre(at + 6, at + 7));
+  EXPECT_THAT(numbers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
+  EXPECT_EQ(first.ids.sizes(), at::IntArrayRef({2, 3}));
+  EXPECT_EQ(second.ids.sizes(), at::IntArrayRef({2, 1}));
+}
+
+TEST(BatchPlan, StepsGoOnAndRoundTheEndOfTheText) {
+  const DataSettings data = data_of({{5}, {4}});
+  const BatchPlan plan(data, counting(23));
+  std::int64_t position = start_of(data, 23);
+
+  for (std::int64_t step = 0; step < 7; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+      const Microbatch made = plan.make(step, microbatch);
+      const std::vector<std::int64_t> ids = numbers_of(made.ids);
+      const std::vector<std::int64_t> labels = numbers_of(made.labels);
+      for (std::size_t i = 0; i < ids.size(); ++i, ++position) {
+        EXPECT_EQ(ids[i], position % 23);
+        EXPECT_EQ(labels[i], (position + 1) % 23);
+      }
+    }
+  }
+}
+
+TEST(BatchPlan, PadsShorterRowsOnTheRight) {
+  const DataSettings data = data_of({{4, 2, 1}});
+  const BatchPlan plan(data, counting(1000));
+  const std::int64_t at = start_of(data, 1000);
+
+  const Microbatch made = plan.make(0, 0);
+
+  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
+                                                at + 4, at + 5, 0, 0,        //
+                                                at + 6, 0, 0, 0));
+  EXPECT_THAT(numbers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
+                                                   at + 5, at + 6, -100, -100,      //
+                                                   at + 7, -100, -100, -100));
+  EXPECT_EQ(made.tokens, 7);
+  EXPECT_EQ(made.valid_tokens, 7);
+  EXPECT_EQ(plan.sequence_length(0), 4);
+  EXPECT_EQ(plan.batch(0), 3);
+}
+
+TEST(BatchPlan, AMaskedMicrobatchHasIdsAndNoLabels) {
+  const DataSettings data = data_of({{3}, {2}}, {0});
+  const BatchPlan plan(data, counting(100));
+  const std::int64_t at = start_of(data, 100);
+
+  const Microbatch made = plan.make(0, 0);
+
+  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2));
+  EXPECT_THAT(numbers_of(made.labels), ElementsAre(-100, -100, -100));
+  EXPECT_EQ(made.tokens, 3);
+  EXPECT_EQ(made.valid_tokens, 0);
+  EXPECT_THAT(numbers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
+}
+
+TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
+  const DataSettings data = data_of({{4, 2}, {3, 3}, {1, 1}}, {1});
+  const std::vector<std::int32_t> tokens{5, 6, 7, 5, 6, 8, 9, 9, 5, 1, 2, 3, 4, 5, 5, 0, 0};
+  const BatchPlan plan(data, tokens);
+  std::set<std::int64_t> live;
+  std::int64_t valid = 0;
+  for (std::int64_t microbatch = 0; microbatch < 3; ++microbatch) {
+    const Microbatch made = plan.make(0, microbatch);
+    for (std::int64_t row = 0; row < made.ids.size(0); ++row) {
+      bool label_at_or_after = false;
+      for (std::int64_t place = made.ids.size(1) - 1; place >= 0; --place) {
+        const bool has_label = made.labels[row][place].item<std::int64_t>() != -100;
+        valid += has_label ? 1 : 0;
+        label_at_or_after = label_at_or_after || has_label;
+        if (label_at_or_after) live.insert(made.ids[row][place].item<std::int64_t>());
+      }
+    }
+  }
+
+  const StepTotals totals = plan.totals(0);
+
+  EXPECT_EQ(totals.tokens, 14);
+  EXPECT_EQ(totals.valid_tokens, valid);
+  EXPECT_EQ(totals.live_tokens, std::ssize(live));
+  EXPECT_EQ(plan.longest_sequence(), 4);
+  EXPECT_EQ(plan.tokens(1), 6);
+  EXPECT_EQ(plan.valid_tokens(1), 0);
+}
+
+TEST(BatchPlan, SeedAndTextDecideTheStart) {
+  DataSettings other = data_of({{3}});
+  other.seed = 8;
+
+  EXPECT_NE(BatchPlan(data_of({{3}}), counting(100000)).data_digest(0, 0),
+            BatchPlan(other, counting(100000)).data_digest(0, 0));
+  EXPECT_EQ(BatchPlan(other, counting(100000)).data_digest(3), BatchPlan(other, counting(100000)).data_digest(3));
+}
+
+TEST(BatchPlan, DigestIsThatOfIdsThenLabels) {
+  const BatchPlan plan(data_of({{3, 1}, {2, 2}}), counting(100));
+  std::string all;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+      const Microbatch made = plan.make(step, microbatch);
+      std::vector<std::int64_t> both = numbers_of(made.ids);
+      const std::vector<std::int64_t> labels = numbers_of(made.labels);
+      both.insert(both.end(), labels.begin(), labels.end());
+      const std::string digest =
+          tensor_digest("int64", {2, made.ids.size(0), made.ids.size(1)}, std::as_bytes(std::span(both)));
+
+      EXPECT_EQ(plan.data_digest(step, microbatch), digest);
+      all += digest;
+    }
+  }
+
+  EXPECT_EQ(plan.data_digest(2), hash_hex(all));
+}
+
+TEST(BatchPlan, TensorsBelongToTheData) {
+  const BatchPlan plan(data_of({{4, 2}}), counting(100));
+  MemoryMeter& meter = new_memory_meter();
+  meter.attach();
+
+  const Microbatch made = plan.make(0, 0);
+
+  EXPECT_EQ(meter.count(MemoryOwner::data).live, 2 * 8 * 8);
+  EXPECT_EQ(meter.total().peak, 2 * 8 * 8);
+}
+
+TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
+  const std::vector<std::int32_t> monotone(100, 3);
+
+  const BatchPlan plan(data_of({{4}, {3}, {4}, {4}, {4}}, {3}), monotone);
+
+  EXPECT_THAT(plan.equal_microbatches(0), ElementsAre(std::pair(0, 2), std::pair(0, 4), std::pair(2, 4)));
+  EXPECT_TRUE(BatchPlan(data_of({{4}, {4}}), counting(100)).equal_microbatches(0).empty());
+  EXPECT_TRUE(BatchPlan(data_of({{4}, {4}}, {0, 1}), monotone).equal_microbatches(0).empty());
+}
+
+TEST(BatchPlan, ATextThatIsTooShortIsNamedWithBothNumbers) {
+  const DataSettings data = data_of({{4, 4}, {2, 2}});
+
+  const std::string message = error_of<InputError>([&] { BatchPlan(data, counting(12)); });
+
+  EXPECT_THAT(message, HasSubstr("story.txt"));
+  EXPECT_THAT(message, HasSubstr("12 tokens"));
+  EXPECT_THAT(message, HasSubstr("needs 13"));
+  EXPECT_NO_THROW(BatchPlan(data, counting(13)));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,93 @@
+#include "training/environment.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <gtest/gtest.h>
+
+namespace plumbline {
+namespace {
+
+TEST(DeterministicSettings, AreInForceAndWrittenDown) {
+  apply_deterministic_settings();
+
+  EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  EXPECT_FALSE(at::globalContext().deterministicFillUninitializedMemory());
+  EXPECT_EQ(at::get_num_threads(), 1);
+  const Json flags = environment_json();
+  EXPECT_EQ(flags.at("deterministic_algorithms"), true);
+  EXPECT_EQ(flags.at("fill_uninitialized_memory"), false);
+  EXPECT_EQ(flags.at("tf32_cublas"), false);
+  EXPECT_EQ(flags.at("attention"), "flash");
+  EXPECT_EQ(flags.at("compute_threads"), 1);
+  EXPECT_EQ(flags.at("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+}
+
+TEST(DeterministicSettings, KeepDenormals) {
+  apply_deterministic_settings();
+
+  const volatile float smallest_normal = 1.17549435e-38F;
+
+  EXPECT_GT(smallest_normal / 2, 0.0F);
+}
+
+/// The chosen kernel takes every shape a run may ask for; with no other kernel allowed it would throw.
+TEST(DeterministicSettings, TheAttentionKernelTakesShortRowsGroupedHeadsAndBothDtypes) {
+  apply_deterministic_settings();
+
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    for (const std::int64_t length : {1, 2, 33}) {
+      for (const std::int64_t head_dim : {4, 8, 12, 64}) {
+        at::Tensor query = at::ones({2, 4, length, head_dim}, dtype).requires_grad_();
+        const at::Tensor key = at::ones({2, 2, length, head_dim}, dtype);
+
+        const at::Tensor out = at::scaled_dot_product_attention(query, key, key, {}, 0.0, /*is_causal=*/true,
+                                                                std::nullopt, /*enable_gqa=*/true);
+        out.sum().backward();
+
+        EXPECT_EQ(out.sizes(), query.sizes());
+      }
+    }
+  }
+}
+
+TEST(Machine, IsNamedByWhatDecidesBits) {
+  const Json machine = machine_json();
+
+  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "cpu_model", "aten_capability", "mkl_version",
+                          "cores", "memory_bytes"}) {
+    ASSERT_TRUE(machine.contains(key)) << key;
+  }
+  EXPECT_FALSE(machine.at("aten_capability").get<std::string>().empty());
+  EXPECT_GT(machine.at("cores").get<int>(), 0);
+  EXPECT_GT(machine.at("memory_bytes").get<std::int64_t>(), std::int64_t{1} << 28);
+}
+
+TEST(CodePath, IsTheSameOnlyWhenAllThatDecidesBitsIs) {
+  const Json here = machine_json();
+  EXPECT_TRUE(same_code_path(here));
+
+  Json renamed = here;
+  renamed["cpu_model"] = "another name of the same processor";
+  renamed["cores"] = 1;
+  EXPECT_TRUE(same_code_path(renamed));
+
+  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"}) {
+    Json other = here;
+    other[key] = "another";
+    EXPECT_FALSE(same_code_path(other)) << key;
+    other.erase(key);
+    EXPECT_FALSE(same_code_path(other)) << key;
+  }
+}
+
+TEST(Versions, NameLibTorchAndCompiler) {
+  EXPECT_EQ(versions_json().at("libtorch"), "2.11.0");
+  EXPECT_NE(versions_json().at("compiler").get<std::string>().find("g++"), std::string::npos);
+  EXPECT_TRUE(versions_json().contains("commit"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,224 @@
+#include "training/gradient_norm.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/training/parameters.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::numbers_of;
+using testing::parameter_of;
+
+const double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+LlamaConfig tiny_config(bool tied) {
+  LlamaConfig config;
+  config.vocab_size = 8;
+  config.hidden_size = 4;
+  config.intermediate_size = 6;
+  config.layers = 1;
+  config.heads = 2;
+  config.kv_heads = 1;
+  config.head_dim = 2;
+  config.tied = tied;
+  return config;
+}
+
+/// One norm for each parameter, no two alike.
+std::vector<ParameterNorm> lively_norms(const LlamaConfig& config) {
+  std::vector<ParameterNorm> norms;
+  for (const ParameterShape& shape : parameter_shapes(config)) {
+    norms.push_back({shape.name, std::exp(std::sin(static_cast<double>(3 * norms.size() + 1)))});
+  }
+  return norms;
+}
+
+double left_to_right(const std::vector<ParameterNorm>& norms, const std::string& left_out) {
+  double sum = 0;
+  for (const ParameterNorm& norm : norms) sum += norm.name == left_out ? 0 : norm.norm * norm.norm;
+  return std::sqrt(sum);
+}
+
+Parameter alias_of(const Parameter& embedding, const std::vector<double>& gradient) {
+  Parameter head = parameter_of("lm_head.weight", {0, 0}, gradient);
+  head.value = embedding.value.detach().requires_grad_();
+  head.value.mutable_grad() = testing::vector_of(gradient);
+  head.alias = true;
+  return head;
+}
+
+TEST(GradientNorms, AreTakenInFloat64) {
+  // In fp32 the square of 1e30 overflows and 1 beside 1e8 is lost.
+  const std::vector<Parameter> parameters{parameter_of("large", {0, 0}, {1e30, 0}),
+                                          parameter_of("uneven", {0, 0}, {1e8, 1e4})};
+
+  const std::vector<ParameterNorm> norms = gradient_norms(parameters);
+
+  ASSERT_EQ(norms.size(), 2U);
+  EXPECT_EQ(norms[0].name, "large");
+  EXPECT_DOUBLE_EQ(norms[0].norm, static_cast<double>(1e30F));
+  EXPECT_DOUBLE_EQ(norms[1].norm, std::sqrt(1e16 + 1e8));
+}
+
+TEST(GradientNorms, LeaveTheAliasOut) {
+  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {3, 4})};
+  parameters.push_back(alias_of(parameters[0], {3, 4}));
+
+  const std::vector<ParameterNorm> norms = gradient_norms(parameters);
+
+  ASSERT_EQ(norms.size(), 1U);
+  EXPECT_EQ(norms[0].name, "model.embed_tokens.weight");
+  EXPECT_EQ(norms[0].norm, 5.0);
+}
+
+TEST(GradientNorms, AllocateScratchOnlyAndKeepNone) {
+  const std::vector<Parameter> parameters{
+      parameter_of("a", std::vector<double>(5000, 1), std::vector<double>(5000, 2))};
+  MemoryMeter& meter = new_memory_meter();
+  meter.attach();
+
+  gradient_norms(parameters);
+
+  EXPECT_EQ(meter.total().peak, meter.count(MemoryOwner::scratch).peak);
+  EXPECT_EQ(meter.total().live, 0);
+  EXPECT_EQ(meter.total().peak, 5000 * 8 + 8) << "LibTorch converts the gradient to float64, one tensor at a time";
+}
+
+TEST(TotalNorm, IsSummedInCanonicalOrderWhateverTheOrderGiven) {
+  const LlamaConfig config = tiny_config(false);
+  // Beside 1 each of these squares is lost; added up first, they are not.
+  std::vector<ParameterNorm> norms = lively_norms(config);
+  for (ParameterNorm& norm : norms) norm.norm = 1e-8;
+  norms.front().norm = 1;
+  const double expected = left_to_right(norms, "");
+
+  std::reverse(norms.begin(), norms.end());
+
+  EXPECT_EQ(total_norm(config, norms), expected);
+  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell one order from another";
+}
+
+TEST(TotalNorm, CountsATiedWeightOnce) {
+  const LlamaConfig config = tiny_config(true);
+  std::vector<ParameterNorm> norms = lively_norms(config);
+  const double expected = left_to_right(norms, "lm_head.weight");
+
+  EXPECT_EQ(total_norm(config, norms), expected) << "the last stage sends its copy's norm";
+  std::erase_if(norms, [](const ParameterNorm& norm) { return norm.name == "lm_head.weight"; });
+  EXPECT_EQ(total_norm(config, norms), expected) << "one device has no copy";
+}
+
+TEST(TotalNorm, RefusesMissingDoubledAndForeignParameters) {
+  const LlamaConfig config = tiny_config(false);
+  std::vector<ParameterNorm> missing = lively_norms(config);
+  missing.pop_back();
+  std::vector<ParameterNorm> doubled = lively_norms(config);
+  doubled.push_back(doubled.front());
+  std::vector<ParameterNorm> foreign = lively_norms(config);
+  foreign.push_back({"model.layers.1.mlp.up_proj.weight", 1});
+
+  EXPECT_THROW(total_norm(config, missing), std::logic_error);
+  EXPECT_THROW(total_norm(config, doubled), std::logic_error);
+  EXPECT_THROW(total_norm(config, foreign), std::logic_error);
+}
+
+TEST(TotalNorm, OneNanMakesItNan) {
+  const LlamaConfig config = tiny_config(false);
+  std::vector<ParameterNorm> norms = lively_norms(config);
+  norms[3].norm = nan_value;
+
+  EXPECT_TRUE(std::isnan(total_norm(config, norms)));
+}
+
+TEST(ClipCoefficient, IsTheLimitOverTheNormWithoutAnEpsilon) {
+  EXPECT_EQ(clip_coefficient(4.0, 1.0), 0.25);
+  EXPECT_EQ(clip_coefficient(3.0, 1.0), 1.0 / 3.0);
+  EXPECT_EQ(clip_coefficient(1.0, 1.0), 1.0);
+  EXPECT_EQ(clip_coefficient(0.5, 1.0), 1.0);
+  EXPECT_EQ(clip_coefficient(0.0, 1.0), 1.0);
+}
+
+TEST(ClipCoefficient, WithoutALimitNothingIsClipped) {
+  EXPECT_EQ(clip_coefficient(1e9, std::nullopt), 1.0);
+}
+
+TEST(ClipCoefficient, OfNanIsNan) {
+  EXPECT_TRUE(std::isnan(clip_coefficient(nan_value, 1.0)));
+}
+
+TEST(ScaleGradients, RoundsOnce) {
+  const double coefficient = 0.7;
+  std::vector<double> numbers{0, 1e-30F, -3.3e7F};
+  for (int i = 1; i < 100; ++i) numbers.push_back(static_cast<float>(std::sin(i)));
+  std::vector<Parameter> parameters{parameter_of("a", numbers, numbers)};
+
+  scale_gradients(parameters, coefficient);
+
+  int other_if_rounded_twice = 0;
+  const std::vector<double> scaled = numbers_of(parameters[0].value.grad());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(scaled[i], static_cast<double>(static_cast<float>(numbers[i] * coefficient)));
+    const float twice = static_cast<float>(numbers[i]) * static_cast<float>(coefficient);
+    other_if_rounded_twice += static_cast<double>(twice) == scaled[i] ? 0 : 1;
+  }
+  EXPECT_GT(other_if_rounded_twice, 0) << "these numbers cannot tell a rounded coefficient";
+}
+
+TEST(ScaleGradients, TakesFloat64AndMakesNoTensor) {
+  std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1.1, -3}, at::kDouble)};
+  MemoryMeter& meter = new_memory_meter();
+  meter.attach();
+
+  scale_gradients(parameters, 0.7);
+
+  EXPECT_EQ(meter.total().peak, 0);
+  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(1.1 * 0.7, -3 * 0.7));
+}
+
+TEST(ScaleGradients, ANanCoefficientSpoilsEveryGradient) {
+  std::vector<Parameter> parameters{parameter_of("a", {0}, {1})};
+
+  scale_gradients(parameters, nan_value);
+
+  EXPECT_TRUE(std::isnan(numbers_of(parameters[0].value.grad())[0]));
+}
+
+TEST(AddTiedUses, GivesBothTheSum) {
+  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1})};
+  parameters.push_back(alias_of(parameters[0], {0.5, 4}));
+
+  add_tied_uses(parameters);
+
+  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0.75, 3));
+  EXPECT_THAT(numbers_of(parameters[1].value.grad()), ElementsAre(0.75, 3));
+  EXPECT_FALSE(parameters[0].value.grad().is_alias_of(parameters[1].value.grad()))
+      << "the next step needs two accumulators again";
+}
+
+TEST(AddTiedUses, LeavesASliceWithoutAnAliasAlone) {
+  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1}),
+                                    parameter_of("lm_head.weight", {1, 2}, {1, 1})};
+
+  add_tied_uses(parameters);
+
+  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0.25, -1));
+}
+
+TEST(ZeroGradients, KeepsTheTensors) {
+  std::vector<Parameter> parameters{parameter_of("a", {1, 2}, {0.25, nan_value})};
+  const void* data = parameters[0].value.grad().const_data_ptr();
+
+  zero_gradients(parameters);
+
+  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0, 0));
+  EXPECT_EQ(parameters[0].value.grad().const_data_ptr(), data);
+}
+
+}  // namespace
+}  // namespace plumbline

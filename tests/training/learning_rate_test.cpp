@@ -1,0 +1,50 @@
+#include "training/learning_rate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace plumbline {
+namespace {
+
+TrainSettings settings(std::int64_t steps, std::int64_t warmup_steps) {
+  TrainSettings train;
+  train.steps = steps;
+  train.warmup_steps = warmup_steps;
+  train.start_factor = 0.1;
+  train.optimizer.learning_rate = 2.0;
+  return train;
+}
+
+TEST(LearningRate, RisesLinearlyFromTheStartFactor) {
+  const TrainSettings train = settings(10, 4);
+
+  EXPECT_DOUBLE_EQ(learning_rate(train, 0), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 1), 2.0 * (0.1 + 0.9 / 4));
+  EXPECT_DOUBLE_EQ(learning_rate(train, 3), 2.0 * (0.1 + 0.9 * 3 / 4));
+}
+
+TEST(LearningRate, PeaksAtTheEndOfTheWarmUpThenFollowsTheCosine) {
+  const TrainSettings train = settings(10, 4);
+
+  EXPECT_EQ(learning_rate(train, 4), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 7), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 9), 1.0 + std::cos(std::numbers::pi * 5 / 6));
+  EXPECT_GT(learning_rate(train, 9), 0);
+}
+
+TEST(LearningRate, WithoutWarmUpTheFirstStepHasTheFullRate) {
+  EXPECT_EQ(learning_rate(settings(1, 0), 0), 2.0);
+}
+
+TEST(LearningRate, AWarmUpOfAllStepsNeverReachesTheCosine) {
+  const TrainSettings train = settings(4, 4);
+
+  for (std::int64_t step = 0; step < 4; ++step) {
+    EXPECT_DOUBLE_EQ(learning_rate(train, step), 2.0 * (0.1 + 0.9 * static_cast<double>(step) / 4));
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,103 @@
+#include "training/loss.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace plumbline {
+namespace {
+
+at::Tensor labels_of(const std::vector<std::vector<std::int64_t>>& rows) {
+  at::Tensor labels =
+      at::empty({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.front().size())}, at::kLong);
+  auto* next = labels.mutable_data_ptr<std::int64_t>();
+  for (const auto& row : rows) next = std::copy(row.begin(), row.end(), next);
+  return labels;
+}
+
+/// [2, 3, 4], no two alike.
+at::Tensor lively_logits() {
+  at::Tensor logits = at::empty({2, 3, 4}, at::kDouble);
+  for (std::int64_t i = 0; i < logits.numel(); ++i) {
+    logits.mutable_data_ptr<double>()[i] = std::sin(static_cast<double>(7 * i + 1));
+  }
+  return logits.requires_grad_();
+}
+
+double negative_log_probability(const at::Tensor& logits, std::int64_t row, std::int64_t position, std::int64_t label) {
+  const auto* numbers = logits.const_data_ptr<double>() + (row * 3 + position) * 4;
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += std::exp(numbers[i]);
+  return std::log(sum) - numbers[label];
+}
+
+TEST(TokenWeightedLoss, SumsValidTokensAndDividesByTheStepsCount) {
+  const at::Tensor logits = lively_logits();
+  const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
+
+  const at::Tensor loss = token_weighted_loss(logits, labels, 10);
+
+  const double expected = (negative_log_probability(logits, 0, 0, 1) + negative_log_probability(logits, 0, 1, 3) +
+                           negative_log_probability(logits, 1, 1, 0) + negative_log_probability(logits, 1, 2, 2)) /
+                          10;
+  EXPECT_NEAR(loss.item<double>(), expected, 1e-15);  // four fp64 terms of order 1
+}
+
+TEST(TokenWeightedLoss, GradientsAreThatOfTheScaledSumAndZeroWhereNoLabelIs) {
+  const at::Tensor logits = lively_logits();
+
+  token_weighted_loss(logits, labels_of({{1, 3, -100}, {-100, 0, 2}}), 10).backward();
+
+  const at::Tensor gradient = logits.grad();
+  EXPECT_EQ(gradient[0][2].count_nonzero().item<std::int64_t>(), 0);
+  EXPECT_EQ(gradient[1][0].count_nonzero().item<std::int64_t>(), 0);
+  const double probability = std::exp(-negative_log_probability(logits, 0, 0, 1));
+  EXPECT_NEAR(gradient[0][0][1].item<double>(), (probability - 1) / 10, 1e-15);
+  EXPECT_NEAR(gradient.sum().item<double>(), 0, 1e-15);  // each row of softmax minus one-hot sums to 0
+}
+
+TEST(TokenWeightedLoss, WithoutAValidTokenItIsExactlyZeroWithZeroGradients) {
+  const at::Tensor logits = lively_logits();
+
+  const at::Tensor loss = token_weighted_loss(logits, at::full({2, 3}, -100, at::kLong), 10);
+  loss.backward();
+
+  EXPECT_EQ(loss.item<double>(), 0.0);
+  EXPECT_TRUE(logits.grad().defined());
+  EXPECT_EQ(logits.grad().count_nonzero().item<std::int64_t>(), 0) << "NaN counts as non-zero";
+}
+
+TEST(TokenWeightedLoss, IsNoMeanOfMeans) {
+  const at::Tensor logits = lively_logits().detach();
+  const at::Tensor one = labels_of({{1, -100, -100}, {-100, -100, -100}});
+  const at::Tensor six = labels_of({{0, 1, 2}, {3, 0, 1}});
+
+  const auto loss = [&](const at::Tensor& labels, std::int64_t valid) {
+    return token_weighted_loss(logits, labels, valid).item<double>();
+  };
+  const double weighted = loss(one, 7) + loss(six, 7);
+  const double means = (loss(one, 1) + loss(six, 6)) / 2;
+
+  EXPECT_GT(std::abs(weighted - means), 1e-2);
+}
+
+TEST(TokenWeightedLoss, KeepsTheDtypeOfTheLogits) {
+  const at::Tensor logits = at::zeros({1, 2, 4}, at::kFloat);
+
+  const at::Tensor loss = token_weighted_loss(logits, labels_of({{1, 2}}), 2);
+
+  EXPECT_EQ(loss.scalar_type(), at::kFloat);
+  EXPECT_EQ(loss.dim(), 0);
+  EXPECT_FLOAT_EQ(loss.item<float>(), std::log(4.0F));
+}
+
+TEST(TokenWeightedLoss, AStepWithoutAValidTokenIsRefused) {
+  EXPECT_THROW(token_weighted_loss(lively_logits(), at::full({2, 3}, -100, at::kLong), 0), std::logic_error);
+}
+
+}  // namespace
+}  // namespace plumbline

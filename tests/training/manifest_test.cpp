@@ -1,0 +1,107 @@
+#include "training/manifest.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/hash.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::TemporaryFolder;
+
+RunFile a_run() {
+  RunFile run;
+  run.data.text = "fixtures/corpus";
+  run.data.row_lengths = {{3}, {2}};
+  run.train.steps = 4;
+  run.train.seed = 9;
+  run.train.optimizer.weight_decay = 0.25;
+  run.train.clip_norm = 1.5;
+  return run;
+}
+
+LlamaConfig a_config(bool tied) {
+  LlamaConfig config;
+  config.tied = tied;
+  config.source = {{"hidden_size", 64}, {"something_new", "kept"}};
+  return config;
+}
+
+Json manifest_of(const RunFile& run, bool tied) {
+  const BatchPlan plan(run.data, std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  const ManifestSchedule schedule{"1f1b", 1, "0F0,0B0\n", "ascending", ""};
+  return make_manifest("pipeline", {"program", "run.toml"}, run, a_config(tied), plan, 2, schedule,
+                       {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {}}});
+}
+
+TEST(Manifest, SaysWhatWasRun) {
+  const RunFile run = a_run();
+
+  const Json manifest = manifest_of(run, false);
+
+  EXPECT_EQ(manifest.at("schema"), "plumbline-record/1");
+  EXPECT_EQ(manifest.at("role"), "pipeline");
+  EXPECT_EQ(manifest.at("command"), Json({"program", "run.toml"}));
+  EXPECT_EQ(manifest.at("model"), a_config(false).source);
+  EXPECT_EQ(manifest.at("seed"), 9);
+  EXPECT_EQ(manifest.at("world_size"), 2);
+  EXPECT_EQ(manifest.at("steps"), 4);
+  EXPECT_EQ(manifest.at("data").at("digest"), BatchPlan(run.data, {1, 2, 3, 4, 5, 6, 7, 8}).data_digest(4));
+  EXPECT_EQ(manifest.at("data").at("source"), "fixtures/corpus");
+  EXPECT_EQ(manifest.at("data").at("microbatches"), 2);
+  EXPECT_EQ(manifest.at("schedule").at("digest"), hash_hex("0F0,0B0\n"));
+  EXPECT_EQ(manifest.at("schedule").at("accumulation_digest"), nullptr);
+  EXPECT_EQ(manifest.at("stages").at(0).at("units"), Json({"embed_tokens", "layers.0"}));
+  EXPECT_EQ(manifest.at("stages").at(1), (Json{{"stage", 1}, {"rank", 1}, {"units", Json::array()}}));
+  EXPECT_EQ(manifest.at("clip_norm"), 1.5);
+  EXPECT_EQ(manifest.at("level"), "full");
+}
+
+TEST(Manifest, NamesTheTiedWeight) {
+  EXPECT_EQ(manifest_of(a_run(), false).at("tied"), Json::array());
+  EXPECT_EQ(manifest_of(a_run(), true).at("tied"),
+            Json::array({Json::array({"lm_head.weight", "model.embed_tokens.weight"})}));
+}
+
+TEST(Manifest, ListsEachOptimizersOwnSettings) {
+  RunFile run = a_run();
+  EXPECT_EQ(manifest_of(run, false).at("optimizer"), (Json{{"name", "adamw"},
+                                                           {"learning_rate", 1e-3},
+                                                           {"beta1", 0.9},
+                                                           {"beta2", 0.999},
+                                                           {"eps", 1e-8},
+                                                           {"weight_decay", 0.25}}));
+
+  run.train.optimizer.use("sgd");
+  run.train.optimizer.momentum = 0.9;
+  run.train.clip_norm.reset();
+
+  EXPECT_EQ(manifest_of(run, false).at("optimizer"),
+            (Json{{"name", "sgd"}, {"learning_rate", 1e-3}, {"momentum", 0.9}, {"weight_decay", 0.25}}));
+  EXPECT_EQ(manifest_of(run, false).at("clip_norm"), nullptr);
+}
+
+TEST(Manifest, IsReadBackByTheRecordsReader) {
+  const TemporaryFolder folder;
+  const Json written = manifest_of(a_run(), true);
+  write_manifest(folder.path(), written);
+
+  const Manifest read = read_manifest(folder.path());
+
+  EXPECT_EQ(read.run_id, written.at("run_id").get<std::string>());
+  EXPECT_EQ(read.steps, 4);
+  EXPECT_EQ(read.microbatches, 2);
+  EXPECT_EQ(read.schedule_name, "1f1b");
+  EXPECT_EQ(read.clip_norm, 1.5);
+  EXPECT_EQ(read.stages.size(), 2U);
+  EXPECT_EQ(read.tied.size(), 1U);
+  EXPECT_EQ(read.json.at("model").at("something_new"), "kept");
+}
+
+TEST(Manifest, EveryRunHasAnIdOfItsOwn) {
+  EXPECT_NE(manifest_of(a_run(), false).at("run_id"), manifest_of(a_run(), false).at("run_id"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,137 @@
+// The values are held against torch.optim in training_golden_test.cpp; here: what is owned, counted and left alone.
+#include "training/optimizer.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/training/parameters.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::numbers_of;
+using testing::parameter_of;
+
+OptimizerSettings adamw() {
+  OptimizerSettings settings;
+  settings.weight_decay = 0.1;
+  return settings;
+}
+
+OptimizerSettings sgd(double momentum) {
+  OptimizerSettings settings;
+  settings.name = "sgd";
+  settings.momentum = momentum;
+  settings.weight_decay = 0.5;
+  return settings;
+}
+
+TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
+  std::vector<Parameter> parameters{parameter_of("a", {2, 2}, {1e-3, -50}, at::kDouble)};
+  Optimizer optimizer(adamw(), parameters);
+
+  optimizer.step(0.01);
+
+  // Decay first, p (1 - lr wd); then, bias-corrected, lr g / (|g| + eps).
+  const std::vector<double> after = numbers_of(parameters[0].value);
+  EXPECT_NEAR(after[0], 2 * (1 - 0.001) - 0.01 * 1e-3 / (1e-3 + 1e-8), 1e-15);  // a few fp64 roundings of 2
+  EXPECT_NEAR(after[1], 2 * (1 - 0.001) + 0.01 * 50 / (50 + 1e-8), 1e-15);
+}
+
+TEST(Optimizer, SgdIsTorchs) {
+  std::vector<Parameter> parameters{parameter_of("a", {4}, {1}, at::kDouble)};
+  Optimizer optimizer(sgd(0.5), parameters);
+
+  optimizer.step(0.25);
+
+  EXPECT_THAT(numbers_of(optimizer.states()[0].moment1), ElementsAre(1 + 0.5 * 4))
+      << "the first buffer is the gradient";
+  EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(4 - 0.25 * 3));
+
+  optimizer.step(0.25);
+
+  const double buffer = 0.5 * 3 + (1 + 0.5 * 3.25);
+  EXPECT_THAT(numbers_of(optimizer.states()[0].moment1), ElementsAre(buffer));
+  EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
+}
+
+TEST(Optimizer, LeavesTheRecordedGradientAlone) {
+  for (const OptimizerSettings& settings : {adamw(), sgd(0.5), sgd(0)}) {
+    std::vector<Parameter> parameters{parameter_of("a", {4, -1}, {1, 0.5})};
+    Optimizer optimizer(settings, parameters);
+
+    optimizer.step(0.25);
+    optimizer.step(0.25);
+
+    EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(1, 0.5)) << settings.name;
+    EXPECT_EQ(optimizer.steps_done(), 2);
+  }
+}
+
+TEST(Optimizer, StateIsOwnedByTheOptimizerToTheByte) {
+  std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1}), parameter_of("b", {1}, {1})};
+  MemoryMeter& meter = new_memory_meter();
+  meter.attach();
+
+  const Optimizer with_moments(adamw(), parameters);
+  EXPECT_EQ(with_moments.state_bytes(), 2 * 4 * 4 + 2 * 4) << "two moments of 4 elements, a counter for each of 2";
+  EXPECT_EQ(meter.count(MemoryOwner::optimizer).live, with_moments.state_bytes());
+  EXPECT_EQ(meter.total().live, with_moments.state_bytes());
+
+  const Optimizer with_momentum(sgd(0.9), parameters);
+  EXPECT_EQ(with_momentum.state_bytes(), 4 * 4);
+  const Optimizer bare(sgd(0), parameters);
+  EXPECT_EQ(bare.state_bytes(), 0);
+  EXPECT_FALSE(bare.states()[0].moment1.defined());
+}
+
+TEST(Optimizer, AStepAllocatesScratchOnlyAndKeepsNone) {
+  for (const OptimizerSettings& settings : {adamw(), sgd(0.9)}) {
+    std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1})};
+    Optimizer optimizer(settings, parameters);
+    MemoryMeter& meter = new_memory_meter();
+    meter.attach();
+
+    optimizer.step(0.1);
+
+    EXPECT_EQ(meter.total().live, 0) << settings.name;
+    EXPECT_EQ(meter.count(MemoryOwner::scratch).peak, meter.total().peak) << settings.name;
+  }
+}
+
+TEST(Optimizer, AnAliasHasNoStateAndIsUpdatedOnceWithItsOwner) {
+  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {4}, {1}, at::kDouble)};
+  Parameter head{"lm_head.weight", "lm_head", parameters[0].value.detach().requires_grad_(), true};
+  head.value.mutable_grad() = testing::vector_of({1}, at::kDouble);
+  parameters.push_back(head);
+  Optimizer optimizer(sgd(0), parameters);
+
+  optimizer.step(0.25);
+
+  EXPECT_EQ(optimizer.states().size(), 1U);
+  EXPECT_THAT(numbers_of(parameters[1].value), ElementsAre(4 - 0.25 * 3));
+}
+
+TEST(Optimizer, ARankWithoutParametersCountsItsSteps) {
+  std::vector<Parameter> none;
+  Optimizer optimizer(adamw(), none);
+
+  optimizer.step(0.1);
+
+  EXPECT_EQ(optimizer.steps_done(), 1);
+  EXPECT_EQ(optimizer.state_bytes(), 0);
+}
+
+TEST(Optimizer, AnUnknownNameIsRefused) {
+  std::vector<Parameter> none;
+  OptimizerSettings settings;
+  settings.name = "adam";
+
+  EXPECT_THROW(Optimizer(settings, none), std::logic_error);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,32 @@
+// Parameters made by hand, for tests of what happens to them after the backward pass.
+#pragma once
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/llama_slice.hpp"
+
+namespace plumbline::testing {
+
+inline at::Tensor vector_of(const std::vector<double>& numbers, at::ScalarType dtype = at::kFloat) {
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kDouble);
+  std::copy(numbers.begin(), numbers.end(), tensor.mutable_data_ptr<double>());
+  return tensor.to(dtype);
+}
+
+inline std::vector<double> numbers_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous();
+  return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
+}
+
+inline Parameter parameter_of(const std::string& name, const std::vector<double>& values,
+                              const std::vector<double>& gradient, at::ScalarType dtype = at::kFloat) {
+  Parameter parameter{name, "layers.0", vector_of(values, dtype).requires_grad_(), false};
+  parameter.value.mutable_grad() = vector_of(gradient, dtype);
+  return parameter;
+}
+
+}  // namespace plumbline::testing

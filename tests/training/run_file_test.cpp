@@ -1,0 +1,235 @@
+#include "training/run_file.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+using Rows = std::vector<std::vector<std::int64_t>>;
+
+constexpr const char* model = "[model]\nconfig = \"models/a/config.json\"\n";
+constexpr const char* data = "[data]\ntext = \"corpus/\"\nlengths = [8, 4]\n";
+constexpr const char* train = "[train]\nsteps = 5\n";
+
+RunFile load(const std::string& text) {
+  const TemporaryFolder folder;
+  return load_run_file(folder.file("run.toml", text));
+}
+
+RunFile with_data(const std::string& keys) {
+  return load(std::string(model) + "[data]\n" + keys + "\n" + train);
+}
+
+RunFile with_train(const std::string& keys) {
+  return load(std::string(model) + data + train + keys + "\n");
+}
+
+TEST(RunFile, ReadsEveryKey) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("run.toml", R"([model]
+config = "models/stories260k/config.json"
+weights = "../model.safetensors"
+[data]
+tokens = "file.bin"
+token_type = "uint16"
+seed = 11
+lengths = [96, [33, 20], 1]
+microbatches = 5
+batch = 2
+masked = [4]
+[train]
+steps = 6
+seed = 12
+dtype = "float64"
+optimizer = "adamw"
+beta1 = 0.8
+beta2 = 0.95
+eps = 1e-6
+weight_decay = 0.1
+learning_rate = 2e-3
+warmup_steps = 2
+start_factor = 0.25
+clip_norm = 1
+[pipeline]
+schedule = "afab"
+chunks = 2
+balance = [2, 0, 3]
+transport = "threads"
+timeout_ms = 500
+[record]
+level = "dump"
+)");
+
+  const RunFile run = load_run_file(path);
+
+  EXPECT_EQ(run.path, path);
+  EXPECT_EQ(run.config, folder / "models/stories260k/config.json");
+  EXPECT_EQ(run.weights, folder.path().parent_path() / "model.safetensors");
+  EXPECT_FALSE(run.data.text.has_value());
+  EXPECT_EQ(run.data.tokens, folder / "file.bin");
+  EXPECT_EQ(run.data.token_type, "uint16");
+  EXPECT_EQ(run.data.seed, 11U);
+  EXPECT_EQ(run.data.row_lengths, (Rows{{96, 96}, {33, 20}, {1, 1}, {96, 96}, {33, 20}}));
+  EXPECT_THAT(run.data.masked, ElementsAre(4));
+  EXPECT_EQ(run.microbatches(), 5);
+  EXPECT_EQ(run.train.steps, 6);
+  EXPECT_EQ(run.train.seed, 12U);
+  EXPECT_EQ(run.train.dtype, "float64");
+  EXPECT_EQ(run.train.optimizer.name, "adamw");
+  EXPECT_EQ(run.train.optimizer.learning_rate, 2e-3);
+  EXPECT_EQ(run.train.optimizer.beta1, 0.8);
+  EXPECT_EQ(run.train.optimizer.beta2, 0.95);
+  EXPECT_EQ(run.train.optimizer.eps, 1e-6);
+  EXPECT_EQ(run.train.optimizer.weight_decay, 0.1);
+  EXPECT_EQ(run.train.warmup_steps, 2);
+  EXPECT_EQ(run.train.start_factor, 0.25);
+  EXPECT_EQ(run.train.clip_norm, 1.0);
+  EXPECT_EQ(run.pipeline.schedule, "afab");
+  EXPECT_EQ(run.pipeline.chunks, 2);
+  EXPECT_EQ(run.pipeline.partition, "balance");
+  EXPECT_THAT(run.pipeline.balance, ElementsAre(2, 0, 3));
+  EXPECT_EQ(run.pipeline.transport, "threads");
+  EXPECT_EQ(run.pipeline.timeout_ms, 500);
+  EXPECT_EQ(run.record_level, RecordLevel::dump);
+}
+
+TEST(RunFile, HasDefaultsThatWork) {
+  const RunFile run = load(std::string(model) + data + train);
+
+  EXPECT_EQ(run.data.row_lengths, (Rows{{8}, {4}}));
+  EXPECT_TRUE(run.data.masked.empty());
+  EXPECT_EQ(run.train.optimizer.name, "adamw");
+  EXPECT_EQ(run.train.dtype, "float32");
+  EXPECT_FALSE(run.train.clip_norm.has_value());
+  EXPECT_EQ(run.pipeline.schedule, "1f1b");
+  EXPECT_EQ(run.pipeline.partition, "uniform");
+  EXPECT_EQ(run.pipeline.transport, "mpi");
+  EXPECT_EQ(run.record_level, RecordLevel::full);
+}
+
+TEST(RunFile, ReadsSgd) {
+  const RunFile run = with_train("optimizer = \"sgd\"\nmomentum = 0.9\nweight_decay = 0.01");
+
+  EXPECT_EQ(run.train.optimizer.name, "sgd");
+  EXPECT_EQ(run.train.optimizer.momentum, 0.9);
+  EXPECT_EQ(run.train.optimizer.weight_decay, 0.01);
+}
+
+TEST(RunFile, TextMayBeReplaced) {
+  RunFile run = with_data("tokens = \"a.bin\"\nlengths = [2]");
+
+  run.data.use_text("my.txt");
+
+  EXPECT_EQ(run.data.text, "my.txt");
+  EXPECT_FALSE(run.data.tokens.has_value());
+}
+
+TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
+  OptimizerSettings settings;
+
+  settings.use("sgd");
+
+  EXPECT_EQ(settings.name, "sgd");
+  EXPECT_THAT(error_of<InputError>([&] { settings.use("adam"); }), HasSubstr("adamw, sgd"));
+}
+
+/// A file that must be refused, and what the message must hold: place and key, and the matter.
+struct Broken {
+  const char* name;
+  std::string text;
+  std::vector<std::string> says;
+};
+
+void PrintTo(const Broken& broken, std::ostream* out) {
+  *out << broken.name;
+}
+
+class BrokenRunFile : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenRunFile, IsRefused) {
+  const std::string message = error_of<InputError>([&] { load(GetParam().text); });
+
+  EXPECT_THAT(message, HasSubstr("run.toml"));
+  for (const std::string& words : GetParam().says) EXPECT_THAT(message, HasSubstr(words));
+}
+
+std::string data_file(const std::string& keys) {
+  return std::string(model) + "[data]\n" + keys + "\n" + train;
+}
+std::string train_file(const std::string& keys) {
+  return std::string(model) + data + "[train]\n" + keys + "\n";
+}
+std::string steps_and(const std::string& keys) {
+  return train_file("steps = 5\n" + keys);
+}
+std::string pipeline_file(const std::string& keys) {
+  return std::string(model) + data + train + "[pipeline]\n" + keys + "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BrokenRunFile,
+    ::testing::Values(
+        Broken{"NoModel", std::string(data) + train, {"[model]"}},
+        Broken{"NoData", std::string(model) + train, {"[data]"}},
+        Broken{"NoTrain", std::string(model) + data, {"[train]"}},
+        Broken{"NoConfig", std::string("[model]\n") + data + train, {"model.config"}},
+        Broken{
+            "UnknownTable", std::string(model) + data + train + "[recrod]\nlevel = \"full\"\n", {"recrod", "record"}},
+        Broken{"UnknownKey", steps_and("warmup_step = 1"), {"warmup_step", "warmup_steps", ":8:"}},
+        Broken{"WrongType", steps_and("clip_norm = \"1\""), {":8:", "train.clip_norm"}},
+        Broken{"NoText", data_file("lengths = [2]"), {"data.text"}},
+        Broken{"TextAndTokens", data_file("text = \"a\"\ntokens = \"b\"\nlengths = [2]"), {":5:", "data.tokens"}},
+        Broken{"TokenTypeOfAText", data_file("text = \"a\"\ntoken_type = \"uint16\"\nlengths = [2]"), {"token_type"}},
+        Broken{"TokenType", data_file("tokens = \"a\"\ntoken_type = \"uint8\"\nlengths = [2]"), {"uint8", "uint16"}},
+        Broken{"NoLengths", data_file("text = \"a\""), {"data.lengths"}},
+        Broken{"EmptyLengths", data_file("text = \"a\"\nlengths = []"), {"data.lengths"}},
+        Broken{"LengthZero", data_file("text = \"a\"\nlengths = [3, 0]"), {":5:", "data.lengths", "microbatch 1"}},
+        Broken{"RowOfLengthZero", data_file("text = \"a\"\nbatch = 2\nlengths = [[3, 0]]"), {"data.lengths"}},
+        Broken{"RowsOtherThanBatch", data_file("text = \"a\"\nbatch = 2\nlengths = [3, [1, 2, 3]]"), {"microbatch 1"}},
+        Broken{"BatchZero", data_file("text = \"a\"\nbatch = 0\nlengths = [3]"), {"data.batch"}},
+        Broken{"TooFewMicrobatches", data_file("text = \"a\"\nmicrobatches = 1\nlengths = [3, 4]"), {"microbatches"}},
+        Broken{"SeedBelowZero", data_file("text = \"a\"\nseed = -1\nlengths = [3]"), {"data.seed"}},
+        Broken{"MaskedBeyond", data_file("text = \"a\"\nmasked = [2]\nlengths = [3, 4]"), {"data.masked", "0 to 1"}},
+        Broken{"MaskedTwice", data_file("text = \"a\"\nmasked = [1, 1]\nlengths = [3, 4]"), {"data.masked"}},
+        Broken{"AllMasked", data_file("text = \"a\"\nmasked = [0, 1]\nlengths = [3, 4]"), {"data.masked"}},
+        Broken{"NoSteps", train_file(""), {"train.steps"}},
+        Broken{"StepsZero", train_file("steps = 0"), {":7:", "train.steps"}},
+        Broken{"Dtype", steps_and("dtype = \"bfloat16\""), {"train.dtype", "float32, float64"}},
+        Broken{"Optimizer", steps_and("optimizer = \"adam\""), {"train.optimizer", "adamw, sgd"}},
+        Broken{"RateZero", steps_and("learning_rate = 0"), {"train.learning_rate"}},
+        Broken{"WarmUpBeyondSteps", steps_and("warmup_steps = 6"), {"train.warmup_steps", "5"}},
+        Broken{"WarmUpBelowZero", steps_and("warmup_steps = -1"), {"train.warmup_steps"}},
+        Broken{"StartFactorZero", steps_and("start_factor = 0"), {"train.start_factor"}},
+        Broken{"StartFactorAboveOne", steps_and("start_factor = 1.5"), {"train.start_factor"}},
+        Broken{"ClipZero", steps_and("clip_norm = 0.0"), {"train.clip_norm"}},
+        Broken{"ClipNan", steps_and("clip_norm = nan"), {"train.clip_norm"}},
+        Broken{"ClipInfinite", steps_and("clip_norm = inf"), {"train.clip_norm"}},
+        Broken{"BetaOne", steps_and("beta1 = 1.0"), {"train.beta1", "below 1"}},
+        Broken{"BetaBelowZero", steps_and("beta2 = -0.1"), {"train.beta2"}},
+        Broken{"EpsZero", steps_and("eps = 0"), {"train.eps"}},
+        Broken{"WeightDecayBelowZero", steps_and("weight_decay = -0.1"), {"train.weight_decay"}},
+        Broken{"MomentumOfAdamW", steps_and("momentum = 0.9"), {":8:", "train.momentum", "belongs to sgd"}},
+        Broken{"BetaOfSgd", steps_and("optimizer = \"sgd\"\nbeta1 = 0.9"), {"train.beta1", "belongs to adamw"}},
+        Broken{"EpsOfSgd", steps_and("optimizer = \"sgd\"\neps = 0.9"), {"train.eps", "belongs to adamw"}},
+        Broken{"MomentumOne", steps_and("optimizer = \"sgd\"\nmomentum = 1"), {"train.momentum"}},
+        Broken{"ChunksZero", pipeline_file("chunks = 0"), {"pipeline.chunks"}},
+        Broken{"Partition", pipeline_file("partition = \"even\""), {"pipeline.partition", "uniform, cost"}},
+        Broken{"PartitionAndBalance", pipeline_file("partition = \"cost\"\nbalance = [1]"), {"pipeline.balance"}},
+        Broken{"BalanceBelowZero", pipeline_file("balance = [2, -1]"), {"pipeline.balance"}},
+        Broken{"BalanceEmpty", pipeline_file("balance = []"), {"pipeline.balance"}},
+        Broken{"Transport", pipeline_file("transport = \"tcp\""), {"pipeline.transport", "mpi, threads, nccl"}},
+        Broken{"TimeoutZero", pipeline_file("timeout_ms = 0"), {"pipeline.timeout_ms"}},
+        Broken{"Level", std::string(model) + data + train + "[record]\nlevel = \"all\"\n", {"record.level", "summary"}},
+        Broken{"NoToml", "[model\n", {":1:"}}),
+    [](const auto& given) { return std::string(given.param.name); });
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,151 @@
+// Optimiser, clipping, learning rate and token weighting against transformers and torch.optim
+// (fixtures/training_golden).
+#include "tests/training/training_golden.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "training/learning_rate.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// fp64 sums of the same squares, at most differently ordered: 2000 elements' roundings of 1.1e-16, added up without
+/// luck.
+constexpr double fp64_sum_limit = 2.2e-13;
+
+std::string summary(const std::string& what, const Comparison& found) {
+  return what + ": " + std::to_string(found.differing) + " of " + std::to_string(found.elements) + " elements in " +
+         std::to_string(found.tensors) + " tensors differ, by at most " + std::to_string(found.largest) +
+         " of a tensor's largest";
+}
+
+class TrainingGoldens : public ::testing::TestWithParam<const char*> {
+ protected:
+  /// 0 ULP on the code path that made the golden, else its stated limit.
+  void expect_close(const std::string& what, const Comparison& found, double measured, const char* limit) {
+    EXPECT_GT(found.elements, 0);
+    if (golden_.same_code_path()) {
+      EXPECT_EQ(found.differing, 0) << summary(what, found);
+      std::printf("  %s at 0 ULP: %lld tensors, %lld elements\n", what.c_str(), static_cast<long long>(found.tensors),
+                  static_cast<long long>(found.elements));
+    } else {
+      EXPECT_LE(measured, golden_.json().at("limits").at(limit).get<double>()) << summary(what, found);
+      std::printf("  %s within %s (another code path): %g\n", what.c_str(), limit, measured);
+    }
+  }
+  void expect_norms(const Outcome& found) {
+    const double limit = golden_.same_code_path() ? 0 : fp64_sum_limit;
+    EXPECT_LE(found.norm_error, limit);
+    EXPECT_LE(found.coefficient_error, limit);
+  }
+
+  TrainingGolden golden_{GetParam()};
+};
+
+TEST_P(TrainingGoldens, UpdateFromGivenGradients) {
+  const Outcome found = update_with_golden_gradients(golden_);
+
+  expect_norms(found);
+  expect_close("parameters", found.parameters, found.parameters.largest, "update_relative_to_largest");
+  expect_close("moments", found.moments, found.moments.largest, "update_relative_to_largest");
+}
+
+TEST_P(TrainingGoldens, TrainingFromIds) {
+  const Outcome found = train_from_ids(golden_);
+
+  expect_norms(found);
+  EXPECT_EQ(found.losses.tensors, golden_.steps() * golden_.microbatches());
+  expect_close("losses", found.losses, found.losses.largest_absolute, "loss_absolute");
+  expect_close("gradients", found.gradients, found.gradients.largest, "gradient_relative_to_largest");
+  expect_close("parameters", found.parameters, found.parameters.largest, "update_relative_to_largest");
+}
+
+TEST_P(TrainingGoldens, LearningRate) {
+  const TrainSettings train = golden_.train();
+
+  for (std::int64_t step = 0; step < golden_.steps(); ++step) {
+    const double expected = golden_.number("rate", step);
+    // torch steps from rate to rate, so a few roundings of 1.1e-16 add up.
+    EXPECT_LE(std::abs(learning_rate(train, step) - expected), 1e-15 * expected) << "step " << step;
+  }
+}
+
+TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
+  if (!golden_.train().clip_norm) {
+    EXPECT_EQ(golden_.number("coefficient", 0), 1.0);
+    return;
+  }
+
+  int acting = 0;
+  for (std::int64_t step = 0; step < golden_.steps(); ++step) {
+    const double coefficient = golden_.number("coefficient", step);
+    const double torch = golden_.number("torch_coefficient", step);
+    acting += coefficient < 1 ? 1 : 0;
+    // torch adds an epsilon of 1e-6 to norms of 2 and more here, and its fp32 norm is good to some 1e-7.
+    EXPECT_LE(std::abs(torch - coefficient), 2e-6 * coefficient) << "step " << step;
+  }
+  EXPECT_GT(acting, 0);
+  EXPECT_LT(acting, golden_.steps());
+}
+
+INSTANTIATE_TEST_SUITE_P(, TrainingGoldens, ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip"),
+                         [](const auto& given) { return std::string(given.param); });
+
+/// Each must show, by the limits of the tests above: on another code path too.
+struct Planted {
+  const char* name;
+  const char* golden;
+  Mistake mistake;
+};
+
+void PrintTo(const Planted& planted, std::ostream* out) {
+  *out << planted.name;
+}
+
+class PlantedMistakes : public ::testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedMistakes, AreSeen) {
+  const TrainingGolden golden(GetParam().golden);
+
+  const Outcome found = update_with_golden_gradients(golden, GetParam().mistake);
+
+  const double limit = golden.json().at("limits").at("update_relative_to_largest").get<double>();
+  const bool seen = found.parameters.largest > limit || found.moments.largest > limit ||
+                    found.coefficient_error > fp64_sum_limit || found.norm_error > fp64_sum_limit;
+  EXPECT_TRUE(seen) << summary("parameters", found.parameters);
+}
+
+void couple_weight_decay(std::vector<Parameter>& parameters) {
+  const at::NoGradGuard no_grad;
+  for (const Parameter& parameter : parameters) parameter.value.grad().add_(parameter.value, 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PlantedMistakes,
+    ::testing::Values(
+        Planted{"Epsilon", "adamw_tied", {.settings = [](OptimizerSettings& s) { s.eps = 1e-8; }}},
+        Planted{"Beta1", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.beta1 = 0.901; }}},
+        Planted{"Beta2", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.beta2 = 0.991; }}},
+        Planted{"NoWeightDecay", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }}},
+        Planted{"WeightDecayInTheGradient",
+                "adamw_clip",
+                {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }, .gradients = couple_weight_decay}},
+        Planted{"BiasCorrectionOneStepLate",
+                "adamw_clip",
+                {.optimizer =
+                     [](Optimizer& optimizer) {
+                       for (const Optimizer::State& state : optimizer.states()) state.step.add_(1);
+                     }}},
+        Planted{"ClippingForgotten", "adamw_clip", {.coefficient = [](double, double) { return 1.0; }}},
+        Planted{"ClippingWithAnEpsilon",
+                "sgd_clip",
+                {.coefficient = [](double norm, double) { return std::min(1.0, 2.45 / (norm + 1e-6)); }}},
+        Planted{"Momentum", "sgd_clip", {.settings = [](OptimizerSettings& s) { s.momentum = 0.899; }}},
+        Planted{"NoWeightDecayInSgd", "sgd_clip", {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }}}),
+    [](const auto& given) { return std::string(given.param.name); });
+
+}  // namespace
+}  // namespace plumbline::testing
