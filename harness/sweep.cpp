@@ -101,9 +101,15 @@ class Sweep {
       run_references();
       run_cells();
     } catch (const Error& error) {
+      if (stopped_by_.empty()) stopped_by_ = error.what();
+      if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
+        // Nothing was found out, and the corrected file would be another sweep: the folder is free again.
+        std::error_code ignored;
+        fs::remove_all(folder_.path(), ignored);
+        throw;
+      }
       // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
       // cause is what counts.
-      if (stopped_by_.empty()) stopped_by_ = error.what();
       try {
         finish();
       } catch (const Error&) {
@@ -111,7 +117,6 @@ class Sweep {
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
                                " cells are finished and kept; go on with --out " + folder_.path().string() +
                                " --resume";
-      if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }
     return finish();

@@ -8,7 +8,7 @@ namespace {
 
 /// Offsets as docs/record-format.md gives them for `progress`.
 const char* const shell_functions = R"(#!/bin/bash
-little_endian() { local v=$1 n=$2 text= i; for ((i = 0; i < n; i++)); do text+=$(printf '\\x%02x' $((v & 255))); v=$((v >> 8)); done; printf "$text"; }
+little_endian() { local v=$1 n=$2 text= one i; for ((i = 0; i < n; i++)); do printf -v one '\\x%02x' $((v & 255)); text+=$one; v=$((v >> 8)); done; printf "$text"; }
 page() {
   local folder=$1/rank-$2; mkdir -p "$folder"
   { printf PLMBPRG1; little_endian 2 8; little_endian $3 8; little_endian 0 8; little_endian $4 4; little_endian 0 4
