@@ -79,7 +79,12 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 @media print {
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   body { font-size: 11px; } h2 { break-after: avoid; } figure, .grid, .failure { break-inside: avoid; }
-  .band { padding: 10px 0; }
+  .band { padding: 10px 0; } main, .band > div { padding: 0 4px; }
+  .grids { gap: 6px 20px; } .grid { font-size: 10.5px; border-spacing: 1px; }
+  .grid td, .grid a { width: 23px; height: 17px; line-height: 15px; }
+  .grid .fails, .grid .not_run, .grid .not_triggered { line-height: 13px; }
+  h3 { break-after: avoid; } .table { overflow: visible; }
+  .table table:not(.grid) td, .table table:not(.grid) th, .divergence td.value { font-size: 10px; padding: 2px 5px; }
 }
 </style>
 </head>
