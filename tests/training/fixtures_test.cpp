@@ -1,0 +1,74 @@
+// The run files that are handed out must be runnable, and able to tell a swap of microbatches.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "training/session.hpp"
+
+namespace plumbline {
+namespace {
+
+const std::filesystem::path fixtures = PLUMBLINE_FIXTURES;
+
+std::vector<std::filesystem::path> run_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(fixtures / "runs")) {
+    if (entry.path().extension() == ".toml" && std::filesystem::is_regular_file(entry)) files.push_back(entry.path());
+  }
+  return files;
+}
+
+TEST(RunFixtures, LoadWithTheirModelAndText) {
+  const auto files = run_files();
+
+  EXPECT_GE(files.size(), 8U);
+  for (const auto& file : files) EXPECT_NO_THROW(load_session(file, std::nullopt)) << file;
+}
+
+TEST(RunFixtures, NeverHoldTwoEqualMicrobatches) {
+  for (const auto& file : run_files()) {
+    const Session session = load_session(file, std::nullopt);
+    for (std::int64_t step = 0; step < session.run.train.steps; ++step) {
+      EXPECT_TRUE(session.plan.equal_microbatches(step).empty()) << file << " step " << step;
+    }
+  }
+}
+
+TEST(RunFixtures, OfTheDefaultSweepCoverWhatVariesBetweenMicrobatches) {
+  for (const char* name : {"stories260k-adamw", "stories260k-sgd", "untied128-adamw", "untied128-sgd"}) {
+    const Session session = load_session(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
+    const BatchPlan& plan = session.plan;
+    bool grows = false, shrinks = false, repeats = false, single = false, masked = false, unequal_rows = false;
+    for (std::int64_t m = 0; m < plan.microbatches(); ++m) {
+      if (m > 0) {
+        grows = grows || plan.sequence_length(m) > plan.sequence_length(m - 1);
+        shrinks = shrinks || plan.sequence_length(m) < plan.sequence_length(m - 1);
+      }
+      for (std::int64_t earlier = 0; earlier < m; ++earlier) {
+        repeats = repeats || plan.sequence_length(earlier) == plan.sequence_length(m);
+      }
+      single = single || plan.sequence_length(m) == 1;
+      masked = masked || plan.valid_tokens(m) == 0;
+      unequal_rows = unequal_rows || plan.tokens(m) < plan.batch(m) * plan.sequence_length(m);
+    }
+
+    EXPECT_EQ(plan.microbatches(), 8) << name;
+    EXPECT_TRUE(grows && shrinks && repeats && single && masked && unequal_rows) << name;
+    EXPECT_EQ(session.run.train.steps, 5) << name;
+    EXPECT_LT(session.run.train.warmup_steps, session.run.train.steps) << name;
+    EXPECT_TRUE(session.run.train.clip_norm.has_value()) << name;
+  }
+}
+
+TEST(Corpus, IsLongEnoughNotToRepeatWithinARun) {
+  const Session session = load_session(fixtures / "runs" / "stories260k-adamw.toml", std::nullopt);
+
+  const auto tokens = std::ssize(load_tokens(session.run.data, 256));
+
+  EXPECT_GE(tokens, 40000);
+  EXPECT_GT(tokens, session.run.train.steps * session.plan.totals(0).tokens);
+}
+
+}  // namespace
+}  // namespace plumbline
