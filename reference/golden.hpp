@@ -16,6 +16,10 @@ struct GoldenDemand {
   double logits_absolute = 0;
   double loss_absolute = 0;
   double gradient_relative_to_largest = 0;  ///< of the golden tensor's own largest element
+  /// Of the largest element of all the golden's gradients: what is left, by rounding, of a gradient that is zero in
+  /// exact arithmetic (queries and keys where only a row's first token has a label) has no size of its own to be
+  /// relative to.
+  double gradient_floor_relative_to_all = 0;
 };
 
 /// Bits where golden.json's producer had this machine's code path (CPU vendor, family and model, ATen capability, MKL
