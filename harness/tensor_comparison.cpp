@@ -157,7 +157,10 @@ void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std:
 
 void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
                          Judgement& judgement) {
-  for (const auto& names : evidence.candidate.manifest.tied) {
+  for (auto names : evidence.candidate.manifest.tied) {
+    std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+      return evidence.model.parameter_position(a) < evidence.model.parameter_position(b);
+    });
     const TensorRow* first = nullptr;
     for (const auto& name : names) {
       for (const auto& placed : evidence.candidate_rows.tensors(step, kind, name)) {

@@ -1,0 +1,96 @@
+#include "harness/model_bytes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+
+Json small(bool tied) {
+  return {{"vocab_size", 8},        {"hidden_size", 4},           {"intermediate_size", 6},
+          {"num_hidden_layers", 1}, {"num_attention_heads", 2},   {"num_key_value_heads", 1},
+          {"head_dim", 3},          {"tie_word_embeddings", tied}};
+}
+
+Manifest manifest_of(const Json& optimizer, const std::string& dtype = "float32") {
+  Manifest manifest;
+  manifest.dtype = dtype;
+  manifest.json = {{"optimizer", optimizer}};
+  return manifest;
+}
+
+const Json adamw = {{"name", "adamw"}};
+const Json momentum = {{"name", "sgd"}, {"momentum", 0.9}};
+const Json plain = {{"name", "sgd"}, {"momentum", 0.0}};
+
+TEST(StateBytes, OfALayerByHand) {
+  // q 6x4, k and v 3x4, o 4x6, gate and up 6x4, down 4x6, two norms of 4: 24+12+12+24+24+24+24+4+4 = 152 elements, 9
+  // tensors
+  const auto bytes = state_bytes(expected_model(small(false)), {"layers.0"}, manifest_of(adamw));
+
+  EXPECT_EQ(bytes, (StateBytes{608, 608, 2 * 608 + 9 * 4}));
+}
+
+TEST(StateBytes, OfFp64AreTwiceAsManyButForTheStepCounts) {
+  const auto bytes = state_bytes(expected_model(small(false)), {"norm"}, manifest_of(adamw, "float64"));
+
+  EXPECT_EQ(bytes, (StateBytes{32, 32, 64 + 4}));
+}
+
+TEST(StateBytes, OfSgdAreOneBufferWithMomentumAndNoneWithout) {
+  const auto model = expected_model(small(false));
+
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(momentum)), (StateBytes{16, 16, 16}));
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(plain)), (StateBytes{16, 16, 0}));
+}
+
+TEST(StateBytes, OfATiedWeightOnOneStageAreOneParameterAndTwoAccumulators) {
+  const auto model = expected_model(small(true));
+
+  EXPECT_EQ(state_bytes(model, {"embed_tokens", "lm_head"}, manifest_of(adamw)), (StateBytes{128, 256, 2 * 128 + 4}));
+}
+
+TEST(StateBytes, TiedCopyIsTheDifferenceBetweenTwoStagesAndOne) {
+  const auto model = expected_model(small(true));
+  for (const Json& optimizer : {adamw, momentum, plain}) {
+    const auto manifest = manifest_of(optimizer);
+    const auto one = *state_bytes(model, {"embed_tokens", "lm_head"}, manifest),
+               first = *state_bytes(model, {"embed_tokens"}, manifest),
+               last = *state_bytes(model, {"lm_head"}, manifest), copy = *tied_copy_bytes(model, manifest);
+    EXPECT_EQ(first.parameters + last.parameters, one.parameters + copy.parameters);
+    EXPECT_EQ(first.gradients + last.gradients, one.gradients + copy.gradients);
+    EXPECT_EQ(first.optimizer + last.optimizer, one.optimizer + copy.optimizer);
+  }
+  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw)), (StateBytes{128, 0, 260}));
+}
+
+TEST(StateBytes, FrozenParameterHasAValueOnly) {
+  auto manifest = manifest_of(adamw);
+  manifest.frozen = {"model.norm.weight"};
+
+  EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{16, 0, 0}));
+}
+
+TEST(StateBytes, UnknownOptimiserIsNotGuessed) {
+  EXPECT_FALSE(state_bytes(expected_model(small(false)), {"norm"}, manifest_of({{"name", "lion"}})));
+}
+
+TEST(SavedBytes, ClosedFormsByHand) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+
+  EXPECT_EQ(saved_bytes_fp32(model, "embed_tokens", 5), 0);
+  EXPECT_EQ(saved_bytes_fp32(model, "layers.0", 5), 4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
+  EXPECT_EQ(saved_bytes_fp32(model, "norm", 5), 4 * 5 * 9);
+  EXPECT_EQ(saved_bytes_fp32(model, "lm_head", 5), 4 * 5 * 12 + 4);
+  EXPECT_FALSE(saved_bytes_fp32(model, "head", 5));
+}
+
+TEST(SavedBytes, AttentionAsWideAsTheHiddenStateGivesTheMeasuredForm) {
+  Json config = small(false);
+  config["head_dim"] = 2;  // A = H: 4N(8H + 2K + 4I + h + 2)
+  EXPECT_EQ(saved_bytes_fp32(expected_model(config), "layers.0", 7), 4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
