@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 namespace plumbline {
@@ -23,6 +24,8 @@ int run_main(const std::string& program, const std::function<int()>& body) noexc
   } catch (const std::bad_alloc&) {
     return report(program, "out of memory; use a smaller model or batch, or a machine with more memory",
                   ExitCode::harness_failure);
+  } catch (const std::filesystem::filesystem_error& error) {  // no rights, a broken disk: names the path itself
+    return report(program, error.what(), ExitCode::harness_failure);
   } catch (const std::exception& error) {
     return report(program, (std::string("internal error: ") + error.what()).c_str(), ExitCode::harness_failure);
   } catch (...) {
