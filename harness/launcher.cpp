@@ -167,7 +167,7 @@ void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight
     auto& sight = sights[static_cast<std::size_t>(named->rank)];
     if (sight.gone) sight.signal = named->signal;
   }
-  if (own_signal && sights.size() == 1) sights[0].signal = own_signal;
+  if (own_signal) sights[0].signal = own_signal;
   const bool all_ok = std::all_of(sights.begin(), sights.end(),
                                   [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
   if (all_ok && !finding.timed_out) {
@@ -225,6 +225,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   LaunchFinding finding;
   std::optional<int> status;
   std::optional<Clock::time_point> trouble_since;
+  std::optional<std::vector<RankSight>> seen_before_the_end;
   const auto take_status = [&](int options) {
     int raw = 0;
     if (!status && waitpid(child, &raw, options) == child) status = raw;
@@ -238,8 +239,14 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     if (signals.asked()) finding.interrupted = true;
     if (now - begin >= launch.time_limit) finding.timed_out = true;
     if (watch.trouble() && !trouble_since) trouble_since = now;
-    // A launcher that notices the death by itself says rank and signal: it gets the time to say so.
-    if (finding.interrupted || finding.timed_out || (trouble_since && now - *trouble_since >= launch.grace)) break;
+    if (finding.interrupted || finding.timed_out) break;
+    // A launcher that noticed the death by itself ends the other ranks and then says whose it was: it gets the time to.
+    // Where it is slow to, the ranks are ended for it, and only then it.
+    if (trouble_since && now - *trouble_since >= launch.grace && !seen_before_the_end) {
+      seen_before_the_end = watch.sights();
+      tree.kill_all_but(child);
+    }
+    if (trouble_since && now - *trouble_since >= 2 * launch.grace) break;
     if (launch.at_glance) launch.at_glance();
     signals.wait(glance_interval);
   }
@@ -248,16 +255,17 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const bool ended_itself = status.has_value();
   // What the ranks do is looked at before the tree is ended: what they do then says nothing of what went wrong.
   watch.glance();
-  const auto sights = watch.sights();
+  const auto sights = seen_before_the_end.value_or(watch.sights());
   const bool any_seen = watch.any_seen();
-  const auto unkillable = tree.end(launch.grace, child);
+  const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
   finding.exit_code = status ? exit_code_of(*status) : 128 + SIGKILL;
   if (finding.interrupted) {
     finding.words = std::string("stopped by ") + signals.name();
   } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {
-    const bool own_death = ended_itself && WIFSIGNALED(*status);
+    // What ended a launcher is not what ended its ranks.
+    const bool own_death = ended_itself && WIFSIGNALED(*status) && watch.is_rank(child);
     explain(finding, launch, sights, any_seen, own_death ? std::optional(WTERMSIG(*status)) : std::nullopt);
   }
   if (!unkillable.empty()) finding.words += "; " + std::to_string(unkillable.size()) + " processes could not be ended";

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -99,14 +100,21 @@ void ProcessTree::reap(pid_t but) const {
   }
 }
 
-std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t but) const {
+void ProcessTree::kill_all_but(pid_t but) const {
+  for (const auto& process : living()) {
+    if (process.pid != but) kill(process.pid, SIGKILL);
+  }
+}
+
+std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root) const {
   using Clock = std::chrono::steady_clock;
-  const auto kill_from = Clock::now() + grace;
-  const auto give_up = kill_from + std::chrono::seconds(5);
+  const auto kill_ranks_from = Clock::now() + grace;
+  const auto kill_root_from = kill_ranks_from + std::chrono::milliseconds(500);
+  const auto give_up = kill_root_from + std::chrono::seconds(5);
   std::set<pid_t> asked;
   for (;;) {
     const auto left = living();
-    reap(but);
+    reap(root);
     if (left.empty()) return {};
     const auto now = Clock::now();
     if (now >= give_up) {
@@ -114,12 +122,14 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t but) 
       for (const auto& process : left) unkillable.push_back(process.pid);
       return unkillable;
     }
-    for (const auto& process : left) {
-      if (now >= kill_from) {
-        kill(process.pid, SIGKILL);
-      } else if (asked.insert(process.pid).second) {
-        kill(process.pid, SIGTERM);
-        kill(process.pid, SIGCONT);
+    const bool root_lives =
+        std::any_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
+    if (now >= kill_ranks_from) {
+      kill_all_but(now >= kill_root_from ? 0 : root);
+    } else {
+      for (const auto& process : left) {
+        if (root_lives && process.pid != root) continue;
+        if (asked.insert(process.pid).second) kill(process.pid, SIGTERM);
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -36,9 +36,13 @@ class ProcessTree {
   bool contains(pid_t pid) const;
   /// Reaps our ended children but `but`, whose status the caller wants.
   void reap(pid_t but) const;
-  /// SIGTERM (and SIGCONT, for stopped ones) to all, SIGKILL to those left after `grace`; reaps. Returns pids that even
-  /// SIGKILL did not end within `grace` + 5 s: none, but for a process that hangs inside the kernel.
-  std::vector<pid_t> end(std::chrono::milliseconds grace, pid_t but) const;
+  /// SIGKILL to all living but `but`.
+  void kill_all_but(pid_t but) const;
+  /// Ends the tree below `root`, a child of ours: SIGTERM to the root, which as a launcher ends its ranks (to all,
+  /// where the root has gone already); after `grace` SIGKILL to all but the root, which then ends by itself; 0.5 s
+  /// later to the root too. Reaps all but the root. Returns pids that even SIGKILL did not end within 5 s more: none,
+  /// but for a process that hangs inside the kernel.
+  std::vector<pid_t> end(std::chrono::milliseconds grace, pid_t root) const;
 
  private:
   std::vector<ProcessState> members() const;

@@ -57,6 +57,10 @@ bool RankWatch::any_seen() const {
                      [](const Rank& rank) { return rank.pid != 0 || fs::exists(rank.folder); });
 }
 
+bool RankWatch::is_rank(pid_t pid) const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) { return rank.pid == pid; });
+}
+
 std::vector<RankSight> RankWatch::sights() const {
   std::vector<RankSight> sights;
   for (std::size_t index = 0; index < ranks_.size(); ++index) {

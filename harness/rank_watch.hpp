@@ -22,6 +22,8 @@ class RankWatch {
   /// Whether some rank has gone without a word, or wrote that it did not end well.
   bool trouble() const { return trouble_; }
   bool any_seen() const;
+  /// Whether this process was seen to be a rank.
+  bool is_rank(pid_t pid) const;
   /// The ranks with their pages and exit files as they stand on disk now.
   std::vector<RankSight> sights() const;
   /// VmHWM of each rank at its last glance; empty unless every rank's was read.

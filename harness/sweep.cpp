@@ -1,6 +1,8 @@
 #include "harness/sweep.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <future>
 #include <map>
 #include <sstream>
@@ -143,8 +145,17 @@ class Sweep {
     launch.ranks = ranks;
     launch.speaker = speaker;
     launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
-    launch.at_glance = [this] { progress_.tick(); };
+    std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
+    launch.at_glance = [&] {
+      try {
+        if (!failure) settle_if_ready();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      progress_.tick();
+    };
     const LaunchFinding finding = plumbline::launch(launch, signals_);
+    if (failure) std::rethrow_exception(failure);
     write_json(place / "finding.json", to_json(finding));
     if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
     if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) {
@@ -227,6 +238,10 @@ class Sweep {
       verdict.seconds = plan.launch->seconds;
       return verdict;
     });
+  }
+
+  void settle_if_ready() {
+    if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
   }
 
   /// Waits for the judgement under way, keeps it and says it.
