@@ -1,6 +1,7 @@
 // For each reference: loss and memory of all that was compared with it, drawn and in numbers.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "reports/loss_plot.hpp"
 #include "reports/memory_plot.hpp"
@@ -210,20 +211,33 @@ PageData plot_data(const Plotted& plotted, const std::string& title, const std::
   return data;
 }
 
+/// In the order in which the verdict first comes to them; a reference that no cell could be compared with has no curve
+/// to stand beside.
+std::vector<std::string> references_in_order(const Verdict& verdict, const Evidence& evidence) {
+  std::vector<std::string> ids;
+  for (const auto& cell : verdict.cells) {
+    const auto found = evidence.reference_of.find(cell.id);
+    if (found == evidence.reference_of.end()) continue;
+    if (std::find(ids.begin(), ids.end(), found->second) == ids.end()) ids.push_back(found->second);
+  }
+  return ids;
+}
+
 }  // namespace
 
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot) {
   PageData plots = page_list();
-  int number = 0;
-  for (const auto& [id, reference] : evidence.references) {
-    Plotted plotted{reference, {}, evidence};
+  std::set<std::string> titles;
+  for (const auto& id : references_in_order(verdict, evidence)) {
+    Plotted plotted{evidence.references.at(id), {}, evidence};
     for (const auto& cell : verdict.cells) {
       const auto found = evidence.reference_of.find(cell.id);
       if (found != evidence.reference_of.end() && found->second == id) plotted.cells.push_back(&cell);
     }
-    const std::string title =
-        plotted.cells.empty() ? id : plotted.cells.front()->model + ", " + plotted.cells.front()->optimizer;
-    plots.push_back(plot_data(plotted, title, "p" + std::to_string(number++) + "-", gnuplot));
+    std::string title = plotted.cells.front()->model + ", " + plotted.cells.front()->optimizer;
+    if (titles.contains(title)) title += " (" + id + ")";
+    plots.push_back(plot_data(plotted, title, "p" + std::to_string(titles.size()) + "-", gnuplot));
+    titles.insert(title);
   }
   page.set("plots", plots);
   page.set("plot_trouble",

@@ -59,15 +59,15 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
       list.push_back(tile(grouped(*count), std::string(what) + " compared"));
   }
   if (const auto bytes = count_of(verdict, tally, "bytes")) list.push_back(tile(bytes_text(*bytes), "bytes compared"));
-  for (const auto& [what, count] : verdict.counts) {
-    if (std::string_view(what).starts_with("cells") || what == "checks" || what == "tensors" || what == "elements" ||
-        what == "bytes" || what.starts_with("checks")) {
-      continue;
-    }
-    list.push_back(tile(grouped(count), spaced(what)));
-  }
   list.push_back(tile(grouped(static_cast<std::int64_t>(verdict.not_run.size())), "not run"));
   return list;
+}
+
+/// All that the verdict counted, for the fold below the tiles.
+std::string all_counts(const Verdict& verdict) {
+  std::vector<std::string> parts;
+  for (const auto& [what, count] : verdict.counts) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
+  return join(parts, ", ");
 }
 
 std::string lead(const Verdict& verdict, const Tally& tally) {
@@ -124,13 +124,16 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   const Tally tally = tally_of(verdict);
   const std::string word = verdict.holds ? "Holds" : "Does not hold";
   const std::string cells = grouped(tally.cells_holding) + " of " + count_text(tally.cells, "cell");
-  page.set("title",
-           page_text(word + ": " + cells + " - " + (verdict.name.empty() ? "sweep" : verdict.name) + " - Plumbline"));
+  const std::string left_out = verdict.not_run.empty() ? "" : ", " + grouped(std::ssize(verdict.not_run)) + " not run";
+  const std::string name = verdict.name.empty() ? "sweep" : verdict.name;
+  page.set("title", page_text(word + ": " + cells + left_out + " - " + name + " - Plumbline"));
   page.set("word", word);
   page.set("mark", outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails));
   page.set("holds", PageData(verdict.holds));
   page.set("lead", page_text(lead(verdict, tally)));
   page.set("tiles", tiles(verdict, tally));
+  page.set("has_counts", PageData(!verdict.counts.empty()));
+  page.set("all_counts", page_text(all_counts(verdict)));
   page.set("outcomes", outcomes(tally));
   const auto& not_run = verdict.not_run;
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);

@@ -38,6 +38,8 @@ th, td { text-align: left; padding: 4px 9px; border-bottom: 1px solid var(--line
 thead th { border-bottom: 1.5px solid var(--ink); font-size: 12.5px; }
 .table { overflow-x: auto; }
 .table td { font-size: 13px; }
+.table tbody th { font-size: 13px; font-weight: 400; color: var(--soft); }
+.cell .table td:last-child { min-width: 26ch; }
 td.num, th.num { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .grids { display: flex; flex-wrap: wrap; gap: 12px 44px; }
 .grid { border-collapse: separate; border-spacing: 2px; font-size: 13px; }
@@ -93,6 +95,7 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 <h1><span class="mark" aria-hidden="true">{{mark}}</span>{{word}}</h1>
 <p class="lead">{{lead}}</p>
 <ul class="tiles">{{#tiles}}<li><b>{{value}}</b><span>{{label}}</span></li>{{/tiles}}</ul>
+{{#has_counts}}<details class="small soft"><summary>All that was counted</summary><p>{{all_counts}}.</p></details>{{/has_counts}}
 {{#has_not_run}}
 <div class="notrun"><b>Not run: {{not_run_count}}</b>
 <ul>{{#not_run_first}}<li>{{text}}</li>{{/not_run_first}}</ul>
@@ -158,7 +161,7 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 
 <h2 id="plots">Loss and memory</h2>
 {{#plot_trouble}}<p class="note"><b>No plots:</b> {{text}}. The numbers below are complete.</p>{{/plot_trouble}}
-{{^plots}}<p class="note">No reference record could be read, so there is nothing to draw.</p>{{/plots}}
+{{^plots}}<p class="note">No cell could be read together with its reference, so there is nothing to draw.</p>{{/plots}}
 {{#plots}}
 <h3>{{title}}</h3>
 <figure>{{{loss_svg}}}<figcaption>{{loss_caption}}</figcaption></figure>

@@ -60,6 +60,7 @@ TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
 
   const std::string page = page_of(verdict);
 
+  EXPECT_THAT(page, HasSubstr("<title>Holds: 12 of 12 cells, 6 not run - default - Plumbline</title>"));
   const auto cells = page.find("id=\"cells\"");
   EXPECT_LT(page.find("<b>Not run: 6</b>"), cells);
   EXPECT_LT(page.find("<li>fourth</li>"), cells);
@@ -147,6 +148,33 @@ TEST(Page, WithoutGnuplotTheTablesRemainAndThePageSaysSo) {
   EXPECT_THAT(page, HasSubstr("All 24 differences are exactly 0.")) << "3 steps of 8 cells";
   EXPECT_THAT(page, HasSubstr("<td>1f1b, P = 2</td><td class=\"num\">1</td>"));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
+}
+
+TEST(Page, PlotsFollowTheVerdictAndLeaveOutReferencesWithoutCells) {
+  const Verdict verdict = testing::sample_verdict(1);
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  evidence.references.emplace("alone", evidence.references.begin()->second);
+  evidence.references.emplace("zz", evidence.references.begin()->second);
+  evidence.reference_of[verdict.cells[0].id] = "zz";
+
+  const std::string page = page_of(verdict, evidence, "plumbline-no-gnuplot");
+
+  const auto plots = page.find("id=\"plots\"");
+  const auto first = page.find("<h3>stories260k, adamw</h3>", plots);
+  const auto second = page.find("<h3>stories260k, adamw (stories260k-adamw)</h3>", plots);
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, page.find("<h3>untied, sgd</h3>", plots));
+  EXPECT_EQ(page.find("<h3>alone", plots), std::string::npos);
+}
+
+TEST(Page, TheFirstScreenIsNotFloodedByCounts) {
+  Verdict verdict = testing::sample_verdict(1);
+  for (int i = 0; i < 40; ++i) verdict.counts["kind_" + std::to_string(i)] = 1000 + i;
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("1,039\u00A0kind 39"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>1,039</b>")));
 }
 
 TEST(Page, ALossThatDiffersIsCounted) {
