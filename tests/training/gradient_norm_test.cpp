@@ -92,16 +92,19 @@ TEST(GradientNorms, AllocateScratchOnlyAndKeepNone) {
 
 TEST(TotalNorm, IsSummedInCanonicalOrderWhateverTheOrderGiven) {
   const LlamaConfig config = tiny_config(false);
-  // Beside 1 each of these squares is lost; added up first, they are not.
+  // Beside 1 each of these squares is lost; added up before it, as here, where lm_head comes last, they are not.
   std::vector<ParameterNorm> norms = lively_norms(config);
   for (ParameterNorm& norm : norms) norm.norm = 1e-8;
-  norms.front().norm = 1;
+  norms.back().norm = 1;
   const double expected = left_to_right(norms, "");
 
   std::reverse(norms.begin(), norms.end());
-
   EXPECT_EQ(total_norm(config, norms), expected);
-  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell one order from another";
+  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell the reverse order";
+
+  std::ranges::sort(norms, {}, &ParameterNorm::name);
+  EXPECT_EQ(total_norm(config, norms), expected);
+  EXPECT_NE(left_to_right(norms, ""), expected) << "these norms cannot tell the order of names";
 }
 
 TEST(TotalNorm, CountsATiedWeightOnce) {

@@ -58,6 +58,17 @@ TEST(Optimizer, SgdIsTorchs) {
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
 }
 
+TEST(Optimizer, TheFirstMomentumBufferIsTheGradientToTheBit) {
+  std::vector<Parameter> parameters{parameter_of("a", {4}, {-0.0})};
+  OptimizerSettings settings = sgd(0.5);
+  settings.weight_decay = 0;
+  Optimizer optimizer(settings, parameters);
+
+  optimizer.step(0.25);
+
+  EXPECT_TRUE(std::signbit(numbers_of(optimizer.states()[0].moment1)[0])) << "0.5 * 0 + -0 would be +0";
+}
+
 TEST(Optimizer, LeavesTheRecordedGradientAlone) {
   for (const OptimizerSettings& settings : {adamw(), sgd(0.5), sgd(0)}) {
     std::vector<Parameter> parameters{parameter_of("a", {4, -1}, {1, 0.5})};
