@@ -184,8 +184,9 @@ Judged check_memory(const CellEvidence& evidence) {
   comparison.processes();
   judgement.measured(comparison.measured());
   if (!comparison.lacking.empty()) {
-    return judgement.conclude_as(
-        Outcome::not_run, "the records do not have " + join(comparison.lacking, ", ") + "; what they have agrees");
+    return judgement.conclude_as(Outcome::not_run,
+                                 "the records do not have " + join(comparison.lacking, ", ") +
+                                     (judgement.count("state_cells") > 0 ? "; what they have agrees" : ""));
   }
   std::int64_t actions = 0;
   for (const auto& list : evidence.compute_list->ranks) actions += static_cast<std::int64_t>(list.size());
