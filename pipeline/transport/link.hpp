@@ -23,6 +23,9 @@ class Link {
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
+  /// Whether a message longer than the receive's capacity leaves the memory behind it alone, so that a receive may be
+  /// posted before it is known what comes.
+  virtual bool respects_capacity() const = 0;
 
   /// Starts one message. `data` stays where it is until the ticket has ended. A send ends when the receiver has matched
   /// it, not before.

@@ -102,19 +102,20 @@ OperationId MessageTransport::start_receive(Operation operation) {
   open.operation.payload = header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header);
   open.header = link_->receive(open.operation.peer, header_channel(direction_of(open.operation)), &open.got,
                                sizeof(MessageHeader));
-  incoming.waiting_for_shape.push_back(id);
+  incoming.waiting_for_header.push_back(id);
   post_payloads(incoming);
   return id;
 }
 
 void MessageTransport::post_payloads(Edge& edge) {
-  while (!edge.waiting_for_shape.empty()) {
-    Open& open = open_.at(edge.waiting_for_shape.front());
+  while (!edge.waiting_for_header.empty()) {
+    Open& open = open_.at(edge.waiting_for_header.front());
     at::Tensor& buffer = open.operation.payload;
-    if (!buffer.defined()) return;  // a later one must not overtake it: the channel has no tags
+    const bool early = buffer.defined() && link_->respects_capacity();
+    if (!early && !open.header_checked) return;  // a later one must not overtake it: the channel has no tags
     open.payload = link_->receive(open.operation.peer, payload_channel(direction_of(open.operation)),
                                   buffer.mutable_data_ptr(), buffer.nbytes());
-    edge.waiting_for_shape.pop_front();
+    edge.waiting_for_header.pop_front();
   }
 }
 
@@ -128,16 +129,16 @@ void MessageTransport::advance(Open& open) {
       if (!operation.payload.defined()) {
         operation.payload = allocate_buffer(rank(), open.got);
         operation.header = open.got;
-        post_payloads(edge(operation));
       }
+      post_payloads(edge(operation));
     }
   }
   // A receive's data is not looked at before its header agrees.
-  const bool may_end = open.payload && (is_send(operation) || open.header_checked);
-  if (may_end) {
+  if (open.payload && (is_send(operation) || open.header_checked)) {
     const std::optional<std::size_t> bytes = link_->test(*open.payload);
     if (bytes) {
       open.payload.reset();
+      open.payload_moved = true;
       if (*bytes != operation.payload.nbytes()) {
         throw RunError("rank " + std::to_string(rank()) + ", " + describe(operation) + ": " + std::to_string(*bytes) +
                        " bytes came in place of " + std::to_string(operation.payload.nbytes()));
@@ -145,7 +146,7 @@ void MessageTransport::advance(Open& open) {
       traffic_.add(operation.peer, direction_of(operation), is_send(operation), static_cast<std::int64_t>(*bytes));
     }
   }
-  open.ended = !open.header && !open.payload && (is_send(operation) || open.header_checked);
+  open.ended = open.payload_moved && !open.header;
 }
 
 void MessageTransport::progress() {

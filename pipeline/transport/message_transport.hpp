@@ -47,13 +47,14 @@ class MessageTransport final : public Transport {
     std::optional<Link::Ticket> header;
     std::optional<Link::Ticket> payload;
     bool header_checked = false;
+    bool payload_moved = false;
     bool ended = false;
   };
   /// Messages between this rank and a peer in one direction and one sense.
   struct Edge {
     std::uint64_t sequence = 0;
-    /// Receives whose payload is not posted, because it or an earlier one still waits for its shape.
-    std::deque<OperationId> waiting_for_shape;
+    /// Receives whose payload is not posted, because it or an earlier one still waits for its header.
+    std::deque<OperationId> waiting_for_header;
   };
 
   OperationId start_send(Operation operation);

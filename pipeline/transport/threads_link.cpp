@@ -75,6 +75,7 @@ class ThreadsLink final : public Link {
 
   int rank() const override { return rank_; }
   int world_size() const override { return world_->size; }
+  bool respects_capacity() const override { return true; }
 
   Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
     throw_if_aborted();

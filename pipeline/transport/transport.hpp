@@ -37,8 +37,8 @@ struct MessageHeader {
   std::int32_t dimensions = 0;
   std::int32_t reserved = 0;
   std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden], the rest 0
-  std::uint64_t sequence =
-      0;  ///< counts messages of this edge (from rank, to rank, direction) from 0; set and checked by the transport
+  /// Counts messages of this edge (from rank, to rank, direction) from 0; set and checked by the transport.
+  std::uint64_t sequence = 0;
 
   friend bool operator==(const MessageHeader&, const MessageHeader&) = default;
 };
@@ -46,8 +46,8 @@ struct MessageHeader {
 std::string describe(const MessageHeader& header);
 
 /// One send or receive. `payload` is what to send (contiguous; owned by the operation until it has ended), undefined
-/// for a receive. `header.dimensions` 0 in a receive: the plan does not know the shape; the payload's receive is posted
-/// once the header has come.
+/// for a receive. A receive's buffer is allocated when it is posted. `header.dimensions` 0 in a receive: the plan does
+/// not know the shape; its buffer is allocated once the header has come.
 struct Operation {
   Action action;  ///< for messages: RECV_F of stage 2, microbatch 3
   int peer = 0;
@@ -94,11 +94,13 @@ class Transport {
   virtual std::vector<TrafficCount> take_traffic() = 0;
 
   // Control: small host messages; all ranks call them in the same order. Deadline as above.
-  virtual std::vector<std::string> gather(
-      const std::string& bytes) = 0;                            ///< on rank 0 one entry a rank; elsewhere empty
-  virtual std::string broadcast(const std::string& bytes) = 0;  ///< rank 0's bytes, on every rank
+  /// On rank 0 one entry a rank; elsewhere empty.
+  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
+  /// Rank 0's bytes, on every rank.
+  virtual std::string broadcast(const std::string& bytes) = 0;
   virtual void barrier() = 0;
-  /// A tensor between two ranks outside the schedule (tied weights); same shape and dtype on both ends.
+  /// A contiguous tensor between two ranks outside the schedule (tied weights); same shape and dtype on both ends. Not
+  /// counted in the traffic.
   virtual void send_tied(int peer, const at::Tensor& tensor) = 0;
   virtual void receive_tied(int peer, at::Tensor& tensor) = 0;
   /// Ends the job for all ranks; says why on stderr. Does not throw. threads: the other ranks' waits end with a

@@ -1,20 +1,61 @@
 #include "pipeline/transport/threads_transport.hpp"
 
-#include <barrier>
 #include <thread>
 
+#include "pipeline/transport/message_transport.hpp"
+#include "pipeline/transport/threads_link.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {
 namespace {
 
+/// A link on which nothing is there at once and nothing may be received early: what an end sees of two messages, and in
+/// which order, varies.
+class ReluctantLink final : public Link {
+ public:
+  explicit ReluctantLink(std::unique_ptr<Link> inner) : inner_(std::move(inner)) {}
+
+  int rank() const override { return inner_->rank(); }
+  int world_size() const override { return inner_->world_size(); }
+  bool respects_capacity() const override { return false; }
+  Ticket send(int peer, Channel channel, const void* data, std::size_t bytes) override {
+    return inner_->send(peer, channel, data, bytes);
+  }
+  Ticket receive(int peer, Channel channel, void* data, std::size_t capacity_bytes) override {
+    return inner_->receive(peer, channel, data, capacity_bytes);
+  }
+  std::optional<std::size_t> test(Ticket ticket) override {
+    // A number that varies between calls and repeats between runs.
+    state_ = state_ * 1664525U + 1013904223U;
+    return (state_ >> 24) % 3 == 0 ? inner_->test(ticket) : std::nullopt;
+  }
+  void idle(std::chrono::steady_clock::time_point deadline) override {
+    inner_->idle(std::min(deadline, std::chrono::steady_clock::now() + 20us));
+  }
+  void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
+  void close() override { inner_->close(); }
+
+ private:
+  std::unique_ptr<Link> inner_;
+  std::uint32_t state_ = 1;
+};
+
+enum class Links { prompt, reluctant };
+
 /// One thread a rank. With a broken ending all transports live until every body has returned, as processes that hang
 /// do; how one that ends early frees the others is tested below.
-template <int ranks>
+template <int ranks, Links links = Links::prompt>
 struct ThreadRanks {
   static int world_size() { return ranks; }
   static void run(TransportSettings settings, Ending ending, const Body& body) {
     auto transports = make_threads_transports(ranks, settings);
+    if constexpr (links == Links::reluctant) {
+      transports.clear();
+      for (auto& link : make_threads_links(ranks)) {
+        auto reluctant = std::make_unique<ReluctantLink>(std::move(link));
+        transports.push_back(std::make_unique<MessageTransport>(std::move(reluctant), settings));
+      }
+    }
     std::vector<std::thread> threads;
     for (auto& transport : transports) {
       threads.emplace_back([&] {
@@ -31,7 +72,7 @@ struct ThreadRanks {
   }
 };
 
-using Worlds = testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>>;
+using Worlds = testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>, ThreadRanks<3, Links::reluctant>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Threads, TransportSuite, Worlds);
 
 /// The errors of all ranks; a rank's transport is destroyed as soon as its body has ended.

@@ -1,0 +1,30 @@
+# Tests that run under mpirun: one CTest test for each (program, world size), named mpi.<program>.<world size>.
+set(PLUMBLINE_MPI_FLAGS "")
+set(PLUMBLINE_MPI_ENVIRONMENT OMP_NUM_THREADS=1)
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE _version ERROR_QUIET)
+if(_version MATCHES "Open MPI|OpenRTE")
+  # More ranks than cores; shared memory alone, which starts sooner; and a container's root may run it.
+  set(PLUMBLINE_MPI_FLAGS --oversubscribe --mca btl self,vader --mca pml ob1 --mca osc ^ucx)
+  list(APPEND PLUMBLINE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+endif()
+
+# plumbline_mpi_command(<variable> <world size>): what stands before the program on the command line.
+function(plumbline_mpi_command variable world)
+  set(${variable} "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${world} ${PLUMBLINE_MPI_FLAGS} PARENT_SCOPE)
+endfunction()
+
+# plumbline_mpi_test(<program> SOURCES ... USES ... WORLD_SIZES ... [LABELS ...] [TIMEOUT seconds])
+function(plumbline_mpi_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;USES;WORLD_SIZES;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_USES} MPI::MPI_C GTest::gmock GTest::gtest)
+  foreach(world IN LISTS arg_WORLD_SIZES)
+    plumbline_mpi_command(command ${world})
+    add_test(NAME mpi.${name}.${world} COMMAND ${command} $<TARGET_FILE:${name}>)
+    set_tests_properties(mpi.${name}.${world} PROPERTIES LABELS "mpi;${arg_LABELS}" PROCESSORS ${world}
+                         TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${PLUMBLINE_MPI_ENVIRONMENT}")
+  endforeach()
+endfunction()
