@@ -233,7 +233,6 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   for (;;) {
     watch.glance();
     take_status(WNOHANG);
-    tree.reap(child);
     const auto now = Clock::now();
     if (status) break;
     if (signals.asked()) finding.interrupted = true;

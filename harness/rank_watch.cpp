@@ -11,6 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whoever ends a job lets its stopped ranks go on first: one that was stopped until just now was so when it mattered.
+constexpr std::chrono::seconds still_stopped{3};
+
 /// Nothing when there is none, or none that can be read: a rank that died while writing it has no exit file.
 std::optional<ExitFile> exit_of(const fs::path& folder) {
   try {
@@ -40,7 +43,7 @@ void RankWatch::glance() {
       rank.pid = page->pid;
     }
     const auto state = process_state(rank.pid);
-    rank.stopped = state && state->state == 'T';
+    if (state && state->state == 'T') rank.last_stopped = std::chrono::steady_clock::now();
     if (const auto peak = process_peak_bytes(rank.pid)) rank.peak_bytes = std::max(rank.peak_bytes, *peak);
     if (state && state->alive()) continue;
     rank.gone = true;
@@ -69,7 +72,7 @@ std::vector<RankSight> RankWatch::sights() const {
     sight.rank = static_cast<std::int64_t>(index);
     sight.gone = rank.gone;
     sight.gone_order = rank.gone_order;
-    sight.stopped = rank.stopped;
+    sight.stopped = rank.last_stopped && std::chrono::steady_clock::now() - *rank.last_stopped < still_stopped;
     sight.exit = exit_of(rank.folder);
     if (const auto page = read_progress(rank.folder / "progress")) {
       sight.seen = true;

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "harness/diagnosis.hpp"
@@ -34,7 +36,7 @@ class RankWatch {
     std::filesystem::path folder;
     pid_t pid = 0;
     bool gone = false;
-    bool stopped = false;
+    std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T
     std::int64_t gone_order = 0;
     std::int64_t peak_bytes = 0;
   };
