@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <regex>
-
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "tests/record/sample.hpp"
@@ -59,14 +57,12 @@ TEST(RunId, IsARandomUuid) {
   const std::string id = new_run_id();
 
   // Version 4, variant of RFC 4122.
-  EXPECT_TRUE(std::regex_match(id, std::regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
-      << id;
+  EXPECT_THAT(id, MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
   EXPECT_NE(id, new_run_id());
 }
 
 TEST(NowText, IsRfc3339InUtc) {
-  EXPECT_TRUE(std::regex_match(now_text(), std::regex("20\\d\\d-[01]\\d-[0-3]\\dT[0-2]\\d:[0-5]\\d:[0-6]\\dZ")))
-      << now_text();
+  EXPECT_THAT(now_text(), MatchesRegex("20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"));
 }
 
 TEST(RecordLevel, TextReadsBack) {
