@@ -19,18 +19,22 @@ namespace fs = std::filesystem;
 
 struct Canary {
   std::string name;
-  std::string fault;  ///< empty: no fault
+  std::string fault = {};  ///< empty: no fault
   std::string run = "canary-untied";
   int world = 3;
   std::string schedule = "1f1b";
-  std::string check;  ///< empty: the whole cell holds
+  std::string check = {};  ///< empty: the whole cell holds
   // the place of the check's first divergence; what is empty is not asked for
-  std::optional<std::int64_t> step;
-  std::optional<std::int64_t> microbatch;
-  std::string direction;
-  std::string item;
+  std::optional<std::int64_t> step = {};
+  std::optional<std::int64_t> microbatch = {};
+  std::string direction = {};
+  std::string item = {};
   std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
 };
+
+std::string canary_name(const ::testing::TestParamInfo<Canary>& tested) {
+  return tested.param.name;
+}
 
 void PrintTo(const Canary& canary, std::ostream* out) {
   *out << canary.name;
@@ -114,11 +118,14 @@ TEST_P(Canaries, TurnTheirCheckRed) {
   if (!canary.step && canary.item.empty()) return;
   ASSERT_TRUE(check.first_divergence) << failures(verdict);
   const FirstDivergence& place = *check.first_divergence;
-  if (canary.step) EXPECT_EQ(place.step, *canary.step) << place.words;
-  if (canary.microbatch) EXPECT_EQ(place.microbatch, canary.microbatch) << place.words;
+  if (canary.step) {
+    EXPECT_EQ(place.step, *canary.step) << place.words;
+  }
+  if (canary.microbatch) {
+    EXPECT_EQ(place.microbatch, canary.microbatch) << place.words;
+  }
   EXPECT_EQ(place.direction, canary.direction) << place.words;
-  if (!canary.item.empty())
-    EXPECT_NE(place.item.find(canary.item), std::string::npos) << place.item << "\n" << place.words;
+  EXPECT_NE(place.item.find(canary.item), std::string::npos) << place.item << "\n" << place.words;
 }
 
 // untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and
@@ -138,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                              .check = "parameters",
                              .step = 0,
                              .item = "embed_tokens"}),
-    [](const auto& info) { return info.param.name; });
+    canary_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Wire, Canaries,
@@ -176,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
                .microbatch = 4,
                .direction = "forward",
                .item = "layers.2"}),
-    [](const auto& info) { return info.param.name; });
+    canary_name);
 
 INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                          ::testing::Values(Canary{.name = "G1_not_scaled",
@@ -205,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                                                   .step = 0,
                                                   .item = "lm_head",
                                                   .still_hold = {"completion", "census"}}),
-                         [](const auto& info) { return info.param.name; });
+                         canary_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Memory, Canaries,
@@ -222,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                              .fault = "P4@rank=1",
                              .check = "memory",
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
-    [](const auto& info) { return info.param.name; });
+    canary_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Harmless, Canaries,
@@ -230,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Canary{.name = "N2_afab", .schedule = "afab"},
                       Canary{.name = "N2_tied_more_ranks_than_layers", .run = "canary-tied", .world = 8},
                       Canary{.name = "N3_slow_links", .fault = "N3"}),
-    [](const auto& info) { return info.param.name; });
+    canary_name);
 
 }  // namespace
 }  // namespace plumbline

@@ -118,8 +118,8 @@ TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld,
                          ::testing::Combine(::testing::Range(1, 9), ::testing::Values("afab", "1f1b")),
-                         [](const auto& info) {
-                           return "w" + std::to_string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                         [](const auto& tested) {
+                           return "w" + std::to_string(std::get<0>(tested.param)) + "_" + std::get<1>(tested.param);
                          });
 
 TEST_F(Parity, HoldsForLayersAnywhere) {
