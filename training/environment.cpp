@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "support/numbers.hpp"
+#include "training/commit.hpp"
 
 namespace plumbline {
 
@@ -90,11 +91,7 @@ Json versions_json() {
   Json versions;
   versions["libtorch"] = TORCH_VERSION;
   versions["compiler"] = "g++ " __VERSION__;
-#ifdef PLUMBLINE_COMMIT
-  versions["commit"] = PLUMBLINE_COMMIT;
-#else
-  versions["commit"] = nullptr;  // a build outside a checkout
-#endif
+  versions["commit"] = source_commit().empty() ? Json(nullptr) : Json(source_commit());  // a build outside a checkout
   return versions;
 }
 

@@ -29,10 +29,7 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 
 Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
   RunFile run = load_run_file(run_file);
-  if (text) {
-    run.data.text = *text;
-    run.data.tokens.reset();
-  }
+  if (text) run.data.use_text(*text);
   LlamaConfig config = load_config(run.config);
   BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
   check_lengths(run, config, plan);
