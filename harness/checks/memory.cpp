@@ -75,6 +75,7 @@ class MemoryComparison {
 
   void buffers() {
     if (!evidence_.lowered_list) return lack("a schedule.csv that can be followed");
+    // REDUCE: one tied gradient on its way in, one on its way out.
     const auto tied = 2 * evidence_.model.vocabulary * evidence_.model.hidden *
                       static_cast<std::int64_t>(dtype_size(evidence_.candidate.manifest.dtype));
     for (const auto& rank : evidence_.candidate.ranks) {

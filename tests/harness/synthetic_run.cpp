@@ -394,4 +394,15 @@ ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& a
   throw std::logic_error("no action " + action);
 }
 
+FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                           std::int64_t step) {
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+  if (!verdict.first_divergence) return {};
+  EXPECT_EQ(verdict.first_divergence->item, item);
+  EXPECT_EQ(verdict.first_divergence->step, step);
+  return *verdict.first_divergence;
+}
+
 }  // namespace plumbline::testing

@@ -67,4 +67,9 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
                           const std::string& cut, const std::string& side);
 ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& action);
 
+/// Judges, and demands that exactly these checks fail and that the earliest divergence of all is this item in this
+/// step.
+FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                           std::int64_t step);
+
 }  // namespace plumbline::testing

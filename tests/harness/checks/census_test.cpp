@@ -5,8 +5,6 @@
 namespace plumbline::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 void expect_census_names(SyntheticCell& cell, const std::string& item) {
   const auto verdict = cell.judge();
 
