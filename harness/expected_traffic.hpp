@@ -35,7 +35,7 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
 
 /// An upper bound of a rank's transport buffers in a step: a receive buffer counts from its place in the list until the
 /// action that consumes it has started, a sent tensor from its SEND to the end of the step (the contract lets it be
-/// reaped any time before), and `tied_bytes` once during REDUCE. No order of arrivals can need more.
+/// reaped any time before), and `tied_bytes` while REDUCE runs. No order of arrivals can need more.
 std::int64_t buffer_bound(const ActionList& lowered, const std::vector<std::int64_t>& bytes, std::int64_t tied_bytes);
 
 }  // namespace plumbline::judging

@@ -24,6 +24,19 @@ TEST(Census, LayerThatNoRankHoldsThoughTheManifestListsIt) {
   expect_census_names(cell, "layers.1");
 }
 
+TEST(Census, LayerThatThePartitionForgot) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][1]["units"] = {"norm", "lm_head"};
+  drop_tensors(cell.candidate.ranks[1], "layers.1.");
+  expect_census_names(cell, "layers.1");
+}
+
+TEST(Census, LayerThatThePartitionGaveTwice) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][0]["units"] = {"embed_tokens", "layers.0", "layers.1"};
+  expect_census_names(cell, "layers.1");
+}
+
 TEST(Census, LayerHeldByTwoRanks) {
   SyntheticCell cell;
   auto copy = tensor_row(cell.candidate, -1, "parameter", "model.layers.1.self_attn.q_proj.weight");
