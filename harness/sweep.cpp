@@ -175,6 +175,7 @@ class Sweep {
       if (const auto kept = folder_.finished_reference(reference.id); kept && kept->exit_code == 0) {
         references_.push_back(*kept);
         progress_.skip(1);
+        ++said_;
         continue;
       }
       check_stop(id);
@@ -199,6 +200,7 @@ class Sweep {
         settle();
         cells_.push_back(*kept);
         progress_.skip(work_of(cell));
+        ++said_;
         continue;
       }
       const LaunchFinding& reference = references_[cell.reference];
@@ -283,7 +285,7 @@ class Sweep {
                                 (reason != not_run_.end() ? reason->second : "the sweep ended before: " + stopped_by_));
     }
     verdict.counts["cells_not_run"] = static_cast<std::int64_t>(verdict.not_run.size());
-    verdict.holds = !cells_.empty() && verdict.not_run.empty() && stopped_by_.empty() &&
+    verdict.holds = !cells_.empty() && verdict.not_run.empty() &&
                     std::all_of(cells_.begin(), cells_.end(), [](const CellVerdict& cell) { return cell.holds; });
     verdict.machine = Json::object();
     for (std::size_t index = 0; index < references_.size() && verdict.machine.empty(); ++index) {

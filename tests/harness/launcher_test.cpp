@@ -121,6 +121,20 @@ TEST_F(Launcher, DeadRankIsFoundThoughItsLauncherDoesNotNoticeIt) {
   EXPECT_LT(finding.seconds, 3.0);
 }
 
+TEST_F(Launcher, LauncherThatIsSlowToEndTheOthersStillSaysWhichSignalItWas) {
+  const auto slow = program(
+      folder_, "slow-mpirun",
+      "$1 $2 1 & $1 $2 0 & wait -n; wait\n"
+      "echo 'mpirun noticed that process rank 1 with PID 0 on node x exited on signal 11 (Killed).' >&2; exit 139\n");
+  const auto rank = program(folder_, "rank",
+                            "page $1 $2 0 -1 ${2}F0; sleep 0.2; [ $2 = 1 ] && kill -SEGV $$; trap '' TERM; sleep 30\n");
+
+  const auto finding = run_command({slow.string(), rank.string(), record()}, 2, 20s);
+
+  EXPECT_EQ(finding.words, "rank 1 was killed by signal 11 (SIGSEGV) in 1F0 of step 0");
+  EXPECT_LT(finding.seconds, 3.0);
+}
+
 TEST_F(Launcher, ErrorThatARankWroteIsQuoted) {
   const auto finding = run_ranks(
       "page $1 $FAKE_RANK 0 -1 ${FAKE_RANK}F0; sleep 0.2; [ $FAKE_RANK = 0 ] && sleep 30;"
