@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -116,7 +115,7 @@ ProgressPage::ProgressPage(ProgressPage&& other) noexcept
 
 void ProgressPage::update(const ProgressNow& now) noexcept {
   Payload payload{now.step, now.action_index, now.peer, now.microbatch, now.bytes, monotonic_ns(), pid_, {}, {}};
-  std::memcpy(payload.action, now.action.data(), std::min(now.action.size(), sizeof payload.action - 1));
+  now.action.copy(payload.action, sizeof payload.action - 1);
   const auto words = std::bit_cast<Words>(payload);
 
   const std::uint64_t sequence = word(page_, sequence_word).load(std::memory_order_relaxed);

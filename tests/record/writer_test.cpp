@@ -109,6 +109,10 @@ TEST(RecordWriter, TouchesNoTableOfAnotherRun) {
   EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::none, false); }),
               HasSubstr("holds another run"));
   EXPECT_EQ(bytes_of(folder / "rank-0/steps.csv"), before);
+
+  RecordWriter(folder.path(), 1, RecordLevel::none, false).finish(good_exit(1));
+  EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 1, RecordLevel::none, false); }),
+              HasSubstr("exit.json: exists already"));
 }
 
 TEST(RecordWriter, AFolderWithALogAlreadyIsTaken) {
