@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "pipeline/launch.hpp"
 #include "record/record.hpp"
@@ -123,10 +125,11 @@ INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld,
                          });
 
 TEST_F(Parity, HoldsForLayersAnywhere) {
-  for (const char* balance : {"[0, 5, 0]", "[5, 0, 0, 0]", "[0, 0, 0, 5]", "[2, 0, 0, 3]"}) {
+  const std::vector<std::pair<int, std::string>> cases = {
+      {3, "[0, 5, 0]"}, {4, "[5, 0, 0, 0]"}, {4, "[0, 0, 0, 5]"}, {4, "[2, 0, 0, 3]"}};
+  for (const auto& [world, balance] : cases) {
     const testing::TemporaryFolder folder;
-    const int world = balance[6] == ',' && std::string(balance).size() > 10 ? 4 : 3;
-    const auto run = run_with(folder.path(), std::string("balance = ") + balance);
+    const auto run = run_with(folder.path(), "balance = " + balance);
 
     ASSERT_EQ(train_pipeline(options(run, folder.path() / "r", world, "1f1b"), plain_seams()), 0) << balance;
 
