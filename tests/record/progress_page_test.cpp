@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -134,9 +133,8 @@ TEST(ProgressPage, OutlivesAKilledWriter) {
 TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
   const TemporaryFolder folder;
   ProgressPage page(folder / "progress");
-  std::atomic<bool> stop = false;
-  std::jthread writer([&] {
-    for (std::int64_t i = 0; !stop; ++i) {
+  std::jthread writer([&](std::stop_token stop) {
+    for (std::int64_t i = 0; !stop.stop_requested(); ++i) {
       const std::string action = std::to_string(i);
       page.update({.step = i, .action_index = i, .bytes = static_cast<std::uint64_t>(i), .action = action});
     }
@@ -154,7 +152,6 @@ TEST(ProgressPage, AReaderNeverSeesHalfAnUpdate) {
     ASSERT_GE(seen->updates, last);
     last = seen->updates;
   }
-  stop = true;
 
   EXPECT_GT(consistent, 10000) << "a reader gets through even while the page is written all the time";
 }
