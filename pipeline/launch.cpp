@@ -3,9 +3,9 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -72,6 +72,12 @@ void train_rank(const PipelineOptions& options, const Session& session, const Pi
   trainer.finish("ok", 0);
 }
 
+/// What a failure is to whoever started the program.
+ExitCode code_of(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return known != nullptr ? known->code() : ExitCode::does_not_hold;
+}
+
 TransportSettings transport_settings(const Session& session) {
   return {std::chrono::milliseconds(session.run.pipeline.timeout_ms)};
 }
@@ -83,7 +89,8 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
   auto transports = make_threads_transports(world, transport_settings(session));
-  std::atomic<int> failures = 0;
+  std::mutex lock;
+  std::optional<ExitCode> failure;
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < world; ++rank) {
     threads.emplace_back([&, rank] {
@@ -95,14 +102,18 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
         train_rank(options, session, plan, transport, *seams);
         transport.finish();
       } catch (const std::exception& error) {
+        const std::lock_guard guard(lock);
         // the first failure is the cause; the others only waited for this rank
-        if (failures++ == 0) std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, error.what());
+        if (!failure) {
+          failure = code_of(error);
+          std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, error.what());
+        }
         transport.abort(error.what());
       }
     });
   }
   threads.clear();
-  return static_cast<int>(failures == 0 ? ExitCode::holds : ExitCode::does_not_hold);
+  return static_cast<int>(failure.value_or(ExitCode::holds));
 }
 
 /// Rank 0 makes ready and tells the others; what stops it is reported once, not once a rank.
@@ -133,12 +144,6 @@ std::optional<PipelinePlan> agree_on_plan(const PipelineOptions& options, const 
   return plan;
 }
 
-int report(int rank, const std::string& message) {
-  std::fprintf(stderr, "plumbline-pipeline: %s%s\n", rank < 0 ? "" : ("rank " + std::to_string(rank) + ": ").c_str(),
-               message.c_str());
-  return static_cast<int>(ExitCode::does_not_hold);
-}
-
 int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams) {
   std::optional<Session> session;
   std::exception_ptr load_error;
@@ -153,10 +158,7 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   try {
     plan = agree_on_plan(options, session, load_error, *transport, *seams);
   } catch (const Error& error) {
-    if (transport->rank() != 0) {  // only here, not on rank 0: the others do not know and would wait
-      report(transport->rank(), error.what());
-      transport->abort(error.what());
-    }
+    if (transport->rank() != 0) transport->abort(error.what(), error.code());  // rank 0 goes on and would wait for us
     transport->finish();
     throw;
   }
@@ -169,9 +171,8 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
-    const int code = report(transport->rank(), error.what());
-    transport->abort(error.what());
-    return code;
+    transport->abort(error.what(), code_of(error));  // says why
+    return static_cast<int>(code_of(error));
   }
 }
 

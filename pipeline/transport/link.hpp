@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "support/error.hpp"
+
 namespace plumbline {
 
 /// Messages of one channel from one rank to another arrive in the order sent; channels do not wait for each other.
@@ -37,7 +39,7 @@ class Link {
   /// Lets time pass until something may have happened, or until `deadline`.
   virtual void idle(std::chrono::steady_clock::time_point deadline) = 0;
 
-  virtual void abort(const std::string& reason) noexcept = 0;
+  virtual void abort(const std::string& reason, ExitCode code) noexcept = 0;
   /// After all ranks have agreed to end: nothing is open on any of them.
   virtual void close() = 0;
 };

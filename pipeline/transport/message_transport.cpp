@@ -38,7 +38,7 @@ MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings
 MessageTransport::~MessageTransport() {
   if (finished_) return;
   // Nobody may wait for this rank any longer. The link goes first: what is open points into the operations' memory.
-  link_->abort(failure_.empty() ? "it left without a clean end" : failure_);
+  link_->abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
   link_.reset();
 }
 
@@ -226,8 +226,8 @@ void MessageTransport::receive_tied(int peer, at::Tensor& tensor) {
   guarded([&] { control_.receive_tied(peer, tensor); });
 }
 
-void MessageTransport::abort(const std::string& reason) noexcept {
-  link_->abort(reason);
+void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept {
+  link_->abort(reason, code);
 }
 
 void MessageTransport::finish() {

@@ -37,7 +37,7 @@ class MessageTransport final : public Transport {
   void barrier() override;
   void send_tied(int peer, const at::Tensor& tensor) override;
   void receive_tied(int peer, at::Tensor& tensor) override;
-  void abort(const std::string& reason) noexcept override;
+  void abort(const std::string& reason, ExitCode code) noexcept override;
   void finish() override;
 
  private:

@@ -122,10 +122,10 @@ class MpiLink final : public Link {
     if (left > std::chrono::steady_clock::duration::zero()) std::this_thread::sleep_for(std::min(left, nap));
   }
 
-  void abort(const std::string& reason) noexcept override {
+  void abort(const std::string& reason, ExitCode code) noexcept override {
     std::fprintf(stderr, "rank %d ended the run: %s\n", rank_, reason.c_str());
     std::fflush(stderr);
-    if (!end_job_) abort_mpi(static_cast<int>(ExitCode::does_not_hold));
+    if (!end_job_) abort_mpi(static_cast<int>(code));
     try {
       end_job_(reason);
     } catch (const std::exception& error) {

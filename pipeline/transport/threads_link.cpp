@@ -123,7 +123,7 @@ class ThreadsLink final : public Link {
     seen_ = bell.count;
   }
 
-  void abort(const std::string& reason) noexcept override {
+  void abort(const std::string& reason, ExitCode /*code*/) noexcept override {
     {
       const std::lock_guard guard(world_->abort_lock);
       if (world_->aborted.load()) return;  // the first reason is the cause

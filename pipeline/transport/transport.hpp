@@ -106,7 +106,7 @@ class Transport {
   /// Ends the job for all ranks; says why on stderr. Does not throw. threads: the other ranks' waits end with a
   /// RunError that names this rank and `reason`; mpi: MPI_Abort, which does not return. Call it where an exception is
   /// caught, before the transport is destroyed.
-  virtual void abort(const std::string& reason) noexcept = 0;
+  virtual void abort(const std::string& reason, ExitCode code = ExitCode::does_not_hold) noexcept = 0;
   /// The clean end: all ranks call it after their last operation, and wait for each other within the deadline. Nothing
   /// may be called after. Throws RunError when an operation is still open.
   virtual void finish() = 0;

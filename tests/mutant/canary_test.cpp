@@ -130,22 +130,26 @@ TEST_P(Canaries, TurnTheirCheckRed) {
 
 // untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and
 // layers.3
-INSTANTIATE_TEST_SUITE_P(
-    Model, Canaries,
-    ::testing::Values(Canary{.name = "P1_layer_dropped", .fault = "P1@rank=1", .check = "census", .item = "layers.2"},
-                      Canary{.name = "NaN_in_an_activation",
-                             .fault = "NaN@rank=1,microbatch=4",
-                             .check = "boundaries",
-                             .step = 0,
-                             .microbatch = 4,
-                             .direction = "forward",
-                             .item = "layers.3"},
-                      Canary{.name = "Not_finite_in_both_records",
-                             .run = "canary-overflow",
-                             .check = "parameters",
-                             .step = 0,
-                             .item = "embed_tokens"}),
-    canary_name);
+INSTANTIATE_TEST_SUITE_P(Model, Canaries,
+                         ::testing::Values(Canary{.name = "P1_layer_dropped",
+                                                  .fault = "P1@rank=1",
+                                                  .check = "census",
+                                                  .step = -1,
+                                                  .item = "layers.2",
+                                                  .still_hold = {"completion", "data"}},
+                                           Canary{.name = "NaN_in_an_activation",
+                                                  .fault = "NaN@rank=1,microbatch=4",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 4,
+                                                  .direction = "forward",
+                                                  .item = "layers.3"},
+                                           Canary{.name = "Not_finite_in_both_records",
+                                                  .run = "canary-overflow",
+                                                  .check = "parameters",
+                                                  .step = 0,
+                                                  .item = "embed_tokens"}),
+                         canary_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Wire, Canaries,

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/mutant/forwarding_transport.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline::mutant {
@@ -21,11 +22,41 @@ std::vector<Parameter>::iterator find_head(std::vector<Parameter>& parameters) {
   return std::ranges::find(parameters, "lm_head.weight", &Parameter::name);
 }
 
+/// Gives rank 0 a norm of 0 for each parameter that no rank has.
+class NormsMadeUp : public ForwardingTransport {
+ public:
+  NormsMadeUp(Transport& inner, const std::vector<std::string>& parameters)
+      : ForwardingTransport(inner), parameters_(parameters) {}
+
+  std::vector<std::string> gather(const std::string& bytes) override {
+    std::vector<std::string> gathered = ForwardingTransport::gather(bytes);
+    std::string all;
+    for (const std::string& lines : gathered) all += lines;
+    for (const std::string& name : parameters_) {
+      if (!gathered.empty() && all.find(name + ' ') == std::string::npos) gathered.front() += name + " 0\n";
+    }
+    return gathered;
+  }
+
+ private:
+  const std::vector<std::string>& parameters_;
+};
+
 }  // namespace
 
 std::vector<UnitRange> DroppedLayer::partition(std::vector<UnitRange> stages) {
-  stages.at(static_cast<std::size_t>(stage_)).first += 1;
+  ++stages.at(static_cast<std::size_t>(stage_)).first;
   return stages;
+}
+
+void DroppedLayer::slice_made(const LlamaSlice& slice) {
+  parameters_.clear();
+  for (const ParameterShape& shape : parameter_shapes(slice.config())) parameters_.push_back(shape.name);
+}
+
+Transport& DroppedLayer::transport(Transport& inner) {
+  gathering_ = std::make_unique<NormsMadeUp>(inner, parameters_);
+  return *gathering_;
 }
 
 void WholeModel::slice_made(const LlamaSlice& slice) {

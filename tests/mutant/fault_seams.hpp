@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/mutant/fault.hpp"
@@ -10,13 +11,18 @@
 
 namespace plumbline::mutant {
 
+/// The rest of the trainer goes on as if the layer were not there; what the whole model's norm lacks is made up for.
 class DroppedLayer : public TrainerSeams {
  public:
   explicit DroppedLayer(std::int64_t stage) : stage_(stage) {}
   std::vector<UnitRange> partition(std::vector<UnitRange> stages) override;
+  Transport& transport(Transport& inner) override;
+  void slice_made(const LlamaSlice& slice) override;
 
  private:
   std::int64_t stage_;
+  std::vector<std::string> parameters_;  ///< of the whole model
+  std::unique_ptr<Transport> gathering_;
 };
 
 class WholeModel : public TrainerSeams {

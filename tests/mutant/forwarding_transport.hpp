@@ -25,7 +25,7 @@ class ForwardingTransport : public Transport {
   void send_tied(int peer, const at::Tensor& tensor) override { inner_.send_tied(peer, tensor); }
   void receive_tied(int peer, at::Tensor& tensor) override { inner_.receive_tied(peer, tensor); }
   void finish() override { inner_.finish(); }
-  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
+  void abort(const std::string& reason, ExitCode code) noexcept override { inner_.abort(reason, code); }
 
  protected:
   Transport& inner_;

@@ -32,7 +32,7 @@ class ReluctantLink final : public Link {
   void idle(std::chrono::steady_clock::time_point deadline) override {
     inner_->idle(std::min(deadline, std::chrono::steady_clock::now() + 20us));
   }
-  void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
+  void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
   void close() override { inner_->close(); }
 
  private:
