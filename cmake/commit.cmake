@@ -1,4 +1,5 @@
 # Run at every build: writes the commit that is being built into a header, touching it only when it changed.
+cmake_policy(VERSION 3.25)
 execute_process(COMMAND git describe --always --dirty --abbrev=12 --exclude=* WORKING_DIRECTORY "${SOURCE}"
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)
