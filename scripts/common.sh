@@ -32,11 +32,14 @@ logged() {
   return 1
 }
 
+# nproc would take OMP_NUM_THREADS for the number of cores.
+cores() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
+
 # One job a core, and about 1.3 GB of memory a job: a file that sees LibTorch's headers takes up to that.
 jobs() {
   [[ -n ${JOBS:-} ]] && { echo "$JOBS"; return; }
   local cores memory limit n
-  cores=$(nproc)
+  cores=$(cores)
   memory=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
   limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
   [[ $limit =~ ^[0-9]+$ ]] && ((limit / 1048576 < memory)) && memory=$((limit / 1048576))
