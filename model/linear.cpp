@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/deferred_weights.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -29,6 +31,7 @@ at::Tensor as_rows(const at::Tensor& tensor) {
 struct LinearBackward final : torch::autograd::Node {
   SavedVariable input_;
   SavedVariable weight_;
+  LinearWeights leaves_;  ///< where a deferred weight gradient goes
   std::vector<std::int64_t> input_shape_;
 
   variable_list apply(variable_list&& grads) override {
@@ -40,6 +43,10 @@ struct LinearBackward final : torch::autograd::Node {
     const at::Tensor grad_output = as_rows(std::exchange(grads[0], at::Tensor()));
     if (task_should_compute_output(0)) {
       result[0] = linear_input_gradient(grad_output, weight_.unpack(), input_shape_);
+    }
+    if (DeferredWeights* const deferred = DeferWeightsScope::current()) {
+      deferred->add(leaves_, grad_output, input_.unpack());
+      return result;
     }
     if (task_should_compute_output(1)) {
       result[1] = linear_weight_gradient(grad_output, input_.unpack());
@@ -54,6 +61,7 @@ struct LinearBackward final : torch::autograd::Node {
     const std::lock_guard<std::mutex> lock(mutex_);
     input_.reset_data();
     weight_.reset_data();
+    leaves_ = {};
   }
 
   std::string name() const override { return "LinearBackward"; }
@@ -82,6 +90,7 @@ at::Tensor linear(const at::Tensor& input, const LinearWeights& weights) {
                              : torch::autograd::collect_next_edges(input, weights.weight));
     node->input_ = SavedVariable(input, /*is_output=*/false);
     node->weight_ = SavedVariable(weights.weight, /*is_output=*/false);
+    node->leaves_ = weights;
     node->input_shape_ = input.sizes().vec();
   }
   at::Tensor output = compute(input, weights);

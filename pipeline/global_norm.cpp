@@ -53,16 +53,17 @@ void compare_tied_copies(Transport& transport, std::int64_t step, const std::vec
     const MemoryScope scope(MemoryOwner::recorder);
     for (const Parameter& each : parameters) {
       const bool tied = each.name == "lm_head.weight" || each.name == "model.embed_tokens.weight";
-      if (tied) own = digest(each.value);
+      if (tied) own += digest(each.value) + '\n';
     }
   }
   std::set<std::string> copies;
-  for (const std::string& copy : transport.gather(own)) {
-    if (!copy.empty()) copies.insert(copy);
+  for (const std::string& lines : transport.gather(own)) {
+    std::istringstream in(lines);
+    for (std::string copy; in >> copy;) copies.insert(copy);
   }
   if (copies.size() > 1) {
     throw RunError("step " + std::to_string(step) +
-                   ": the copies of the tied weight on the first and the last rank differ after the update");
+                   ": the copies of the tied weight on the first and the last stage differ after the update");
   }
 }
 

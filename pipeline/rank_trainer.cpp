@@ -162,18 +162,24 @@ void RankTrainer::reap_finished_sends() {
 
 at::Tensor RankTrainer::take_arrival(std::int64_t step, const Action& action, Direction direction,
                                      std::size_t log_index) {
-  const auto posted = arriving_.extract(Key{action.stage, action.microbatch, direction}).mapped();
-  show(step, log_index, posted.action, posted.peer);
-  const std::int64_t begin_ns = monotonic_ns();
-  at::Tensor tensor = transport_.wait(posted.id);
-  log_.end(posted.log_index);
-  log_.add_wait(log_index, monotonic_ns() - begin_ns);
+  const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
+  const int peer = plan_.schedule.placement.rank_of(from);
+  at::Tensor tensor;
+  const char* side = "local";
+  if (peer == transport_.rank()) {
+    tensor = std::move(leaving_.extract(Key{from, action.microbatch, direction}).mapped());
+  } else {
+    const auto posted = arriving_.extract(Key{action.stage, action.microbatch, direction}).mapped();
+    show(step, log_index, posted.action, peer);
+    const std::int64_t begin_ns = monotonic_ns();
+    tensor = transport_.wait(posted.id);
+    log_.end(posted.log_index);
+    log_.add_wait(log_index, monotonic_ns() - begin_ns);
+    side = "receive";
+  }
   show(step, log_index, action, -1);
-
-  const std::int64_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
-  recorder_.boundary(step, action.microbatch, direction_name(direction),
-                     cut_name(std::max<std::int64_t>(from, action.stage)), "receive", {from, action.stage, posted.peer},
-                     tensor);
+  recorder_.boundary(step, action.microbatch, direction_name(direction), cut_name(std::max(from, action.stage)), side,
+                     {from, action.stage, peer}, tensor);
   retag(tensor, MemoryOwner::activations);
   return tensor;
 }
@@ -235,11 +241,23 @@ void RankTrainer::backward(std::int64_t step, const Action& action) {
   {
     const MemoryScope scope(MemoryOwner::activations);
     if (here.last()) gradient = at::ones({}, at::TensorOptions().dtype(parse_dtype(session_.run.train.dtype)));
-    at::Tensor input_gradient = here.backward(action.microbatch, std::move(gradient));
+    at::Tensor input_gradient = action.type == ActionType::backward
+                                    ? here.backward(action.microbatch, std::move(gradient))
+                                    : here.backward_input(action.microbatch, std::move(gradient));
     if (!here.first()) {
       input_gradient = seams_.stage_output(std::move(input_gradient), step, action);
       keep_for_sending(action, Direction::backward, std::move(input_gradient));
     }
+  }
+  end_action(log_index);
+}
+
+void RankTrainer::backward_weight(const Action& action) {
+  const std::size_t log_index = log_.begin(to_text(action), action.stage, action.microbatch);
+  meter_.reset_peak(MemoryOwner::activations);
+  {
+    const MemoryScope scope(MemoryOwner::activations);
+    stage(action.stage).backward_weight(action.microbatch);
   }
   end_action(log_index);
 }
@@ -249,11 +267,19 @@ void RankTrainer::reduce(std::int64_t step, const Action& action) {
   const Placement& placement = plan_.schedule.placement;
   const int first_rank = placement.rank_of(0);
   const int last_rank = placement.rank_of(placement.stages() - 1);
+  const auto gradient_of = [&](const char* name) {
+    return std::ranges::find(parameters_, name, &Parameter::name)->value.grad();
+  };
+  if (first_rank == last_rank) {  // two stages of one rank: both uses are here
+    at::Tensor sum = gradient_of("model.embed_tokens.weight");
+    if (seams_.adds_tied_gradient(step)) sum.add_(gradient_of("lm_head.weight"));
+    gradient_of("lm_head.weight").copy_(sum);
+    return log_.end(log_index);
+  }
   const bool upper = action.stage != 0;
   const int peer = upper ? first_rank : last_rank;
   show(step, log_index, action, peer);
-  const std::string name = upper ? "lm_head.weight" : "model.embed_tokens.weight";
-  at::Tensor gradient = std::ranges::find(parameters_, name, &Parameter::name)->value.grad();
+  at::Tensor gradient = gradient_of(upper ? "lm_head.weight" : "model.embed_tokens.weight");
   const MemoryScope scope(MemoryOwner::transport);
   if (upper) {
     transport_.send_tied(peer, gradient);
@@ -310,7 +336,12 @@ void RankTrainer::step(std::int64_t step) {
         forward(step, action);
         break;
       case ActionType::backward:
+      case ActionType::backward_input:
         backward(step, action);
+        break;
+      case ActionType::backward_weight:
+        show(step, i - 1, action, -1);
+        backward_weight(action);
         break;
       case ActionType::reduce:
         reduce(step, action);
@@ -338,7 +369,7 @@ void RankTrainer::step(std::int64_t step) {
   if (owns_loss()) loss = step_loss(losses_);
   writer_.end_step(step_row(session_.plan, step, update_, loss, static_cast<double>(monotonic_ns() - begin_ns) * 1e-9));
   // last, so that the record shows what differs
-  if (session_.config.tied && transport_.world_size() > 1) compare_tied_copies(transport_, step, parameters_);
+  if (session_.config.tied && plan_.stages.size() > 1) compare_tied_copies(transport_, step, parameters_);
 }
 
 void RankTrainer::run(bool show_progress) {

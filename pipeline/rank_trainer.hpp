@@ -49,7 +49,8 @@ class RankTrainer {
   void step(std::int64_t step);
   void post(std::int64_t step, const ActionList& batch);
   void forward(std::int64_t step, const Action& action);
-  void backward(std::int64_t step, const Action& action);
+  void backward(std::int64_t step, const Action& action);  ///< B and I
+  void backward_weight(const Action& action);
   void reduce(std::int64_t step, const Action& action);
   void update(std::int64_t step, const Action& action);
 

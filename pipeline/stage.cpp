@@ -46,4 +46,18 @@ at::Tensor Stage::backward(std::int64_t microbatch, at::Tensor gradient) {
   return state.input ? std::move(state.input->gradient) : at::Tensor();
 }
 
+at::Tensor Stage::backward_input(std::int64_t microbatch, at::Tensor gradient) {
+  if (empty()) return gradient;
+  InFlight& state = in_flight_.at(microbatch);
+  const DeferWeightsScope scope(state.deferred);
+  state.end.backward(std::move(gradient));
+  return state.input ? std::move(state.input->gradient) : at::Tensor();
+}
+
+void Stage::backward_weight(std::int64_t microbatch) {
+  if (empty()) return;
+  in_flight_.at(microbatch).deferred.run();
+  in_flight_.erase(microbatch);
+}
+
 }  // namespace plumbline

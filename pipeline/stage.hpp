@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "model/deferred_weights.hpp"
 #include "model/llama_slice.hpp"
 #include "training/graph_edges.hpp"
 #include "training/unit_pass.hpp"
@@ -32,11 +33,15 @@ class Stage {
   at::Tensor forward(std::int64_t microbatch, at::Tensor input, const LossTarget& target);
   /// `gradient` of the stage's output. Returns the gradient of its input; undefined on the first stage.
   at::Tensor backward(std::int64_t microbatch, at::Tensor gradient);
+  /// The same in two halves: the gradient of the input alone, then the weight gradients that it put off.
+  at::Tensor backward_input(std::int64_t microbatch, at::Tensor gradient);
+  void backward_weight(std::int64_t microbatch);
 
  private:
   struct InFlight {
     std::shared_ptr<GradientSlot> input;
     GraphEnd end;
+    DeferredWeights deferred;
   };
   std::int64_t index_;
   LlamaSlice slice_;

@@ -45,6 +45,7 @@ class ReferenceTrainer {
 
  private:
   void microbatch(std::int64_t step, std::int64_t microbatch);
+  void measure_split_backward();
   void step(std::int64_t step);
 
   const Session& session_;
@@ -57,6 +58,7 @@ class ReferenceTrainer {
   ActionLog actions_;
   ProgressPage page_;
   std::optional<ListedAccumulation> listed_;
+  std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
   std::vector<float> losses_;
   std::int64_t activation_peak_ = 0;
 };
@@ -126,7 +128,41 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   activation_peak_ = std::max(activation_peak_, backward_peak);
   if (listed_) listed_->take(microbatch, slice_.parameters());
   if (step == 0) {
-    for (const SavedRow& row : unit_meter.rows()) writer_.add(row);
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+      SavedRow row = unit_meter.rows()[unit];
+      if (!split_rows_.empty()) {
+        const SavedRow& split = split_rows_[static_cast<std::size_t>(microbatch)][unit];
+        row.input_bytes = split.input_bytes;
+        row.retained_bytes = split.retained_bytes;
+        row.weight_bytes = split.weight_bytes;
+      }
+      writer_.add(std::move(row));
+    }
+  }
+}
+
+/// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
+/// backward pass.
+void ReferenceTrainer::measure_split_backward() {
+  const std::int64_t valid_tokens = session_.plan.totals(0).valid_tokens;
+  for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) {
+    Microbatch data = session_.plan.make(0, index);
+    DeferredWeights deferred;
+    UnitMeter unit_meter(meter_, deferred, units_, index);
+    const MemoryScope scope(MemoryOwner::activations);
+    at::Tensor loss =
+        forward_units(slice_, std::move(data.ids), {data.labels, valid_tokens, token_weighted_loss}, &unit_meter);
+    GraphEnd graph(loss);
+    const at::TensorOptions scalar = loss.options();
+    loss.reset();
+    {
+      const DeferWeightsScope defer(deferred);
+      unit_meter.begin_backward();
+      graph.backward(at::ones({}, scalar));
+      unit_meter.end_backward();
+    }
+    unit_meter.run_deferred();
+    split_rows_.push_back(unit_meter.rows());
   }
 }
 
@@ -161,6 +197,7 @@ void ReferenceTrainer::run(bool show_progress) {
   recorder_.parameters(initial_step, 0, slice_.parameters());
   recorder_.end_step(initial_step);
   writer_.flush();
+  if (writer_.level() != RecordLevel::none) measure_split_backward();
   std::optional<ProgressLine> line;
   if (show_progress) line.emplace();
   std::int64_t tokens = 0;

@@ -9,10 +9,22 @@ namespace plumbline {
 
 UnitMeter::UnitMeter(MemoryMeter& meter, StepRecorder& recorder, const std::vector<std::string>& units,
                      std::int64_t step, std::int64_t microbatch)
-    : meter_(meter), recorder_(recorder), units_(units), step_(step), microbatch_(microbatch), rows_(units.size()) {
-  for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    rows_[unit].microbatch = microbatch;
-    rows_[unit].unit = units[unit];
+    : meter_(meter), recorder_(&recorder), units_(units), step_(step), microbatch_(microbatch) {
+  name_rows();
+}
+
+UnitMeter::UnitMeter(MemoryMeter& meter, DeferredWeights& deferred, const std::vector<std::string>& units,
+                     std::int64_t microbatch)
+    : meter_(meter), deferred_(&deferred), units_(units), step_(0), microbatch_(microbatch) {
+  name_rows();
+}
+
+void UnitMeter::name_rows() {
+  rows_.resize(units_.size());
+  deferred_counts_.resize(units_.size());
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    rows_[unit].microbatch = microbatch_;
+    rows_[unit].unit = units_[unit];
   }
 }
 
@@ -46,7 +58,7 @@ void UnitMeter::after_unit(std::int64_t unit, const at::Tensor& output) {
   if (static_cast<std::size_t>(unit) + 1 == units_.size()) return;
 
   const std::string& cut = units_[static_cast<std::size_t>(unit) + 1];
-  recorder_.boundary(step_, microbatch_, "forward", cut, "computed", {}, output);
+  if (recorder_ != nullptr) recorder_->boundary(step_, microbatch_, "forward", cut, "computed", {}, output);
   output.register_hook([this, unit](const at::Tensor& gradient) { gradient_reached(unit, gradient); });
 }
 
@@ -57,17 +69,39 @@ void UnitMeter::open_backward(std::int64_t unit, std::int64_t gradient_bytes) {
   open_ = unit;
 }
 
-void UnitMeter::close_backward() {
-  const std::int64_t peak = meter_.count(MemoryOwner::activations).peak;
-  rows_[static_cast<std::size_t>(open_)].backward_bytes = peak - base_;
-  peak_ = std::max(peak_, peak);
+void UnitMeter::close_backward(std::int64_t next_gradient_bytes) {
+  const MemoryCount count = meter_.count(MemoryOwner::activations);
+  const auto unit = static_cast<std::size_t>(open_);
+  SavedRow& row = rows_[unit];
+  if (deferred_ == nullptr) {
+    row.backward_bytes = count.peak - base_;
+  } else {
+    row.input_bytes = count.peak - base_;
+    row.retained_bytes = count.live - next_gradient_bytes - base_;
+    std::size_t earlier = 0;
+    for (std::size_t above = unit + 1; above < units_.size(); ++above) earlier += deferred_counts_[above];
+    deferred_counts_[unit] = deferred_->size() - earlier;
+  }
+  peak_ = std::max(peak_, count.peak);
 }
 
 void UnitMeter::gradient_reached(std::int64_t unit, const at::Tensor& gradient) {
-  close_backward();
-  recorder_.boundary(step_, microbatch_, "backward", units_[static_cast<std::size_t>(unit) + 1], "computed", {},
-                     gradient);
+  close_backward(storage_bytes(gradient));
+  if (recorder_ != nullptr) {
+    recorder_->boundary(step_, microbatch_, "backward", units_[static_cast<std::size_t>(unit) + 1], "computed", {},
+                        gradient);
+  }
   open_backward(unit, storage_bytes(gradient));
+}
+
+void UnitMeter::run_deferred() {
+  for (std::size_t unit = units_.size(); unit-- > 0;) {
+    SavedRow& row = rows_[unit];
+    base_ = meter_.count(MemoryOwner::activations).live - *row.retained_bytes;
+    meter_.reset_peak(MemoryOwner::activations);
+    deferred_->run(deferred_counts_[unit]);
+    row.weight_bytes = meter_.count(MemoryOwner::activations).peak - base_;
+  }
 }
 
 void UnitMeter::begin_backward() {
@@ -76,7 +110,7 @@ void UnitMeter::begin_backward() {
 }
 
 void UnitMeter::end_backward() {
-  close_backward();
+  close_backward(0);
 }
 
 }  // namespace plumbline

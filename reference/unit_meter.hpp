@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/deferred_weights.hpp"
 #include "training/memory_meter.hpp"
 #include "training/step_recorder.hpp"
 #include "training/unit_pass.hpp"
@@ -16,8 +17,11 @@ namespace plumbline {
 /// after the backward pass.
 class UnitMeter : public UnitObserver {
  public:
-  /// `cuts`: names of all units, in order.
+  /// `units`: names of all units, in order.
   UnitMeter(MemoryMeter& meter, StepRecorder& recorder, const std::vector<std::string>& units, std::int64_t step,
+            std::int64_t microbatch);
+  /// Measures a backward pass that puts its weight gradients off into `deferred`, and records no cut.
+  UnitMeter(MemoryMeter& meter, DeferredWeights& deferred, const std::vector<std::string>& units,
             std::int64_t microbatch);
 
   void before_unit(std::int64_t unit, const at::Tensor& input) override;
@@ -25,6 +29,8 @@ class UnitMeter : public UnitObserver {
 
   void begin_backward();
   void end_backward();
+  /// Runs the weight gradients put off, unit by unit.
+  void run_deferred();
 
   /// Largest activation bytes of the pass since the last call, over all units seen.
   std::int64_t take_peak();
@@ -32,15 +38,18 @@ class UnitMeter : public UnitObserver {
   const std::vector<SavedRow>& rows() const { return rows_; }
 
  private:
+  void name_rows();
   void note_peak();
   void open_backward(std::int64_t unit, std::int64_t gradient_bytes);
-  void close_backward();
+  void close_backward(std::int64_t next_gradient_bytes);
   void gradient_reached(std::int64_t unit, const at::Tensor& gradient);
 
   MemoryMeter& meter_;
-  StepRecorder& recorder_;
+  StepRecorder* recorder_ = nullptr;     ///< null: cuts are not recorded
+  DeferredWeights* deferred_ = nullptr;  ///< null: the fused backward pass
   const std::vector<std::string>& units_;
   std::int64_t step_, microbatch_;
+  std::vector<std::size_t> deferred_counts_;  ///< weight gradients that each unit put off
   std::vector<SavedRow> rows_;
   std::int64_t base_ = 0;   ///< bytes live that are not the open unit's
   std::int64_t open_ = -1;  ///< the unit whose backward runs

@@ -1,0 +1,41 @@
+#include "model/deferred_weights.hpp"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace plumbline {
+namespace {
+
+// A backward pass has no argument to carry it: the engine calls the nodes, on the thread that started it.
+thread_local DeferredWeights* current_queue = nullptr;
+
+}  // namespace
+
+void DeferredWeights::add(const LinearWeights& weights, at::Tensor grad_output, at::Tensor input) {
+  pending_.push_back({weights, std::move(grad_output), std::move(input)});
+}
+
+void DeferredWeights::run(std::size_t count) {
+  const at::NoGradGuard no_grad;
+  for (count = std::min(count, pending_.size()); count > 0; --count) {
+    const Pending next = std::move(pending_.front());
+    pending_.pop_front();
+    // the same two operations, in the same order, as the fused node and its gradient accumulator
+    next.weights.weight.grad().add_(linear_weight_gradient(next.grad_output, next.input));
+    if (next.weights.bias.defined()) next.weights.bias.grad().add_(linear_bias_gradient(next.grad_output));
+  }
+}
+
+DeferWeightsScope::DeferWeightsScope(DeferredWeights& queue) : before_(std::exchange(current_queue, &queue)) {}
+
+DeferWeightsScope::~DeferWeightsScope() {
+  current_queue = before_;
+}
+
+DeferredWeights* DeferWeightsScope::current() {
+  return current_queue;
+}
+
+}  // namespace plumbline
