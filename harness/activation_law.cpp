@@ -13,7 +13,7 @@ class ActivationLaw {
 
   PredictedPeak relay(const Action& action, std::int64_t bytes) {
     begin(action);
-    reach(bytes, "relay");
+    reach(action.type == ActionType::backward_weight ? 0 : bytes, "relay");
     return peak_;
   }
 

@@ -41,6 +41,12 @@ bool consumes(const Action& action, const Action& receive) {
   return action.type == ActionType::backward || action.type == ActionType::backward_input;
 }
 
+/// Whether the stage beside this one lies on the same rank, so that a tensor passes without a message.
+bool neighbour_on_rank(const StageMap& stages, std::int64_t stage, std::int64_t along) {
+  const StageEntry *here = stages.find(stage), *neighbour = stages.find(stage + along);
+  return here != nullptr && neighbour != nullptr && here->rank == neighbour->rank;
+}
+
 }  // namespace
 
 std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
@@ -58,7 +64,8 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
   return traffic;
 }
 
-std::int64_t buffer_bound(const ActionList& lowered, const std::vector<std::int64_t>& bytes, std::int64_t tied_bytes) {
+std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, const std::vector<std::int64_t>& bytes,
+                          std::int64_t tied_bytes) {
   std::int64_t live = 0, most = 0;
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     const Action& action = lowered[i];
@@ -70,6 +77,11 @@ std::int64_t buffer_bound(const ActionList& lowered, const std::vector<std::int6
           lowered[before].type == ActionType::receive_forward || lowered[before].type == ActionType::receive_backward;
       if (receive && consumes(action, lowered[before])) live -= bytes_of(lowered[before], bytes);
     }
+    if (action.type == ActionType::backward_weight) continue;  // takes and gives nothing
+    const std::int64_t along = action.type == ActionType::forward ? 1 : -1;
+    if (neighbour_on_rank(stages, action.stage, -along)) live -= bytes_of(action, bytes);
+    if (neighbour_on_rank(stages, action.stage, along)) live += bytes_of(action, bytes);
+    most = std::max(most, live);
   }
   return most;
 }

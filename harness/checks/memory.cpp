@@ -83,8 +83,8 @@ class MemoryComparison {
       for (const auto& row : rank.memory) {
         const auto bytes =
             boundary_bytes(evidence_.reference_rows, evidence_.reference.manifest, row.step, evidence_.model.hidden);
-        const auto bound =
-            buffer_bound(evidence_.lowered_list->ranks[static_cast<std::size_t>(rank.rank)], bytes, tied);
+        const auto bound = buffer_bound(evidence_.lowered_list->ranks[static_cast<std::size_t>(rank.rank)],
+                                        evidence_.stages, bytes, tied);
         if (!row.buffer_bytes) {
           lack("buffer_bytes");
           continue;

@@ -42,7 +42,7 @@ TEST(ExpectedTraffic, NothingAtWorldSizeOne) {
   const auto lowered = lower(make_schedule("afab", 1, 3), true);
 
   EXPECT_TRUE(expected_traffic(lowered.ranks[0], stages_on_ranks({0}), {1, 2, 3}).empty());
-  EXPECT_EQ(buffer_bound(lowered.ranks[0], {1, 2, 3}, 1000), 0);
+  EXPECT_EQ(buffer_bound(lowered.ranks[0], stages_on_ranks({0}), {1, 2, 3}, 1000), 0);
 }
 
 TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
@@ -56,8 +56,16 @@ TEST(BufferBound, ReceivesUntilConsumedSendsUntilTheEnd) {
   const auto list =
       list_of({"1RECV_F0", "1RECV_F1", "1F0", "1SEND_F0", "1F1", "1SEND_F1", "1RECV_B0", "1B0", "1REDUCE", "1STEP"});
 
-  EXPECT_EQ(buffer_bound(list, {10, 20}, 0), 40);
-  EXPECT_EQ(buffer_bound(list, {10, 20}, 100), 130);
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 0), 40);
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 100), 130);
+}
+
+TEST(BufferBound, HandOversWithinTheRankFromMakerToTaker) {
+  // V placement: the last two stages are rank 1's; F1 leaves 10 until F2 starts, and I2 leaves 10 until I1 starts; W
+  // takes none
+  const auto list = list_of({"1RECV_F0", "1F0", "1RECV_F1", "2F0", "2I0", "2W0", "1I0", "1W0"});
+
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1, 0}), {10, 20}, 0), 30);
 }
 
 TEST(StageMap, CutBehindEmptyStagesIsTheNextUnit) {
