@@ -110,8 +110,10 @@ Schedule lower(const Schedule& compute_only, bool tied) {
   const std::int32_t last_stage = placement.stages() - 1;
   const std::int32_t first_rank = placement.rank_of(0);
   const std::int32_t last_rank = placement.rank_of(last_stage);
-  if (tied && first_rank != last_rank) {
+  if (tied && last_stage > 0) {
     lowered.ranks[static_cast<std::size_t>(first_rank)].push_back({0, ActionType::reduce, no_microbatch});
+  }
+  if (tied && first_rank != last_rank) {
     lowered.ranks[static_cast<std::size_t>(last_rank)].push_back({last_stage, ActionType::reduce, no_microbatch});
   }
   for (std::int32_t rank = 0; rank < placement.ranks; ++rank) {

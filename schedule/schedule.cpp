@@ -1,39 +1,141 @@
 #include "schedule/schedule.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <limits>
+
 #include "schedule/afab.hpp"
+#include "schedule/dualpipe_v.hpp"
+#include "schedule/interleaved_1f1b.hpp"
+#include "schedule/looped_bfs.hpp"
 #include "schedule/one_f_one_b.hpp"
+#include "schedule/zero_bubble_h.hpp"
+#include "schedule/zero_bubble_v.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
+namespace {
+
+struct Sizes {
+  std::int32_t ranks;
+  std::int32_t microbatches;
+  std::int32_t chunks;
+};
+
+/// What sets one schedule apart: how many chunks, where they lie, one rank's list, and what else the sizes must meet.
+struct Generator {
+  std::string name;
+  std::int32_t fixed_chunks;  ///< 0: any number
+  PlacementKind placement;
+  std::function<ActionList(std::int32_t rank, const Sizes&)> list;
+  std::function<std::string(const Sizes&)> objection = [](const Sizes&) { return std::string(); };
+};
+
+std::string interleaved_objection(const Sizes& sizes) {
+  if (interleaved_group(sizes.ranks, sizes.microbatches) > 0) return "";
+  std::int32_t fewer = sizes.microbatches;
+  while (interleaved_group(sizes.ranks, fewer) == 0) --fewer;
+  std::int32_t more = sizes.microbatches;
+  while (interleaved_group(sizes.ranks, more) == 0) ++more;
+  const std::int32_t rounds = sizes.microbatches / sizes.ranks;
+  return std::to_string(sizes.microbatches) + " microbatches do not divide into " + std::to_string(rounds) +
+         " equal rounds (microbatches / ranks, rounded down); " + std::to_string(fewer) + " or " +
+         std::to_string(more) + " would fit";
+}
+
+std::string dualpipe_objection(const Sizes& sizes) {
+  if (sizes.microbatches >= 2 * sizes.ranks) return "";
+  return "it needs at least 2 microbatches a rank, " + std::to_string(2 * sizes.ranks) + "; add microbatches" +
+         (sizes.microbatches >= 2 ? " or take at most " + std::to_string(sizes.microbatches / 2) + " ranks"
+                                  : std::string());
+}
+
+const std::vector<Generator>& generators() {
+  using enum PlacementKind;
+  static const std::vector<Generator> all = {
+      {"afab", 1, loop, [](auto rank, const Sizes& s) { return afab_list(rank, s.microbatches); }},
+      {"1f1b", 1, loop, [](auto rank, const Sizes& s) { return one_f_one_b_list(rank, s.ranks, s.microbatches); }},
+      {"interleaved-1f1b", 0, loop,
+       [](auto rank, const Sizes& s) { return interleaved_1f1b_list(rank, s.ranks, s.microbatches, s.chunks); },
+       interleaved_objection},
+      {"looped-bfs", 0, loop,
+       [](auto rank, const Sizes& s) { return looped_bfs_list(rank, s.ranks, s.microbatches, s.chunks); }},
+      {"zb-h1", 1, loop,
+       [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 1); }},
+      {"zb-h2", 1, loop,
+       [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 2); }},
+      {"zb-v", 2, v, [](auto rank, const Sizes& s) { return zero_bubble_v_list(rank, s.ranks, s.microbatches); }},
+      {"dualpipe-v", 2, v, [](auto rank, const Sizes& s) { return dualpipe_v_list(rank, s.ranks, s.microbatches); },
+       dualpipe_objection},
+  };
+  return all;
+}
+
+const Generator* find_generator(const std::string& name) {
+  const auto& all = generators();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Generator& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 std::vector<std::int32_t> Placement::stages_on(std::int32_t rank) const {
   std::vector<std::int32_t> held;
-  for (std::int32_t chunk = 0; chunk < chunks_per_rank; ++chunk) held.push_back(chunk * ranks + rank);
+  for (std::int32_t chunk = 0; chunk < chunks_per_rank; ++chunk) {
+    const bool upwards = kind == PlacementKind::v && chunk % 2 == 1;
+    held.push_back(chunk * ranks + (upwards ? ranks - 1 - rank : rank));
+  }
   return held;
 }
 
 const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names = {"afab", "1f1b"};
+  return all_schedule_names();
+}
+
+const std::vector<std::string>& all_schedule_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Generator& generator : generators()) all.push_back(generator.name);
+    return all;
+  }();
   return names;
+}
+
+std::int32_t default_chunks(const std::string& name) {
+  const Generator* generator = find_generator(name);
+  return generator != nullptr && generator->fixed_chunks == 1 ? 1 : 2;
 }
 
 Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
                        std::int32_t chunks_per_rank) {
-  const bool afab = name == "afab";
-  if (!afab && name != "1f1b") {
-    throw InputError("schedule \"" + name + "\" is unknown: choose afab or 1f1b, or name a schedule file");
+  const Generator* generator = find_generator(name);
+  if (generator == nullptr) {
+    const auto nearest = nearest_word(name, all_schedule_names());
+    throw InputError("schedule \"" + name + "\" is unknown" + (nearest ? "; did you mean " + *nearest + "?" : "") +
+                     ": choose one of " + join(all_schedule_names(), ", ") + ", or name a schedule file");
   }
+  const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const std::string what = "schedule " + name + " on " + std::to_string(ranks) + " ranks with " +
                            std::to_string(microbatches) + " microbatches and " + std::to_string(chunks_per_rank) +
                            " chunks a rank: ";
   if (ranks < 1) throw InputError(what + "the world size must be at least 1");
   if (microbatches < 1) throw InputError(what + "at least 1 microbatch is needed; add lengths to the run file");
-  if (chunks_per_rank != 1) throw InputError(what + name + " has one chunk a rank; set chunks = 1");
-
-  Schedule schedule{name, {ranks, chunks_per_rank}, microbatches, {}};
-  for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    schedule.ranks.push_back(afab ? afab_list(rank, microbatches) : one_f_one_b_list(rank, ranks, microbatches));
+  const std::int32_t fixed = generator->fixed_chunks;
+  if (fixed == 1 && chunks_per_rank != 1) throw InputError(what + name + " has one chunk a rank; set chunks = 1");
+  if (fixed == 2 && chunks_per_rank != 2) throw InputError(what + name + " has two chunks a rank; set chunks = 2");
+  if (chunks_per_rank < 1) throw InputError(what + "at least 1 chunk a rank is needed; set chunks = 2");
+  // Stages and actions are counted in 32 bits, and a list that long would not fit in memory either.
+  constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() / 8;
+  if (!(std::int64_t{ranks} * chunks_per_rank <= limit && std::int64_t{microbatches} * chunks_per_rank <= limit)) {
+    throw InputError(what + "more than " + std::to_string(limit) + " stages or microbatches x chunks; take fewer");
   }
+  const std::string objection = generator->objection(sizes);
+  if (!objection.empty()) throw InputError(what + objection);
+
+  Schedule schedule{name, {ranks, chunks_per_rank, generator->placement}, microbatches, {}};
+  schedule.ranks.reserve(static_cast<std::size_t>(ranks));
+  for (std::int32_t rank = 0; rank < ranks; ++rank) schedule.ranks.push_back(generator->list(rank, sizes));
   return schedule;
 }
 

@@ -132,6 +132,22 @@ TEST(Lower, ChunksOfOneRankHandOverWithoutAMessage) {
   EXPECT_NO_THROW(verify_blocking(lowered));
 }
 
+TEST(Lower, EveryGeneratorIsBlockingSafeInEverySize) {
+  for_each_generated([](const Schedule& schedule) { EXPECT_NO_THROW(verify_blocking(lower(schedule, true))); });
+}
+
+TEST(Lower, TheTurnOfAVHandsOverWithoutAMessage) {
+  const Schedule lowered = lower(make_schedule("zb-v", 2, 1, 2), true);
+
+  // Rank 1 holds stages 1 and 2: no message between them. Rank 0 holds both uses of a tied weight: one REDUCE in all.
+  EXPECT_EQ(texts(lowered.ranks.at(1)), "1RECV_F0 1F0 2F0 2SEND_F0 2RECV_B0 2I0 2W0 1I0 1SEND_B0 1W0 1STEP");
+  EXPECT_EQ(texts(lowered.ranks.at(0)), "0F0 0SEND_F0 3RECV_F0 3F0 3I0 3SEND_B0 3W0 0RECV_B0 0I0 0W0 0REDUCE 0STEP");
+}
+
+TEST(Lower, OneRankWithSeveralStagesStillAddsTheTwoUsesOfATiedWeight) {
+  EXPECT_EQ(texts(lower(make_schedule("looped-bfs", 1, 1, 2), true).ranks.at(0)), "0F0 1F0 1B0 0B0 0REDUCE 0STEP");
+}
+
 TEST(Lower, NamesTheActionThatWaitsInACircle) {
   // Rank 0 wants the gradient of microbatch 0 before it sends microbatch 1; rank 1 wants microbatch 1 before it goes
   // backward.

@@ -48,6 +48,17 @@ TEST_F(ScheduleCsv, WrittenAndReadBackIsTheSame) {
   });
 }
 
+TEST_F(ScheduleCsv, TheRowsTellThePlacement) {
+  for (const char* name : {"looped-bfs", "zb-v", "dualpipe-v"}) {
+    const Schedule schedule = make_schedule(name, 3, 6, 2);
+
+    const Schedule back = read(to_csv(schedule), 2);
+
+    EXPECT_EQ(back.ranks, schedule.ranks);
+    EXPECT_EQ(back.placement.kind, schedule.placement.kind) << name;
+  }
+}
+
 TEST_F(ScheduleCsv, EmptyCellsAreBubbles) {
   const Schedule schedule = read("0F0,,,0B0\n,1F0,1B0,\n");
 

@@ -56,10 +56,112 @@ TEST(MakeSchedule, PeakSlotsAreTheTablesClosedForm) {
 }
 
 TEST(MakeSchedule, SaysWhatWouldFit) {
-  EXPECT_THAT(message_of<InputError>([] { make_schedule("gpipe", 2, 4); }), HasSubstr("choose afab or 1f1b"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("gpipe", 2, 4); }),
+              HasSubstr("choose one of afab, 1f1b, interleaved-1f1b"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 0, 4); }), HasSubstr("at least 1"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 2, 0); }), HasSubstr("at least 1 microbatch"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("afab", 2, 4, 2); }), HasSubstr("set chunks = 1"));
+}
+
+TEST(MakeSchedule, SaysWhatWouldFitForTheSchedulesWithMoreNeeds) {
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h3", 2, 4); }), HasSubstr("did you mean zb-h"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-v", 2, 4, 1); }), HasSubstr("set chunks = 2"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("looped-bfs", 2, 4, 0); }), HasSubstr("at least 1 chunk"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 9, 2); }), HasSubstr("8 or 10"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("dualpipe-v", 4, 7, 2); }),
+              testing::AllOf(HasSubstr("needs at least 2 microbatches a rank, 8"), HasSubstr("at most 3 ranks")));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h2", 2, 2000000000); }), HasSubstr("take fewer"));
+  EXPECT_NO_THROW(make_schedule("interleaved-1f1b", 4, 10, 2));
+}
+
+TEST(MakeSchedule, EveryGeneratorIsCompleteAndAscendingEverywhere) {
+  const int count = for_each_generated([](const Schedule& schedule) {
+    EXPECT_NO_THROW(verify_complete(schedule));
+    for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
+      for (const std::int32_t stage : schedule.placement.stages_on(rank)) {
+        std::vector<std::int32_t> forwards, inputs, weights;
+        for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+          if (action.stage != stage) continue;
+          if (action.type == ActionType::forward) forwards.push_back(action.microbatch);
+          if (action.type == ActionType::backward || action.type == ActionType::backward_input) {
+            inputs.push_back(action.microbatch);
+          }
+          if (action.type == ActionType::backward || action.type == ActionType::backward_weight) {
+            weights.push_back(action.microbatch);
+          }
+        }
+        EXPECT_EQ(forwards, ascending(schedule));
+        EXPECT_EQ(inputs, ascending(schedule));
+        EXPECT_EQ(weights, ascending(schedule));
+      }
+    }
+  });
+  EXPECT_GT(count, 800);
+}
+
+std::int64_t peak(const Schedule& schedule, std::int32_t rank) {
+  return peak_slots(schedule.ranks[static_cast<std::size_t>(rank)]);
+}
+
+TEST(MakeSchedule, PeakSlotsOfEveryGenerator) {
+  for_each_generated([](const Schedule& schedule) {
+    const std::int32_t p = schedule.placement.ranks, m = schedule.microbatches, v = schedule.placement.chunks_per_rank;
+    for (std::int32_t r = 0; r < p; ++r) {
+      if (schedule.name == "interleaved-1f1b") {
+        const std::int32_t group = m / std::max(1, m / p);
+        const std::int32_t warm_up = std::min(m * v, 2 * (p - r - 1) + (v - 1) * group);
+        EXPECT_EQ(peak(schedule, r), std::min(m * v, warm_up + 1));
+      }
+      if (schedule.name == "looped-bfs") {
+        EXPECT_EQ(peak(schedule, r), m * v);
+      }
+      if (schedule.name == "zb-h1") {
+        EXPECT_EQ(peak(schedule, r), std::min(m, p));
+      }
+      if (schedule.name == "zb-h2") {
+        EXPECT_EQ(peak(schedule, r), std::min(m, 2 * p - 1));
+      }
+      if (schedule.name == "zb-v" && m >= 2 * p - 1) {
+        EXPECT_EQ(peak(schedule, r), std::min(2 * p, 2 * m));
+      }
+      if (schedule.name == "dualpipe-v") {
+        EXPECT_EQ(peak(schedule, r), 2 * p + 1) << "rank " << r;
+      }
+    }
+  });
+}
+
+TEST(MakeSchedule, WarmUpForwardsOfTheInterleavedOneAreTheTables) {
+  const Schedule schedule = make_schedule("interleaved-1f1b", 4, 8, 2);
+
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    const ActionList& list = schedule.ranks[static_cast<std::size_t>(rank)];
+    const auto first = std::find_if(list.begin(), list.end(),
+                                    [](const Action& action) { return action.type == ActionType::backward; });
+    EXPECT_EQ(first - list.begin(), 2 * (4 - rank - 1) + 4 + 1) << "rank " << rank;
+  }
+}
+
+TEST(MakeSchedule, SmallOnesWrittenOut) {
+  EXPECT_EQ(texts(make_schedule("interleaved-1f1b", 2, 2, 2).ranks.at(0)), "0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1");
+  EXPECT_EQ(texts(make_schedule("interleaved-1f1b", 2, 2, 2).ranks.at(1)), "1F0 1F1 3F0 3B0 3F1 3B1 1B0 1B1");
+  EXPECT_EQ(texts(make_schedule("looped-bfs", 2, 2, 2).ranks.at(1)), "1F0 1F1 3F0 3F1 3B0 3B1 1B0 1B1");
+  EXPECT_EQ(texts(make_schedule("zb-h1", 2, 3).ranks.at(0)), "0F0 0F1 0I0 0W0 0F2 0I1 0W1 0I2 0W2");
+  EXPECT_EQ(texts(make_schedule("zb-h1", 2, 3).ranks.at(1)), "1F0 1I0 1F1 1I1 1W0 1F2 1I2 1W1 1W2");
+  EXPECT_EQ(texts(make_schedule("zb-h2", 2, 3).ranks.at(0)), "0F0 0F1 0F2 0I0 0W0 0I1 0W1 0I2 0W2");
+  EXPECT_EQ(texts(make_schedule("zb-v", 2, 3, 2).ranks.at(1)),
+            "1F0 2F0 1F1 2F1 2I0 2W0 1F2 1I0 1W0 2F2 2I1 2W1 1I1 2I2 1I2 1W1 2W2 1W2");
+  EXPECT_EQ(texts(make_schedule("dualpipe-v", 1, 2, 2).ranks.at(0)), "0F0 1F0 0F1 1B0 1F1 0B0 1B1 0I1 0W1");
+}
+
+TEST(Placement, VGoesDownAndBackUp) {
+  const Placement placement{3, 2, PlacementKind::v};
+
+  EXPECT_EQ(placement.stages_on(0), (std::vector<std::int32_t>{0, 5}));
+  EXPECT_EQ(placement.stages_on(2), (std::vector<std::int32_t>{2, 3}));
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    for (const std::int32_t stage : placement.stages_on(rank)) EXPECT_EQ(placement.rank_of(stage), rank);
+  }
 }
 
 TEST(Placement, LoopGoesRoundTheRanks) {

@@ -4,17 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "schedule/schedule.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 
-/// Calls `check` for both generators, 1..8 ranks and 1..12 microbatches.
+/// Calls `check` for the generators with one chunk and a whole backward (afab, 1f1b), 1..8 ranks and 1..12
+/// microbatches.
 template <typename Check>
 void for_each_schedule(const Check& check) {
-  for (const std::string& name : schedule_names()) {
+  for (const std::string name : {"afab", "1f1b"}) {
     for (std::int32_t ranks = 1; ranks <= 8; ++ranks) {
       for (std::int32_t microbatches = 1; microbatches <= 12; ++microbatches) {
         SCOPED_TRACE(name + " p " + std::to_string(ranks) + " m " + std::to_string(microbatches));
@@ -22,6 +25,32 @@ void for_each_schedule(const Check& check) {
       }
     }
   }
+}
+
+/// Calls `check` for every generator in every size up to 6 ranks, 13 microbatches and 3 chunks that it has, and a few
+/// larger ones; returns how many there were.
+template <typename Check>
+int for_each_generated(const Check& check) {
+  int count = 0;
+  for (const std::string& name : all_schedule_names()) {
+    for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 8}) {
+      for (const std::int32_t microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 24}) {
+        for (std::int32_t chunks = 1; chunks <= 3; ++chunks) {
+          std::optional<Schedule> schedule;
+          try {
+            schedule = make_schedule(name, ranks, microbatches, chunks);
+          } catch (const InputError&) {
+            continue;
+          }
+          SCOPED_TRACE(name + " p " + std::to_string(ranks) + " m " + std::to_string(microbatches) + " v " +
+                       std::to_string(chunks));
+          check(*schedule);
+          ++count;
+        }
+      }
+    }
+  }
+  return count;
 }
 
 inline std::string texts(const ActionList& list) {

@@ -1,0 +1,14 @@
+// Zero bubble with two chunks a rank in a V: down the ranks and back up (ZB-V, arXiv:2401.10241).
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/action.hpp"
+
+namespace plumbline {
+
+/// Compute-only list of `rank`, which holds the stages r and 2p-1-r. No bubble for equal times and m >= 2p-1; fewer
+/// microbatches leave out what they do not have. Peak slots: 2p, or 2m where that is less.
+ActionList zero_bubble_v_list(std::int32_t rank, std::int32_t ranks, std::int32_t microbatches);
+
+}  // namespace plumbline
