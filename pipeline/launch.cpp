@@ -3,8 +3,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -27,13 +30,15 @@ Session load(const PipelineOptions& options) {
   return session;
 }
 
-PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) {
+PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) try {
   const PipelineSettings& settings = session.run.pipeline;
   PipelinePlan plan;
   plan.schedule =
       make_schedule(settings.schedule, world, static_cast<std::int32_t>(session.plan.microbatches()), settings.chunks);
   plan.stages = seams.partition(partition(session.config, settings, plan.schedule.placement.stages(), session.plan));
   return plan;
+} catch (const InputError& error) {  // they see settings, not where those were written
+  throw InputError(session.run.path.string() + ": " + error.what());
 }
 
 /// What rank 0 does before any rank begins: the folder is this run's, and says what it will hold.
@@ -56,17 +61,21 @@ void begin_record(const PipelineOptions& options, const Session& session, const 
   if (session.run.record_level != RecordLevel::none) write_schedule_csv(options.record, schedule.csv);
 }
 
-/// One rank from its first parameter to exit.json. Throws what went wrong, after exit.json says so.
-void train_rank(const PipelineOptions& options, const Session& session, const PipelinePlan& plan, Transport& transport,
-                TrainerSeams& seams) {
-  RankTrainer trainer(session, plan, transport, seams, options.record);
+/// All steps, then exit.json. Throws what went wrong, after exit.json says so.
+void train_rank(RankTrainer& trainer, bool progress) {
+  const auto fail = [&](const char* status) {
+    try {
+      trainer.finish(status, static_cast<int>(ExitCode::does_not_hold));
+    } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
+    }
+  };
   try {
-    trainer.run(options.progress);
+    trainer.run(progress);
   } catch (const DeadlineError&) {
-    trainer.finish("timeout", static_cast<int>(ExitCode::does_not_hold));
+    fail("timeout");
     throw;
   } catch (const std::exception&) {
-    trainer.finish("error", static_cast<int>(ExitCode::does_not_hold));
+    fail("error");
     throw;
   }
   trainer.finish("ok", 0);
@@ -99,7 +108,8 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
         new_memory_meter().attach();
         at::set_num_threads(1);  // OpenMP keeps this number a thread
         const auto seams = make_seams(rank);
-        train_rank(options, session, plan, transport, *seams);
+        RankTrainer trainer(session, plan, transport, *seams, options.record);
+        train_rank(trainer, options.progress);
         transport.finish();
       } catch (const std::exception& error) {
         const std::lock_guard guard(lock);
@@ -116,58 +126,70 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   return static_cast<int>(failure.value_or(ExitCode::holds));
 }
 
-/// Rank 0 makes ready and tells the others; what stops it is reported once, not once a rank.
-std::optional<PipelinePlan> agree_on_plan(const PipelineOptions& options, const std::optional<Session>& session,
-                                          const std::exception_ptr& load_error, Transport& transport,
-                                          TrainerSeams& seams) {
-  const std::string ready = "ready ";
-  std::exception_ptr error = load_error;
-  std::string word;
-  PipelinePlan plan;
-  if (transport.rank() == 0) {
-    try {
-      if (!error) {
-        plan = make_plan(*session, transport.world_size(), seams);
-        begin_record(options, *session, plan);
-        word = ready + std::to_string(monotonic_ns());
-      }
-    } catch (const std::exception&) {
-      error = std::current_exception();
-    }
+/// What keeps a rank from beginning; no words when nothing does.
+struct Hindrance {
+  std::string words;
+  ExitCode code = ExitCode::holds;
+};
+
+Hindrance hindrance_in(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return {error.what(), error.code()};
   }
-  word = transport.broadcast(word);
-  const bool go = word.starts_with(ready);
-  if (error && (go || transport.rank() == 0)) std::rethrow_exception(error);
-  if (!go) return std::nullopt;
-  if (transport.rank() != 0) plan = make_plan(*session, transport.world_size(), seams);
-  plan.origin_ns = std::stoll(word.substr(ready.size()));
-  return plan;
+  return {};
 }
 
-int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams) {
+/// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
+/// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the
+/// rest of a job as soon as one rank has left with a failure.
+std::optional<int> agree_to_stop(Transport& transport, const Hindrance& own) {
+  std::string word = own.words.empty() ? "" : std::to_string(static_cast<int>(own.code)) + own.words;
+  const std::vector<std::string> all = transport.gather(word);
+  const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
+  word.clear();
+  if (first != all.end()) {
+    const auto rank = first - all.begin();
+    std::fprintf(stderr, "plumbline-pipeline: %s%s\n", rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
+                 first->c_str() + 1);
+    std::fflush(stderr);
+    word = first->substr(0, 1);
+  }
+  word = transport.broadcast(word);
+  if (word.empty()) return std::nullopt;
+  return std::stoi(word);
+}
+
+int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams, Hindrance refusal) {
   std::optional<Session> session;
-  std::exception_ptr load_error;
-  try {
-    session = load(options);
-  } catch (const Error&) {
-    load_error = std::current_exception();
-  }
+  if (refusal.words.empty()) refusal = hindrance_in([&] { session = load(options); });
   const auto transport = make_mpi_transport(session ? transport_settings(*session) : TransportSettings{});
+  const auto leave = [&](int code) {
+    transport->finish();
+    return code;
+  };
+  if (const auto code = agree_to_stop(*transport, refusal)) return leave(*code);
+
   const auto seams = make_seams(transport->rank());
-  std::optional<PipelinePlan> plan;
-  try {
-    plan = agree_on_plan(options, session, load_error, *transport, *seams);
-  } catch (const Error& error) {
-    if (transport->rank() != 0) transport->abort(error.what(), error.code());  // rank 0 goes on and would wait for us
-    transport->finish();
-    throw;
+  PipelinePlan plan;
+  const Hindrance no_plan = hindrance_in([&] {
+    plan = make_plan(*session, transport->world_size(), *seams);
+    if (transport->rank() == 0) begin_record(options, *session, plan);
+  });
+  if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
+  plan.origin_ns = std::stoll(transport->broadcast(std::to_string(monotonic_ns())));
+
+  std::optional<RankTrainer> trainer;
+  const Hindrance no_trainer =
+      hindrance_in([&] { trainer.emplace(*session, plan, *transport, *seams, options.record); });
+  if (const auto code = agree_to_stop(*transport, no_trainer)) {
+    trainer.reset();
+    if (transport->rank() == 0) give_back_record_folder(options.record);
+    return leave(*code);
   }
-  if (!plan) {  // rank 0 has said why
-    transport->finish();
-    return static_cast<int>(ExitCode::bad_input);
-  }
   try {
-    train_rank(options, *session, *plan, *transport, *seams);
+    train_rank(*trainer, options.progress);
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
@@ -176,19 +198,46 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   }
 }
 
+/// Whether an MPI launcher has started this process, so that there may be others like it.
+bool started_by_a_launcher() {
+  return std::ranges::any_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"},
+                             [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+/// Throws InputError when the options do not go together.
+std::string chosen_transport(const PipelineOptions& options) {
+  if (options.run_file.empty() || options.record.empty()) {
+    throw InputError("give a run file and --record DIR; see --help");
+  }
+  std::string transport = options.transport ? *options.transport : load_run_file(options.run_file).pipeline.transport;
+  if (transport == "mpi" && options.world) {
+    throw InputError("--world goes with --transport threads; with mpi, mpirun -n says how many ranks");
+  }
+  if (transport != "mpi" && transport != "threads") {
+    throw InputError("transport \"" + transport + "\" is not in this build; it has mpi and threads");
+  }
+  return transport;
+}
+
 }  // namespace
+
+int refuse(const PipelineOptions& options, const Error& error) {
+  if (started_by_a_launcher()) return train_with_mpi(options, {}, {error.what(), error.code()});
+  std::fprintf(stderr, "plumbline-pipeline: %s\n", error.what());
+  return static_cast<int>(error.code());
+}
 
 int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seams) {
   apply_deterministic_settings();
   install_memory_meter();
-  const std::string transport =
-      options.transport ? *options.transport : load_run_file(options.run_file).pipeline.transport;
-  if (transport == "threads") return train_with_threads(options, make_seams);
-  if (transport != "mpi") {
-    throw InputError("transport \"" + transport + "\" is not in this build; it has mpi and threads");
+  std::string transport;
+  try {
+    transport = chosen_transport(options);
+  } catch (const Error& error) {
+    return refuse(options, error);
   }
-  if (options.world) throw InputError("--world goes with --transport threads; with mpi, mpirun -n says how many ranks");
-  return train_with_mpi(options, make_seams);
+  if (transport == "threads") return train_with_threads(options, make_seams);
+  return train_with_mpi(options, make_seams, {});
 }
 
 }  // namespace plumbline

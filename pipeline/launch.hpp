@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pipeline/seams.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 
@@ -20,6 +21,10 @@ struct PipelineOptions {
   std::vector<std::string> command;
   bool progress = true;
 };
+
+/// Tells a fault that every rank finds for itself (a wrong option, a broken run file) once, and returns its exit code:
+/// started by an MPI launcher, rank 0 alone says it. For the time before training.
+int refuse(const PipelineOptions& options, const Error& error);
 
 /// Trains and writes the record. Returns the exit code of this process: on a failure all ranks return or are ended, and
 /// rank 0 (or the rank that failed) says why.

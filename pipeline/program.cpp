@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <sstream>
 
 #include "pipeline/launch.hpp"
 #include "schedule/schedule.hpp"
@@ -49,12 +50,14 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::bad_input);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::ostringstream words;
+    app.exit(error, words, words);
+    std::string text = words.str();
+    while (text.ends_with('\n')) text.pop_back();
+    return refuse(options, InputError(text));
   }
   if (capabilities) return print_capabilities();
-  if (options.run_file.empty() || options.record.empty()) {
-    throw InputError("give a run file and --record DIR; see --help");
-  }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;
   return train_pipeline(options, make_seams);

@@ -32,6 +32,11 @@ void claim_record_folder(const fs::path& record) {
         ": is not empty, so it may hold another run; nothing was overwritten: give a new folder or remove it");
 }
 
+void give_back_record_folder(const fs::path& record) noexcept {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(record, ignored)) fs::remove_all(entry.path(), ignored);
+}
+
 void write_manifest(const fs::path& record, const Json& manifest) {
   const fs::path path = record / "manifest.json";
   parse_manifest(path, manifest);  // what no reader would take is not written

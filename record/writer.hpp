@@ -18,6 +18,10 @@ std::string to_text(RecordLevel level);
 /// Refuses (InputError) a folder that holds anything already, so that no run overwrites another; makes it otherwise.
 /// Rank 0 calls it first.
 void claim_record_folder(const std::filesystem::path& record);
+
+/// Empties a folder that this run has claimed, when it found out before its first step that it cannot train: the same
+/// command may then be given again. What cannot be removed stays.
+void give_back_record_folder(const std::filesystem::path& record) noexcept;
 /// Throws InputError naming the key when a reader would not take it or when there is one already; SystemError when it
 /// cannot be written.
 void write_manifest(const std::filesystem::path& record, const Json& manifest);

@@ -233,15 +233,24 @@ void train_reference(const ReferenceOptions& options) {
   claim_record_folder(options.record);
   write_manifest(options.record, make_manifest("reference", options.command, session.run, session.config, session.plan,
                                                1, schedule, {{0, 0, units}}));
-  write_schedule_csv(options.record, schedule.csv);
-  ReferenceTrainer trainer(session, options.record, std::move(listed));
+  if (session.run.record_level != RecordLevel::none) write_schedule_csv(options.record, schedule.csv);
+  std::optional<ReferenceTrainer> trainer;
   try {
-    trainer.run(options.progress);
-  } catch (const std::exception&) {
-    trainer.finish("error", static_cast<int>(ExitCode::does_not_hold));
+    trainer.emplace(session, options.record, std::move(listed));
+  } catch (const Error&) {  // weights of another shape, say: nothing was recorded yet
+    give_back_record_folder(options.record);
     throw;
   }
-  trainer.finish("ok", 0);
+  try {
+    trainer->run(options.progress);
+  } catch (const std::exception&) {
+    try {
+      trainer->finish("error", static_cast<int>(ExitCode::does_not_hold));
+    } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
+    }
+    throw;
+  }
+  trainer->finish("ok", 0);
 }
 
 }  // namespace plumbline

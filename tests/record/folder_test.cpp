@@ -53,6 +53,18 @@ TEST(WriteManifest, OverwritesNoOtherRun) {
   EXPECT_EQ(bytes_of(folder / "schedule.csv"), "0F0,0B0\n");
 }
 
+TEST(GiveBackRecordFolder, CanBeClaimedAgain) {
+  TemporaryFolder folder;
+  const auto record = folder / "record";
+  claim_record_folder(record);
+  write_manifest(record, sample_manifest());
+
+  give_back_record_folder(record);
+
+  claim_record_folder(record);
+  EXPECT_TRUE(std::filesystem::is_empty(record));
+}
+
 TEST(RunId, IsARandomUuid) {
   const std::string id = new_run_id();
 

@@ -1,0 +1,131 @@
+// What a user sees of a run that cannot begin: one message, whatever the number of ranks, the exit code for all of
+// them, and a folder that the corrected command can use.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+struct Ended {
+  int code = -1;
+  std::string said;
+};
+
+class Refusal : public ::testing::Test {
+ protected:
+  /// A run file with `changed` lines in place of those that begin alike, and `added` at its end.
+  std::string run_file(const std::vector<std::string>& changed, const std::string& added = "") {
+    std::istringstream in(read_file(PLUMBLINE_FIXTURES "/runs/quick.toml"));
+    std::string text;
+    for (std::string line; std::getline(in, line);) {
+      for (const auto& [from, to] : {std::pair{"../models", PLUMBLINE_FIXTURES "/models"},
+                                     std::pair{"../corpus", PLUMBLINE_FIXTURES "/corpus"}}) {
+        if (const auto at = line.find(from); at != std::string::npos) line.replace(at, 9, to);
+      }
+      for (const auto& other : changed) {
+        if (line.substr(0, line.find(' ')) == other.substr(0, other.find(' '))) line = other;
+      }
+      text += line + "\n";
+    }
+    const auto path = folder_ / "run.toml";
+    std::ofstream(path) << text << added;
+    return path.string();
+  }
+
+  Ended on_three_ranks(const std::string& arguments) {
+    return end_of(PLUMBLINE_MPI_COMMAND " " PLUMBLINE_BIN "/plumbline-pipeline " + arguments);
+  }
+  Ended on_one(const std::string& arguments) { return end_of(PLUMBLINE_BIN "/plumbline-reference " + arguments); }
+  std::string record() const { return " --quiet --record " + (folder_ / "record").string(); }
+  bool record_is_free() const {
+    const auto path = folder_ / "record";
+    return !std::filesystem::exists(path) || std::filesystem::is_empty(path);
+  }
+
+  testing::TemporaryFolder folder_;
+
+ private:
+  Ended end_of(const std::string& command) {
+    const std::string out = (folder_ / "said.txt").string();
+    const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
+  }
+};
+
+/// The text stands there exactly once: not for each rank.
+MATCHER_P(SaysOnce, text, "") {
+  const auto at = arg.find(text);
+  return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
+}
+
+TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
+  const auto run = run_file({}, "lerning_rate = 1e-3\n");
+
+  const Ended ended = on_three_ranks(run + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate; did you mean learning_rate?"));
+  EXPECT_TRUE(record_is_free());
+}
+
+TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
+  const Ended ended = on_three_ranks("--recrod /nowhere");
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("--recrod"));
+}
+
+TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
+  const auto run = run_file({}, "[pipeline]\nbalance = [2, 1, 1]\n");
+
+  const Ended ended = on_three_ranks(run + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce(run + ": pipeline.balance = [2, 1, 1] adds up to 4 layers, the model has 5"));
+  EXPECT_TRUE(record_is_free());
+}
+
+// Every rank meets them only when it fills its own parameters.
+TEST_F(Refusal, WeightsOfAnotherShapeAreToldOnceAndLeaveTheFolderFree) {
+  const std::string config = "config = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n";
+  const auto run = run_file({config + "weights = \"" PLUMBLINE_FIXTURES "/hf_golden/tied_gqa/model.safetensors\""});
+
+  for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.said, SaysOnce("model.embed_tokens.weight: the config makes its shape [512x64], found [128x64]"));
+    EXPECT_TRUE(record_is_free());
+  }
+}
+
+TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
+  const auto run = run_file({});
+  make_folder(folder_ / "record");
+  std::ofstream(folder_ / "record" / "manifest.json") << "another run's";
+
+  for (const Ended& ended : {on_three_ranks(run + record()), on_one(run + record())}) {
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.said, SaysOnce("is not empty, so it may hold another run"));
+  }
+  EXPECT_EQ(read_file(folder_ / "record" / "manifest.json"), "another run's");
+}
+
+// What the machine refuses is not the user's mistake: 3, not 2. (/proc takes no folders, not even from root.)
+TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
+  const auto run = run_file({});
+
+  for (const Ended& ended :
+       {on_three_ranks(run + " --quiet --record /proc/record"), on_one(run + " --quiet --record /proc/record")}) {
+    EXPECT_EQ(ended.code, 3);
+    EXPECT_THAT(ended.said, SaysOnce("/proc/record"));
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
