@@ -1,0 +1,218 @@
+#include "schedule/simulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr double not_yet = -1;
+
+class Simulator {
+ public:
+  Simulator(const Schedule& schedule, const Durations& durations)
+      : schedule_(schedule),
+        placement_(schedule.placement),
+        times_(durations.stages),
+        edges_(durations.edges),
+        activations_(pairs(), not_yet),
+        gradients_(pairs(), not_yet),
+        next_(schedule.ranks.size(), 0),
+        free_at_(schedule.ranks.size(), 0.0) {
+    if (times_.size() == 1) times_.resize(static_cast<std::size_t>(placement_.stages()), times_.front());
+    if (edges_.empty()) edges_.push_back(0);
+    if (edges_.size() == 1) edges_.resize(static_cast<std::size_t>(placement_.stages()), edges_.front());
+    for (const ActionList& list : schedule.ranks) {
+      result_.actions.emplace_back(list.size());
+      for (const Action& action : list) lowered_ = lowered_ || is_communication(action.type);
+    }
+  }
+
+  Simulation run() {
+    std::vector<std::int32_t> runnable;
+    for (std::int32_t rank = placement_.ranks; rank-- > 0;) runnable.push_back(rank);
+    while (!runnable.empty()) {
+      const std::int32_t rank = runnable.back();
+      runnable.pop_back();
+      while (advance(rank, runnable)) {
+      }
+    }
+    for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) {
+      const auto& list = schedule_.ranks[index(rank)];
+      if (next_[index(rank)] < list.size()) {
+        throw InputError("schedule " + schedule_.name + ": rank " + std::to_string(rank) + ", position " +
+                         std::to_string(next_[index(rank)]) + ", " + to_text(list[next_[index(rank)]]) +
+                         ": its input never comes; check the schedule");
+      }
+    }
+    summarise();
+    return std::move(result_);
+  }
+
+ private:
+  static std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+  std::size_t pairs() const { return index(placement_.stages()) * index(schedule_.microbatches); }
+  std::size_t pair(std::int32_t stage, std::int32_t microbatch) const {
+    return index(stage) * index(schedule_.microbatches) + index(microbatch);
+  }
+  double edge(std::int32_t lower_stage) const {
+    return placement_.rank_of(lower_stage) == placement_.rank_of(lower_stage + 1) ? 0 : edges_[index(lower_stage)];
+  }
+
+  double duration(const Action& action) const {
+    const StageTimes& times = times_[index(action.stage)];
+    switch (action.type) {
+      case ActionType::forward:
+        return times.forward;
+      case ActionType::backward:
+        return times.input + times.weight;
+      case ActionType::backward_input:
+        return times.input;
+      case ActionType::backward_weight:
+        return times.weight;
+      default:
+        return 0;
+    }
+  }
+
+  /// When what the action needs has arrived; not_yet when its sender has not come so far; 0 when it needs nothing.
+  double arrival(const Action& action) const {
+    switch (action.type) {
+      case ActionType::forward:
+      case ActionType::receive_forward:
+        return action.stage == 0 ? 0 : activations_[pair(action.stage, action.microbatch)];
+      case ActionType::backward:
+      case ActionType::backward_input:
+      case ActionType::receive_backward:
+        return action.stage + 1 == placement_.stages() ? 0 : gradients_[pair(action.stage, action.microbatch)];
+      default:
+        return 0;
+    }
+  }
+
+  void wake(std::int32_t rank, std::int32_t stage, std::vector<std::int32_t>& runnable) const {
+    const std::int32_t peer = placement_.rank_of(stage);
+    const auto& list = schedule_.ranks[index(peer)];
+    if (peer == rank || next_[index(peer)] == list.size()) return;
+    if (list[next_[index(peer)]].stage == stage) runnable.push_back(peer);
+  }
+
+  /// What the action hands on, with the time at which it is there.
+  void hand_on(std::int32_t rank, const Action& action, double end, std::vector<std::int32_t>& runnable) {
+    using enum ActionType;
+    const bool gives_gradient = action.type == backward || action.type == backward_input;
+    // In lowered lists a message leaves where its SEND stands; the stages of one rank have none.
+    const auto local = [&](std::int32_t to) { return placement_.rank_of(to) == rank; };
+    if (action.stage + 1 < placement_.stages()) {
+      const std::int32_t to = action.stage + 1;
+      if (action.type == send_forward || (action.type == forward && (!lowered_ || local(to)))) {
+        activations_[pair(to, action.microbatch)] = end + edge(action.stage);
+        wake(rank, to, runnable);
+      }
+    }
+    if (action.stage > 0) {
+      const std::int32_t to = action.stage - 1;
+      if (action.type == send_backward || (gives_gradient && (!lowered_ || local(to)))) {
+        gradients_[pair(to, action.microbatch)] = end + edge(to);
+        wake(rank, to, runnable);
+      }
+    }
+  }
+
+  bool advance(std::int32_t rank, std::vector<std::int32_t>& runnable) {
+    const auto& list = schedule_.ranks[index(rank)];
+    const std::size_t position = next_[index(rank)];
+    if (position == list.size()) return false;
+    const Action& action = list[position];
+    const double arrived = arrival(action);
+    if (arrived == not_yet) return false;
+    double& free_at = free_at_[index(rank)];
+    ActionTime& time = result_.actions[index(rank)][position];
+    if (is_communication(action.type)) {  // posted: the rank goes on
+      const bool sends = action.type == ActionType::send_forward || action.type == ActionType::send_backward;
+      const std::int32_t lower_stage = action.type == ActionType::send_forward ? action.stage : action.stage - 1;
+      time.start = free_at;
+      time.end = sends ? free_at + edge(lower_stage) : std::max(free_at, arrived);
+      hand_on(rank, action, free_at, runnable);
+    } else {
+      time.start = std::max(free_at, arrived);
+      time.end = time.start + duration(action);
+      free_at = time.end;
+      hand_on(rank, action, time.end, runnable);
+    }
+    ++next_[index(rank)];
+    return true;
+  }
+
+  void summarise() {
+    double first = std::numeric_limits<double>::infinity();
+    double last = 0;
+    for (std::size_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
+      double rank_first = std::numeric_limits<double>::infinity();
+      double rank_last = 0;
+      double work = 0;
+      for (std::size_t i = 0; i < schedule_.ranks[rank].size(); ++i) {
+        const Action& action = schedule_.ranks[rank][i];
+        if (!is_compute(action.type)) continue;
+        const ActionTime& time = result_.actions[rank][i];
+        rank_first = std::min(rank_first, time.start);
+        rank_last = std::max(rank_last, time.end);
+        work += duration(action);
+      }
+      first = std::min(first, rank_first);
+      last = std::max(last, rank_last);
+      const double span = rank_last - rank_first;
+      const double idle = std::max(0.0, span - work);  // rounding alone can make it negative
+      result_.bubble = std::max(result_.bubble, idle);
+      if (span > 0) result_.bubble_rate = std::max(result_.bubble_rate, idle / span);
+      result_.peak_slots.push_back(peak_slots(schedule_.ranks[rank]));
+    }
+    result_.makespan = last - first;
+  }
+
+  const Schedule& schedule_;
+  const Placement& placement_;
+  std::vector<StageTimes> times_;
+  std::vector<double> edges_;
+  std::vector<double> activations_;  ///< when a stage's input is there
+  std::vector<double> gradients_;    ///< when the gradient of a stage's output is there
+  std::vector<std::size_t> next_;
+  std::vector<double> free_at_;
+  bool lowered_ = false;
+  Simulation result_;
+};
+
+void verify_durations(const Schedule& schedule, const Durations& durations) {
+  const auto stages = static_cast<std::size_t>(schedule.placement.stages());
+  const auto verify_count = [&](std::size_t count, std::size_t several, const char* what) {
+    if (count == 1 || count == several) return;
+    throw InputError(std::to_string(count) + " " + what + " for " + std::to_string(stages) + " stages; give one, or " +
+                     std::to_string(several));
+  };
+  verify_count(durations.stages.size(), stages, "rows of times");
+  if (!durations.edges.empty()) verify_count(durations.edges.size(), stages - 1, "communication times");
+  const auto verify = [](double value, const char* what) {
+    if (!(value >= 0 && std::isfinite(value))) {
+      throw InputError(std::string(what) + " " + std::to_string(value) + " is no duration; give a number >= 0");
+    }
+  };
+  for (const StageTimes& times : durations.stages) {
+    verify(times.forward, "T_F");
+    verify(times.input, "T_B");
+    verify(times.weight, "T_W");
+  }
+  for (const double edge : durations.edges) verify(edge, "T_comm");
+}
+
+}  // namespace
+
+Simulation simulate(const Schedule& schedule, const Durations& durations) {
+  verify_durations(schedule, durations);
+  return Simulator(schedule, durations).run();
+}
+
+}  // namespace plumbline

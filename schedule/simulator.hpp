@@ -1,0 +1,50 @@
+// When each action of a schedule would start and end, given how long the work takes: nothing is run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace plumbline {
+
+/// Durations in any one unit. One entry for each stage, or a single one for all. A full backward takes input + weight.
+struct StageTimes {
+  double forward = 1;  ///< T_F
+  double input = 1;    ///< T_B, the input gradient
+  double weight = 1;   ///< T_W
+};
+struct Durations {
+  std::vector<StageTimes> stages;
+  /// T_comm of a message between two ranks, by the lower of its two stages; one for all, or empty for none.
+  std::vector<double> edges;
+};
+
+struct ActionTime {
+  double start = 0;
+  double end = 0;
+};
+
+struct Simulation {
+  std::vector<std::vector<ActionTime>> actions;  ///< as the schedule's lists, from 0; a RECV ends at its arrival
+  double makespan = 0;                           ///< from the first start to the last end over all ranks
+  /// Largest over the ranks of (span - work) / span, span = last end - first start of compute on the rank.
+  double bubble_rate = 0;
+  double bubble = 0;                     ///< largest over the ranks of span - work, in the unit of the durations
+  std::vector<std::int64_t> peak_slots;  ///< one a rank
+};
+
+/// Runs the lists in order: an action starts when its rank is free and its input is there. Sends never delay the rank
+/// that posts them. Takes compute-only and lowered lists. Linear in the number of actions. Throws InputError when a
+/// duration is no finite number >= 0, when the number of durations fits neither 1 nor the stages, or when the lists
+/// wait for each other in a circle.
+Simulation simulate(const Schedule& schedule, const Durations& durations);
+
+/// The bubble of the closed form, in the durations' unit, for equal stages and no communication; nothing where no
+/// closed form holds (the simulator is then the truth).
+std::optional<double> closed_form_bubble(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
+                                         const StageTimes& times);
+
+}  // namespace plumbline
