@@ -130,7 +130,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.layers = layers_of(facts.config);
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
-  facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{1});
+  facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
     facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
     for (std::int64_t microbatch = 0; microbatch < facts.microbatches && !lengths->empty(); ++microbatch) {

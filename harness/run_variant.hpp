@@ -19,7 +19,7 @@ struct RunFacts {
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
   std::string optimizer;
   std::string schedule;
-  std::int32_t chunks = 1;
+  std::int32_t chunks = 0;  ///< 0: as many as the schedule is made for
   std::int64_t microbatches = 0;                   ///< 0 when the file does not say
   std::vector<std::vector<std::int64_t>> lengths;  ///< as RunChanges::lengths, one entry for each microbatch
   std::vector<std::int64_t> balance;               ///< empty unless the partition is given by hand

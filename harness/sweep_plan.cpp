@@ -104,12 +104,13 @@ class Planner {
 
  private:
   void add(ExtraCell wanted) {
-    const RunFacts facts = read_run_facts(wanted.run, wanted.changes);
+    RunFacts facts = read_run_facts(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
     for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
     // Lengths that the run file has anyway change no training; naming them says that they are meant to be so.
     if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
+    if (facts.chunks == 0) facts.chunks = default_chunks(schedule);
     check_balance(wanted.where, facts, wanted.world_size);
     check_schedule(wanted.where, facts, schedule, wanted.world_size);
     PlannedCell cell;

@@ -86,6 +86,9 @@ class Reader {
   }
 
   RunFile read() {
+    // First, so that a misspelt table is not told as a missing one.
+    for (const char* table : {"model", "data", "train", "pipeline", "record"}) file_.has(table);
+    file_.refuse_unknown_keys();
     read_model(required_table(file_, "model"));
     read_data(required_table(file_, "data"));
     read_train(required_table(file_, "train"));
@@ -96,7 +99,6 @@ class Reader {
       run_.record_level = parse_record_level(one_of(*record, "level", "full", {"none", "summary", "full", "dump"}));
       record->refuse_unknown_keys();
     }
-    file_.refuse_unknown_keys();
     return run_;
   }
 
@@ -235,7 +237,7 @@ class Reader {
     PipelineSettings& settings = run_.pipeline;
     // A schedule may be a name or a file, and which names exist is known where schedules are made.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
-    const std::int64_t chunks = integer_from(pipeline, "chunks", settings.chunks, 1);
+    const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1) : 0;
     if (chunks > std::numeric_limits<std::int32_t>::max()) {
       refuse(pipeline, "chunks", "is " + std::to_string(chunks) + ", beyond all reason");
     }

@@ -50,7 +50,7 @@ struct TrainSettings {
 
 struct PipelineSettings {
   std::string schedule = "1f1b";
-  std::int32_t chunks = 1;
+  std::int32_t chunks = 0;  ///< stages a rank; 0: as many as the schedule is made for
   std::string partition = "uniform";  ///< uniform | cost | balance
   std::vector<std::int64_t> balance;  ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
