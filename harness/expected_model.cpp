@@ -68,6 +68,8 @@ ExpectedModel expected_model(const Json& config) {
   model.attention_bias = flag_of(config, "attention_bias");
   model.mlp_bias = flag_of(config, "mlp_bias");
 
+  model.pad_token = config.contains("pad_token_id") && !config.at("pad_token_id").is_null();
+
   model.units.push_back("embed_tokens");
   model.parameters.push_back({"model.embed_tokens.weight", "embed_tokens", {model.vocabulary, model.hidden}});
   for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer);

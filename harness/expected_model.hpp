@@ -21,6 +21,7 @@ struct ExpectedParameter {
 struct ExpectedModel {
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool tied = false, attention_bias = false, mlp_bias = false;
+  bool pad_token = false;  ///< pad_token_id is given: its row of the embedding gets no gradient as an input
   std::vector<std::string> units;             ///< embed_tokens, layers.0 ..., norm, lm_head
   std::vector<ExpectedParameter> parameters;  ///< canonical order; lm_head.weight always, also when tied
 

@@ -67,6 +67,18 @@ std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs:
   return hasher.hex();
 }
 
+/// A trainer's words with the user's run file in place of the sweep's copy of it, whose lines are others.
+std::string with_original(std::string words, const fs::path& copy, const fs::path& original) {
+  const std::string name = copy.string();
+  if (const auto at = words.find(name); at != std::string::npos) {
+    const auto end = words.find_first_not_of("0123456789:", at + name.size());
+    words.replace(at, end == std::string::npos ? end : end - at, original.string() + ":");
+  } else {
+    words = original.string() + ": " + words;
+  }
+  return words;
+}
+
 /// Why a cell does not hold, in one line.
 std::string complaint(const CellVerdict& cell) {
   if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
@@ -185,8 +197,8 @@ class Sweep {
                   reference_program, 1, reference_run(reference.run, reference.changes, folder_.launch(id)));
       progress_.end();
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
-        throw InputError(reference.run.string() +
-                         " was refused: " + last_words(folder_.launch(id) / "stderr.txt", reference_program));
+        throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
+                                       folder_.launch(id) / "run.toml", reference.run));
       }
       references_.push_back(finding);
       const bool done = finding.exit_code == 0 && !finding.timed_out;

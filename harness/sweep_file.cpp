@@ -134,6 +134,12 @@ const std::string& default_launcher() {
 
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
+  // First, so that a misspelt key is not told as a missing one.
+  for (const char* key : {"run", "world_sizes", "schedules", "optimizers", "checks", "repeat", "clipping", "launcher",
+                          "time_limit_s", "cell"}) {
+    table.has(key);
+  }
+  table.refuse_unknown_keys();
   const fs::path folder = path.parent_path();
   SweepFile sweep;
   sweep.path = path;
@@ -168,7 +174,6 @@ SweepFile read_sweep_file(const fs::path& path) {
   }
   for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
   need_whole_matrix(table, sweep);
-  table.refuse_unknown_keys();
   return sweep;
 }
 

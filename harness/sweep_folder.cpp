@@ -51,8 +51,8 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
   if (!resume && fs::exists(path, ignored) && !fs::is_empty(path)) {
     throw InputError(
         path.string() +
-        (holds_sweep ? ": holds a sweep already; add --resume to go on with it" : ": holds files already") +
-        ", or choose another --out. Nothing was overwritten.");
+        (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
+        " choose another --out. Nothing was overwritten.");
   }
   make_folder(path);
   lock_ = lock_folder(path);

@@ -65,8 +65,12 @@ class NonzeroGradients {
     }
     judgement_.look_at("embedding_rows", *row.nonzero_rows);
     const auto live = *steps.front().row->live_tokens;
-    if (*row.nonzero_rows == live) return;
-    report(moment, step, placed.rank, row.name, std::to_string(live) + " non-zero rows, one for each live token",
+    // Which tokens are live is not recorded, so whether the pad token is one of them cannot be known here.
+    const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
+    if (*row.nonzero_rows == live || *row.nonzero_rows == least) return;
+    report(moment, step, placed.rank, row.name,
+           std::to_string(live) + " non-zero rows, one for each live token" +
+               (least < live ? " (or one fewer: the pad token's row gets none)" : ""),
            std::to_string(*row.nonzero_rows));
   }
 

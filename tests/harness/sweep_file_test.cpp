@@ -80,6 +80,7 @@ TEST_F(ReadSweepFile, ExtraCellsAloneAreASweep) {
 
 TEST_F(ReadSweepFile, UnknownKeyIsNamedWithTheNearest) {
   EXPECT_THAT(refusal(matrix + "schedule = [\"afab\"]\n"), AllOf(HasSubstr("schedule"), HasSubstr("schedules")));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_size = [1]\n"), HasSubstr("did you mean world_sizes"));
   EXPECT_THAT(refusal(matrix + cell + "ballance = [1, 1, 1]\n"), AllOf(HasSubstr("ballance"), HasSubstr("balance")));
 }
 

@@ -181,6 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"NoData", std::string(model) + train, {"[data]"}},
         Broken{"NoTrain", std::string(model) + data, {"[train]"}},
         Broken{"NoConfig", std::string("[model]\n") + data + train, {"model.config"}},
+        Broken{"MisspeltTable", std::string(model) + data + "[trian]\nsteps = 1\n", {"trian", "did you mean train"}},
         Broken{
             "UnknownTable", std::string(model) + data + train + "[recrod]\nlevel = \"full\"\n", {"recrod", "record"}},
         Broken{"UnknownKey", steps_and("warmup_step = 1"), {"warmup_step", "warmup_steps", ":8:"}},

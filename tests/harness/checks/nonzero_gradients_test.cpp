@@ -26,6 +26,20 @@ TEST(NonzeroGradients, UntiedEmbeddingRowsAreThoseOfLiveTokens) {
   EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, embedding, 0).expected, HasSubstr("6 non-zero rows"));
 }
 
+// transformers gives the embedding of pad_token_id no gradient; in the text it may stand or not.
+TEST(NonzeroGradients, PadTokensRowMayBeZeroAndNoOther) {
+  SyntheticPlan plan;
+  plan.tied = false;
+  for (const auto& [rows, holds] : {std::pair{6, true}, {5, true}, {4, false}, {7, false}}) {
+    SyntheticCell cell(plan);
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["model"]["pad_token_id"] = 2;
+      tensor_row(*run, 0, "gradient", embedding).nonzero_rows = rows;
+    }
+    EXPECT_EQ(cell.judge().holds, holds) << rows;
+  }
+}
+
 TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
   SyntheticCell cell;
   const Shape shape = {1, 4, 4};
