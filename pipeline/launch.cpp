@@ -33,8 +33,9 @@ Session load(const PipelineOptions& options) {
 PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) try {
   const PipelineSettings& settings = session.run.pipeline;
   PipelinePlan plan;
+  const std::int32_t chunks = settings.chunks > 0 ? settings.chunks : default_chunks(settings.schedule);
   plan.schedule =
-      make_schedule(settings.schedule, world, static_cast<std::int32_t>(session.plan.microbatches()), settings.chunks);
+      make_schedule(settings.schedule, world, static_cast<std::int32_t>(session.plan.microbatches()), chunks);
   plan.stages = seams.partition(partition(session.config, settings, plan.schedule.placement.stages(), session.plan));
   return plan;
 } catch (const InputError& error) {  // they see settings, not where those were written
