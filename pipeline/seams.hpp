@@ -22,6 +22,8 @@ class TrainerSeams {
 
   /// The stages' units; the same on all ranks.
   virtual std::vector<UnitRange> partition(std::vector<UnitRange> stages) { return stages; }
+  /// The lowered list that this rank walks.
+  virtual ActionList actions(ActionList list) { return list; }
   /// What moves this rank's tensors.
   virtual Transport& transport(Transport& inner) { return inner; }
   virtual LossFunction loss(LossFunction inner) { return inner; }

@@ -219,6 +219,20 @@ INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                          canary_name);
 
 INSTANTIATE_TEST_SUITE_P(
+    Schedule, Canaries,
+    ::testing::Values(Canary{.name = "H5_two_actions_swapped",
+                             .fault = "H5@rank=0",
+                             .check = "conformance",
+                             .step = 0,
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "H5_another_schedule",
+                             .fault = "H5s",
+                             .check = "conformance",
+                             .step = 0,
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
+    canary_name);
+
+INSTANTIATE_TEST_SUITE_P(
     Memory, Canaries,
     ::testing::Values(Canary{.name = "H1_activations_kept",
                              .fault = "H1@rank=1",

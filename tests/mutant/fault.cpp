@@ -26,6 +26,8 @@ const std::vector<KnownFault>& known_faults() {
       {"T3", "lm_head left out of the update"},
       {"NaN", "one NaN in what a stage makes"},
       {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
+      {"H5", "two actions run in the other order"},
+      {"H5s", "another schedule run than was asked for"},
       {"N3", "harmless: slow links, jitter, a late start"},
   };
   return faults;
@@ -60,7 +62,7 @@ Fault parse_fault(const std::string& text) {
 std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   // a partition is the whole pipeline's: every rank must believe in the same wrong one
   if (fault.id == "P1") return std::make_unique<DroppedLayer>(fault.rank);
-  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
+  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "H5s" && fault.id != "N3") {
     return std::make_unique<TrainerSeams>();
   }
   if (fault.id == "P4") return std::make_unique<WholeModel>();
@@ -70,6 +72,8 @@ std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T1") return std::make_unique<TiedNotReduced>();
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
+  if (fault.id == "H5") return std::make_unique<SwappedActions>();
+  if (fault.id == "H5s") return std::make_unique<OtherSchedule>();
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
   return std::make_unique<FaultyWire>(fault, rank);
 }

@@ -101,6 +101,23 @@ at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, const Ac
   return input;
 }
 
+ActionList SwappedActions::actions(ActionList list) {
+  const auto backward = std::ranges::find(list, ActionType::backward, &Action::type);
+  const auto forward =
+      std::find_if(backward, list.end(), [](const Action& a) { return a.type == ActionType::forward; });
+  if (forward != list.end()) std::swap(*backward, *forward);
+  return list;
+}
+
+ActionList OtherSchedule::actions(ActionList list) {
+  const auto in_forward = [](const Action& action) {
+    return action.type == ActionType::forward || action.type == ActionType::send_forward ||
+           action.type == ActionType::receive_forward;
+  };
+  std::ranges::stable_partition(list, in_forward);
+  return list;
+}
+
 Transport& FaultyWire::transport(Transport& inner) {
   faulty_ = make_faulty_transport(fault_, rank_, inner);
   return *faulty_;

@@ -91,6 +91,18 @@ class KeptInputs : public TrainerSeams {
   std::vector<at::Tensor> kept_;
 };
 
+/// The first backward action and the forward action after it run in the other order.
+class SwappedActions : public TrainerSeams {
+ public:
+  ActionList actions(ActionList list) override;
+};
+
+/// All forwards first, whatever was asked for.
+class OtherSchedule : public TrainerSeams {
+ public:
+  ActionList actions(ActionList list) override;
+};
+
 class FaultyWire : public TrainerSeams {
  public:
   FaultyWire(Fault fault, int rank) : fault_(std::move(fault)), rank_(rank) {}
