@@ -1,4 +1,5 @@
-#include <optional>
+#include <string>
+#include <utility>
 
 #include "schedule/microbatch_set.hpp"
 #include "schedule/schedule.hpp"
@@ -82,14 +83,47 @@ class Lowering {
     const auto r = static_cast<std::size_t>(rank);
     const Action& action = source_.ranks[r][next_[r]];
     const bool forward = action.type == ActionType::forward;
-    const Action needed{forward ? action.stage - 1 : action.stage + 1, action.type, action.microbatch};
-    const std::int32_t peer = placement_.rank_of(needed.stage);
+    const auto [needed, peer] = waits_for(rank);
     throw InputError("schedule " + source_.name + ": rank " + std::to_string(rank) + " stops at position " +
                      std::to_string(next_[r]) + ", " + to_text(action) + ", which needs the " +
                      (forward ? "activation" : "gradient") + " of " + to_text(needed) + " on rank " +
                      std::to_string(peer) + ", and that rank never gets there: the lists wait for each other in a " +
-                     "circle; move " + to_text(needed) + " earlier on rank " + std::to_string(peer) + " or " +
-                     to_text(action) + " later on rank " + std::to_string(rank));
+                     "circle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
+                     std::to_string(peer) + " or " + to_text(action) + " later on rank " + std::to_string(rank));
+  }
+
+  /// "0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, position 1), which needs ..."
+  std::string circle(std::int32_t rank) const {
+    std::vector<bool> seen(next_.size(), false);
+    while (!seen[static_cast<std::size_t>(rank)]) {  // into the circle: the first rank need not be on it
+      seen[static_cast<std::size_t>(rank)] = true;
+      rank = waits_for(rank).second;
+    }
+    std::string text = place(rank);
+    std::int32_t at = rank;
+    do {
+      const auto [needed, peer] = waits_for(at);
+      text +=
+          " needs " + to_text(needed) + ", before which rank " + std::to_string(peer) + " must get past " + place(peer);
+      at = peer;
+      if (at != rank) text += ", which";
+    } while (at != rank);
+    return text;
+  }
+
+  std::string place(std::int32_t rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    return to_text(source_.ranks[r][next_[r]]) + " (rank " + std::to_string(rank) + ", position " +
+           std::to_string(next_[r]) + ")";
+  }
+
+  /// What a stopped rank needs, and the rank that has it.
+  std::pair<Action, std::int32_t> waits_for(std::int32_t rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    const Action& action = source_.ranks[r][next_[r]];
+    const bool forward = action.type == ActionType::forward;
+    const Action needed{forward ? action.stage - 1 : action.stage + 1, action.type, action.microbatch};
+    return {needed, placement_.rank_of(needed.stage)};
   }
 
   const Schedule& source_;

@@ -1,0 +1,102 @@
+#include "schedule/channel_rules.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "schedule/message.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Positions of one rank's ends of a channel, in order.
+using Ends = std::map<std::pair<std::int32_t, bool>, std::vector<std::size_t>>;  // peer, forward
+
+Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
+  Ends ends;
+  const ActionList& list = schedule.ranks[static_cast<std::size_t>(rank)];
+  for (std::size_t position = 0; position < list.size(); ++position) {
+    const Action& action = list[position];
+    if (!is_communication(action.type) || is_send(action.type) != sends) continue;
+    const std::int32_t peer = schedule.placement.rank_of(partner(action).stage);
+    ends[{peer, is_forward_message(action.type)}].push_back(position);
+  }
+  return ends;
+}
+
+}  // namespace
+
+void check_channel_order(const Schedule& lowered, Findings& findings) {
+  for (std::int32_t rank = 0; rank < lowered.placement.ranks; ++rank) {
+    for (const auto& [channel, sends] : ends_of(lowered, rank, true)) {
+      const auto& [peer, forward] = channel;
+      // The receiving rank's lists are walked again for each of its senders: two at most.
+      const auto receives = ends_of(lowered, peer, false)[{rank, forward}];
+      const ActionList& list = lowered.ranks[static_cast<std::size_t>(rank)];
+      const ActionList& peers = lowered.ranks[static_cast<std::size_t>(peer)];
+      for (std::size_t i = 0; i < std::min(sends.size(), receives.size()); ++i) {
+        const Action& send = list[sends[i]];
+        const Action& receive = peers[receives[i]];
+        if (partner(send) == receive) continue;
+        findings.add(Rule::channel_order, rank, sends[i], send,
+                     "rank " + std::to_string(peer) + " receives " + to_text(receive) + " (position " +
+                         std::to_string(receives[i]) +
+                         ") in its place; put the messages of the two ranks in the same " + "order");
+        break;  // one crossing throws all later ones out of step
+      }
+    }
+  }
+}
+
+void check_ending(const Schedule& lowered, bool tied, Findings& findings) {
+  const Placement& placement = lowered.placement;
+  const std::int32_t last_stage = placement.stages() - 1;
+  for (std::int32_t rank = 0; rank < placement.ranks; ++rank) {
+    ActionList expected;
+    if (tied && last_stage > 0) {
+      if (placement.rank_of(0) == rank) {
+        expected.push_back({0, ActionType::reduce, no_microbatch});
+      } else if (placement.rank_of(last_stage) == rank) {
+        expected.push_back({last_stage, ActionType::reduce, no_microbatch});
+      }
+    }
+    expected.push_back({placement.stages_on(rank).front(), ActionType::step, no_microbatch});
+
+    const ActionList& list = lowered.ranks[static_cast<std::size_t>(rank)];
+    const std::size_t begin = list.size() < expected.size() ? 0 : list.size() - expected.size();
+    for (std::size_t position = 0; position < begin; ++position) {
+      const ActionType type = list[position].type;
+      if (type != ActionType::reduce && type != ActionType::step) continue;
+      findings.add(Rule::ending, rank, position, list[position],
+                   "a rank ends with " + to_text(expected.front()) +
+                       (expected.size() > 1 ? ", " + to_text(expected.back()) : "") +
+                       "; remove it here, or what comes after it");
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const std::size_t position = begin + i;
+      if (position < list.size() && list[position] == expected[i]) continue;
+      findings.add(Rule::ending, rank, position, position < list.size() ? list[position] : expected[i],
+                   to_text(expected[i]) + " belongs here, at the list's end; put it there");
+    }
+  }
+}
+
+void check_accumulation(const Schedule& schedule, Findings& findings) {
+  std::vector<std::int32_t> last(static_cast<std::size_t>(schedule.placement.stages()), no_microbatch);
+  for (std::int32_t rank = 0; rank < schedule.placement.ranks; ++rank) {
+    const ActionList& list = schedule.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t position = 0; position < list.size(); ++position) {
+      const Action& action = list[position];
+      if (action.type != ActionType::backward && action.type != ActionType::backward_weight) continue;
+      std::int32_t& before = last[static_cast<std::size_t>(action.stage)];
+      if (action.microbatch < before) {
+        findings.add(Rule::accumulation, rank, position, action,
+                     "stage " + std::to_string(action.stage) + " has summed microbatch " + std::to_string(before) +
+                         " before; put them in ascending order, or give the reference this order");
+      }
+      before = std::max(before, action.microbatch);
+    }
+  }
+}
+
+}  // namespace plumbline

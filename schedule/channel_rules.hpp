@@ -1,0 +1,19 @@
+// Rules that look at two lists, or at the end of one.
+#pragma once
+
+#include "schedule/finding.hpp"
+#include "schedule/schedule.hpp"
+
+namespace plumbline {
+
+/// Both ends of a channel (pair of ranks and direction of the message) in the same order: messages carry no tag there.
+/// Expects that every SEND has its RECV.
+void check_channel_order(const Schedule& lowered, Findings& findings);
+
+/// STEP once a rank and last; REDUCE once, right before it, on the ranks that hold a use of the tied weight.
+void check_ending(const Schedule& lowered, bool tied, Findings& findings);
+
+/// Each stage's B or W in ascending microbatch order.
+void check_accumulation(const Schedule& schedule, Findings& findings);
+
+}  // namespace plumbline

@@ -1,0 +1,19 @@
+#include "schedule/finding.hpp"
+
+#include <array>
+
+namespace plumbline {
+
+std::string_view name(Rule rule) {
+  constexpr std::array<std::string_view, 13> names = {
+      "size",    "range",         "rank",     "kind",  "duplicate",    "missing", "order",
+      "message", "channel-order", "deadlock", "slots", "accumulation", "ending"};
+  return names.at(static_cast<std::size_t>(rule));
+}
+
+std::string to_text(const Finding& finding) {
+  return "rank " + std::to_string(finding.rank) + ", position " + std::to_string(finding.position) + ", " +
+         to_text(finding.action) + ": " + finding.text;
+}
+
+}  // namespace plumbline

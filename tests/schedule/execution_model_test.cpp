@@ -1,0 +1,120 @@
+#include "schedule/execution_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "schedule/verifier.hpp"
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Each RECV moved to right before the action that uses it.
+Schedule with_late_receives(Schedule lowered) {
+  for (ActionList& list : lowered.ranks) {
+    ActionList late;
+    const auto came = [&](const Action& receive) { return std::find(list.begin(), list.end(), receive) != list.end(); };
+    for (const Action& action : list) {
+      using enum ActionType;
+      if (action.type == receive_forward || action.type == receive_backward) continue;
+      const Action receive{action.stage, action.type == forward ? receive_forward : receive_backward,
+                           action.microbatch};
+      if (is_compute(action.type) && action.type != backward_weight && came(receive)) late.push_back(receive);
+      late.push_back(action);
+    }
+    list = late;
+  }
+  return lowered;
+}
+
+std::string safe_models(const Schedule& lowered) {
+  std::string safe;
+  for (const ExecutionModel model : execution_models) {
+    const auto findings = verify(lowered, {.model = model, .tied = true});
+    if (findings.empty()) safe += (safe.empty() ? "" : " ") + std::string(name(model));
+    for (const Finding& finding : findings) EXPECT_EQ(finding.rule, Rule::deadlock) << to_text(finding);
+  }
+  return safe;
+}
+
+TEST(ExecutionModels, OurLoweringIsSafeUnderAll) {
+  int checked = 0;
+  for_each_generated([&](const Schedule& schedule) {
+    if (schedule.microbatches > 9) return;
+    EXPECT_EQ(safe_models(lower(schedule, true)), "blocking pair pair-direction stream buffered");
+    ++checked;
+  });
+  EXPECT_GT(checked, 400);
+}
+
+TEST(ExecutionModels, LateReceivesDeadlockUnderSome) {
+  const auto late = [](const char* name, std::int32_t ranks) {
+    return safe_models(with_late_receives(lower(make_schedule(name, ranks, 8, default_chunks(name)), true)));
+  };
+  for (const std::int32_t ranks : {2, 4}) {
+    EXPECT_EQ(late("1f1b", ranks), "pair-direction stream buffered") << ranks;
+    EXPECT_EQ(late("zb-h1", ranks), "pair-direction stream buffered") << ranks;
+  }
+  EXPECT_EQ(late("interleaved-1f1b", 4), "pair-direction buffered");
+  EXPECT_EQ(late("interleaved-1f1b", 2), "buffered");
+  EXPECT_EQ(late("zb-v", 2), "buffered");
+  EXPECT_EQ(late("dualpipe-v", 2), "buffered");
+}
+
+TEST(ExecutionModels, TheCircleIsSpelledOut) {
+  const Schedule late = with_late_receives(lower(make_schedule("1f1b", 2, 3), false));
+
+  const auto findings = verify(late, {.model = ExecutionModel::pair, .tied = false});
+
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(to_text(findings.front()),
+              AllOf(HasSubstr("under the model pair"), HasSubstr("stands in its queue behind"), HasSubstr("(rank 0"),
+                    HasSubstr("(rank 1"), HasSubstr("same order")));
+}
+
+TEST(ExecutionModels, NamesAndBack) {
+  for (const ExecutionModel model : execution_models) EXPECT_EQ(parse_execution_model(name(model)), model);
+  EXPECT_FALSE(parse_execution_model("rendezvous"));
+}
+
+TEST(Verify, SeveralFindingsAtOnce) {
+  Schedule broken = lower(make_schedule("1f1b", 2, 2), false);
+  broken.ranks[0].pop_back();                                           // STEP
+  broken.ranks[1].push_back({1, ActionType::forward, 7});               // no such microbatch, and after STEP
+  broken.ranks[1].insert(broken.ranks[1].begin(), broken.ranks[1][0]);  // received twice
+
+  std::map<Rule, int> rules;
+  for (const Finding& finding : verify(broken, {.tied = false})) ++rules[finding.rule];
+
+  EXPECT_EQ(rules[Rule::range], 1);
+  EXPECT_EQ(rules[Rule::duplicate], 1);
+  EXPECT_EQ(rules[Rule::ending], 3);
+}
+
+TEST(Verify, SlotsAndAccumulationWhereAsked) {
+  const Schedule lowered = lower(make_schedule("1f1b", 3, 4), false);
+  EXPECT_TRUE(verify(lowered, {.ascending = true, .slot_limit = 3}).empty());
+  const auto slots = verify(lowered, {.slot_limit = 2});
+  ASSERT_EQ(slots.size(), 1U);
+  EXPECT_THAT(to_text(slots.front()), HasSubstr("rank 0, position 4, 0F2: it opens slot 3 where 2 are allowed"));
+
+  const Schedule backwards = lower({"b", {1, 1}, 2, {actions("0F0 0F1 0B1 0B0")}}, false);
+  EXPECT_TRUE(verify(backwards).empty());
+  EXPECT_FALSE(accumulates_ascending(backwards));
+  EXPECT_EQ(verify(backwards, {.ascending = true}).front().rule, Rule::accumulation);
+}
+
+TEST(Verify, StopsAfterAHundredFindings) {
+  Schedule empty = make_schedule("afab", 4, 100);
+  for (ActionList& list : empty.ranks) list.clear();
+
+  EXPECT_EQ(verify(empty).size(), Findings::limit);
+}
+
+}  // namespace
+}  // namespace plumbline
