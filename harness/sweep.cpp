@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/launcher.hpp"
+#include "harness/localise.hpp"
 #include "harness/run_variant.hpp"
 #include "harness/stop_signals.hpp"
 #include "harness/sweep_file.hpp"
@@ -27,6 +28,10 @@ namespace fs = std::filesystem;
 
 const std::string reference_program = "plumbline-reference";
 const std::string pipeline_program = "plumbline-pipeline";
+
+/// Failing cells that are run again at level dump: what is wrong in one is mostly wrong in the next, and dumps are
+/// large.
+constexpr std::size_t most_dumps = 3;
 
 /// Rough cost of a run in reference runs, for the estimate alone.
 double work_of(const PlannedCell& cell) {
@@ -224,6 +229,59 @@ class Sweep {
       run_cell(cell, reference);
     }
     settle();
+    localise_failures();
+  }
+
+  void localise_failures() {
+    std::size_t dumps = 0;
+    for (auto& verdict : cells_) {
+      if (!worth_a_dump(verdict) || fs::exists(folder_.dump(verdict.id))) continue;
+      if (++dumps > most_dumps) return;
+      const auto cell =
+          std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
+      const std::string words = localise(*cell, verdict);
+      verdict.first_divergence->words +=
+          ". Run again at level dump (" + folder_.dump(verdict.id).string() + "): " + words;
+      folder_.keep_cell(verdict);
+      progress_.line("      " + verdict.id + " again at level dump: " + words);
+    }
+  }
+
+  /// What a second run at level dump shows of a divergence; its values are put into `verdict` where it shows them.
+  std::string localise(const PlannedCell& cell, CellVerdict& verdict) {
+    const auto& reference = plan_.references[cell.reference];
+    const std::string reference_id = "reference-" + reference.id;
+    const fs::path one = folder_.dump(reference_id), other = folder_.dump(verdict.id);
+    CellPlan plan = cell.plan;
+    try {
+      if (!fs::exists(one)) {
+        const std::string id = "dump-" + reference_id;
+        const auto ended = run_one(id, one, {(options_.trainers / reference_program).string()}, reference_program, 1,
+                                   at_level_dump(reference_run(reference.run, reference.changes, folder_.launch(id))));
+        if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
+      }
+      const std::string id = "dump-" + verdict.id;
+      auto command = launcher_words(file_.launcher, plan.world);
+      command.push_back((options_.trainers / pipeline_program).string());
+      plan.launch = run_one(id, other, std::move(command), pipeline_program, plan.world,
+                            at_level_dump(pipeline_run(cell.run, cell.changes, plan.schedule, folder_.launch(id))));
+      if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
+      plan.repeat = false;
+      const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
+      if (!again.first_divergence) return "this time no difference was found; the fault does not repeat";
+      const auto difference = first_element(*again.first_divergence, one, other);
+      keep_dumps_of_step(other, again.first_divergence->step);
+      if (!difference) return again.first_divergence->words;
+      if (again.first_divergence->words != verdict.first_divergence->words) {
+        return again.first_divergence->words + ", " + to_text(*difference);
+      }
+      verdict.first_divergence->expected = difference->expected;
+      verdict.first_divergence->got = difference->got;
+      return to_text(*difference);
+    } catch (const Error& error) {
+      if (signals_.asked()) throw;
+      return std::string("this could not be done: ") + error.what();  // a full disk, say: the verdict stands without
+    }
   }
 
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {

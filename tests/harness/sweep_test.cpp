@@ -11,6 +11,7 @@
 
 #include "harness/process_tree.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "tests/harness/fake_programs.hpp"
 
 namespace plumbline::testing {
@@ -181,6 +182,32 @@ TEST_F(RunSweep, RunFileThatTheTrainerRefusesIsAnInputErrorBeforeAnyCellRuns) {
   EXPECT_THAT(message, AllOf(HasSubstr("b.toml: no such model"), Not(HasSubstr("launches"))));
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-reference b"));
   EXPECT_FALSE(fs::exists(folder_ / "out")) << "the same command works again once the file is corrected";
+}
+
+TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
+  services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
+    CellVerdict verdict;
+    verdict.id = plan.id;
+    CheckResult check;
+    check.name = "gradients";
+    check.outcome = Outcome::fails;
+    check.first_divergence = FirstDivergence{};
+    check.first_divergence->words = "the bits differ";
+    verdict.first_divergence = check.first_divergence;
+    verdict.checks.push_back(check);
+    return verdict;
+  };
+
+  const auto result = run();
+
+  EXPECT_THAT(calls(), SizeIs(6 + 2 + 3));  // the sweep, both references once more, three of the four cells
+  std::int64_t told = 0;
+  for (const auto& cell : result.verdict.cells) {
+    if (cell.first_divergence->words.find("Run again at level dump") == std::string::npos) continue;
+    ++told;
+    EXPECT_THAT(read_file(folder_ / "out" / "launches" / ("dump-" + cell.id) / "run.toml"), HasSubstr("dump"));
+  }
+  EXPECT_EQ(told, 3);
 }
 
 TEST_F(RunSweep, FullDiskStopsTheSweepAndKeepsWhatHadFinished) {
