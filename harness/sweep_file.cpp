@@ -102,7 +102,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
     if (sweep.cells.empty()) {
       throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
     }
-    for (const std::string key : {"schedules", "optimizers"}) {
+    for (const std::string key : {"schedules", "in_turn", "optimizers"}) {
       if (table.has(key)) {
         throw InputError(table.where(key) + ": has no effect without run and world_sizes; add them or remove it");
       }
@@ -115,7 +115,7 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   if (sweep.world_sizes.empty()) {
     throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; [1, 2, 4], say");
   }
-  for (const std::string key : {"schedules", "optimizers", "checks"}) {
+  for (const std::string key : {"schedules", "in_turn", "optimizers", "checks"}) {
     if (table.has(key) && table.texts(key)->empty()) {
       throw InputError(table.where(key) + ": is empty; leave it out, or name at least one");
     }
@@ -135,8 +135,8 @@ const std::string& default_launcher() {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key : {"run", "world_sizes", "schedules", "optimizers", "checks", "repeat", "clipping", "launcher",
-                          "time_limit_s", "cell"}) {
+  for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
+                          "launcher", "time_limit_s", "cell"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -158,6 +158,7 @@ SweepFile read_sweep_file(const fs::path& path) {
     return values;
   };
   sweep.schedules = texts("schedules", schedule_names());
+  sweep.in_turn = texts("in_turn", schedule_names());
   sweep.optimizers = texts("optimizers", optimizer_names);
   sweep.checks = texts("checks", check_names());
   sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});

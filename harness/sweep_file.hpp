@@ -33,7 +33,8 @@ struct SweepFile {
   std::string name;  ///< the file's name without its ending
   std::vector<std::filesystem::path> runs;
   std::vector<std::int64_t> world_sizes;
-  std::vector<std::string> schedules;   ///< empty: each run file's own
+  std::vector<std::string> schedules;  ///< empty: each run file's own
+  std::vector<std::string> in_turn;    ///< schedules beside the matrix: each once at every world size, the runs in turn
   std::vector<std::string> optimizers;  ///< empty: each run file's own
   std::vector<std::string> checks;      ///< empty: all
   std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)

@@ -82,9 +82,21 @@ class Planner {
       if (options.empty()) options.emplace_back();
       return options;
     };
+    const bool only_in_turn = sweep_.schedules.empty() && !sweep_.in_turn.empty();
+    if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules));
+    add_in_turn();
+    for (const auto& cell : sweep_.cells) add(cell);
+    mark_repeats();
+    return plan_;
+  }
+
+ private:
+  using OptionalTexts = std::vector<std::optional<std::string>>;
+
+  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
     for (const auto& run : sweep_.runs) {
-      for (const auto& optimizer : optional_texts(sweep_.optimizers)) {
-        for (const auto& schedule : optional_texts(sweep_.schedules)) {
+      for (const auto& optimizer : optimizers) {
+        for (const auto& schedule : schedules) {
           for (const auto world : sweep_.world_sizes) {
             ExtraCell cell;
             cell.run = run;
@@ -97,12 +109,45 @@ class Planner {
         }
       }
     }
-    for (const auto& cell : sweep_.cells) add(cell);
-    mark_repeats();
-    return plan_;
   }
 
- private:
+  /// The next schedule starts with the next run, so that every schedule meets every run, and so does every world size.
+  void add_in_turn() {
+    std::size_t turn = 0;
+    for (const std::string& schedule : sweep_.in_turn) {
+      std::size_t at = turn++;
+      for (const auto world : sweep_.world_sizes) {
+        ExtraCell cell;
+        cell.run = sweep_.runs[at++ % sweep_.runs.size()];
+        cell.world_size = world;
+        cell.schedule = schedule;
+        cell.where = sweep_.path.string() + ", in_turn " + schedule;
+        cell.changes.lengths = repeated_until_it_fits(cell);
+        add(cell);
+      }
+    }
+  }
+
+  /// The run's lengths, once more and once more, until the schedule can have as many microbatches; empty when it can as
+  /// it is. A schedule that never fits is left to `add`, which says why.
+  static std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
+    constexpr std::size_t most_repeats = 8;
+    const RunFacts facts = read_run_facts(cell.run, {});
+    std::vector<std::vector<std::int64_t>> lengths;
+    for (std::size_t repeats = 1; repeats <= most_repeats; ++repeats) {
+      lengths.insert(lengths.end(), facts.lengths.begin(), facts.lengths.end());
+      try {
+        make_schedule(*cell.schedule, static_cast<std::int32_t>(cell.world_size),
+                      static_cast<std::int32_t>(lengths.size()),
+                      facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule));
+        return repeats == 1 ? std::vector<std::vector<std::int64_t>>{} : lengths;
+      } catch (const InputError&) {
+        continue;
+      }
+    }
+    return {};
+  }
+
   void add(ExtraCell wanted) {
     RunFacts facts = read_run_facts(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
@@ -132,7 +177,8 @@ class Planner {
     plan.balance = facts.balance;
     plan.checks = sweep_.checks;
     plan.lengths = std::move(lengths_asked_for);
-    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run);
+    // other data clips in other steps than those that the run's limit was chosen for
+    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && wanted.changes.lengths.empty();
     plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
   }

@@ -178,6 +178,30 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   EXPECT_TRUE(none_first && none_last && none_on_neighbours && one_rank_alone);
 }
 
+TEST(SchedulesSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimiser) {
+  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/schedules.toml"));
+
+  std::set<std::pair<std::string, std::int64_t>> at_world;
+  std::set<std::pair<std::string, std::string>> with_model, with_optimizer;
+  std::set<std::pair<std::int64_t, std::string>> world_with_model;
+  std::map<std::string, std::size_t> microbatches;
+  for (const auto& cell : plan.cells) {
+    at_world.emplace(cell.plan.schedule, cell.plan.world);
+    with_model.emplace(cell.plan.schedule, cell.plan.model);
+    with_optimizer.emplace(cell.plan.schedule, cell.plan.optimizer);
+    world_with_model.emplace(cell.plan.world, cell.plan.model);
+    if (cell.plan.schedule == "dualpipe-v") microbatches[std::to_string(cell.plan.world)] = cell.plan.lengths.size();
+  }
+
+  EXPECT_EQ(plan.cells.size(), 8U * 8);
+  EXPECT_EQ(at_world.size(), 8U * 8);
+  EXPECT_EQ(with_model.size(), 8U * 2);
+  EXPECT_EQ(with_optimizer.size(), 8U * 2);
+  EXPECT_EQ(world_with_model.size(), 8U * 2);
+  EXPECT_EQ(microbatches["4"], 0U) << "its own 8 will do";
+  EXPECT_EQ(microbatches["5"], 16U) << "it needs two a rank, and 8 more are the next";
+}
+
 TEST(KeptSweeps, AllPlan) {
   for (const std::string name : {"quick", "article", "memory"}) {
     EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells,
