@@ -24,17 +24,33 @@ class Lowering {
     for (ActionList& list : lowered_.ranks) list.clear();
   }
 
-  Schedule run() {
+  /// False when the lists wait for each other.
+  bool run() {
     bool moved = true;
     while (moved) {
       moved = false;
       for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) moved = advance(rank) || moved;
     }
     for (std::int32_t rank = 0; rank < placement_.ranks; ++rank) {
-      const auto r = static_cast<std::size_t>(rank);
-      if (next_[r] < source_.ranks[r].size()) fail(rank);
+      if (stops(rank)) return false;
     }
-    return std::move(lowered_);
+    return true;
+  }
+  Schedule take() { return std::move(lowered_); }
+
+  /// After a run that failed.
+  Finding stuck() const {
+    std::int32_t rank = 0;
+    while (!stops(rank)) ++rank;
+    const auto r = static_cast<std::size_t>(rank);
+    const Action& action = source_.ranks[r][next_[r]];
+    const bool forward = action.type == ActionType::forward;
+    const auto [needed, peer] = waits_for(rank);
+    return {Rule::deadlock, rank, next_[r], action,
+            std::string("it needs the ") + (forward ? "activation" : "gradient") + " of " + to_text(needed) +
+                " on rank " + std::to_string(peer) + ", and that rank never gets there: the lists wait for each " +
+                "other in a circle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
+                std::to_string(peer) + " or " + to_text(action) + " later on rank " + std::to_string(rank)};
   }
 
  private:
@@ -79,17 +95,9 @@ class Lowering {
     arrived.add(to_stage, action.microbatch);
   }
 
-  [[noreturn]] void fail(std::int32_t rank) const {
+  bool stops(std::int32_t rank) const {
     const auto r = static_cast<std::size_t>(rank);
-    const Action& action = source_.ranks[r][next_[r]];
-    const bool forward = action.type == ActionType::forward;
-    const auto [needed, peer] = waits_for(rank);
-    throw InputError("schedule " + source_.name + ": rank " + std::to_string(rank) + " stops at position " +
-                     std::to_string(next_[r]) + ", " + to_text(action) + ", which needs the " +
-                     (forward ? "activation" : "gradient") + " of " + to_text(needed) + " on rank " +
-                     std::to_string(peer) + ", and that rank never gets there: the lists wait for each other in a " +
-                     "circle: " + circle(rank) + "; move " + to_text(needed) + " earlier on rank " +
-                     std::to_string(peer) + " or " + to_text(action) + " later on rank " + std::to_string(rank));
+    return next_[r] < source_.ranks[r].size();
   }
 
   /// "0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, position 1), which needs ..."
@@ -136,9 +144,19 @@ class Lowering {
 
 }  // namespace
 
+std::vector<Finding> find_faults(const Schedule& compute_only) {
+  std::vector<Finding> findings = find_incomplete(compute_only);
+  if (!findings.empty()) return findings;
+  Lowering lowering(compute_only);
+  if (!lowering.run()) findings.push_back(lowering.stuck());
+  return findings;
+}
+
 Schedule lower(const Schedule& compute_only, bool tied) {
   verify_complete(compute_only);
-  Schedule lowered = Lowering(compute_only).run();
+  Lowering lowering(compute_only);
+  if (!lowering.run()) throw InputError("schedule " + compute_only.name + ": " + to_text(lowering.stuck()));
+  Schedule lowered = lowering.take();
 
   const Placement& placement = lowered.placement;
   const std::int32_t last_stage = placement.stages() - 1;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedule/csv_import.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
@@ -18,28 +19,6 @@ std::string to_csv(const Schedule& schedule) {
   }
   return text;
 }
-
-namespace {
-
-/// Loop or V, whichever more of the actions lie right under; loop where they tell nothing.
-PlacementKind placement_of(const Schedule& schedule) {
-  const auto misplaced = [&](PlacementKind kind) {
-    Placement placement = schedule.placement;
-    placement.kind = kind;
-    std::size_t count = 0;
-    for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-      for (const Action& action : schedule.ranks[rank]) {
-        if (action.stage < placement.stages() && placement.rank_of(action.stage) != static_cast<std::int32_t>(rank)) {
-          ++count;
-        }
-      }
-    }
-    return count;
-  };
-  return misplaced(PlacementKind::v) < misplaced(PlacementKind::loop) ? PlacementKind::v : PlacementKind::loop;
-}
-
-}  // namespace
 
 Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
   const CsvTable table = read_headless_csv(path);
@@ -76,7 +55,7 @@ Schedule schedule_from_csv(const std::string& path, const std::string& name, std
                      std::to_string(actions) + " actions; microbatches are numbered from 0 without gaps");
   }
   schedule.microbatches = highest + 1;
-  if (chunks_per_rank > 1) schedule.placement.kind = placement_of(schedule);
+  if (chunks_per_rank > 1) schedule.placement.kind = infer_placement(schedule);
   verify_complete(schedule);
   return schedule;
 }

@@ -15,6 +15,9 @@ namespace plumbline {
 /// it; nothing out of range, nothing twice, no other action. Cross-rank order is `lower`'s to find.
 std::vector<Finding> find_incomplete(const Schedule& compute_only);
 
+/// The same, and whether the lists wait for each other in a circle: none found, `lower` takes them.
+std::vector<Finding> find_faults(const Schedule& compute_only);
+
 struct VerifyOptions {
   ExecutionModel model = ExecutionModel::blocking;
   /// Demands what `lower` puts at the end: STEP once a rank, last; REDUCE as `tied` asks. Nothing: neither is looked

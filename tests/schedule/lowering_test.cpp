@@ -154,7 +154,9 @@ TEST(Lower, NamesTheActionThatWaitsInACircle) {
   const Schedule circle{"circle", {2, 1}, 2, {actions("0F0 0B0 0F1 0B1"), actions("1F0 1F1 1B0 1B1")}};
 
   EXPECT_THAT(message_of<InputError>([&] { lower(circle, false); }),
-              AllOf(HasSubstr("rank 0 stops at position 1, 0B0"), HasSubstr("the gradient of 1B0 on rank 1")));
+              AllOf(HasSubstr("rank 0, position 1, 0B0"), HasSubstr("the gradient of 1B0 on rank 1"),
+                    HasSubstr("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
+                              "position 1), which needs 0F1, before which rank 0 must get past 0B0")));
 }
 
 }  // namespace

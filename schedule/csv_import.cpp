@@ -1,0 +1,261 @@
+#include "schedule/csv_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "schedule/verifier.hpp"
+#include "support/csv.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::array<std::string_view, 3> dialect_names = {"plumbline", "torch", "torch-old"};
+constexpr std::array<std::string_view, 3> left_out = {"UNSHARD", "RESHARD", "REDUCE_GRAD"};
+constexpr std::string_view compound_end = ")OVERLAP_F_B";
+
+/// One action's text: its stage's digits, its word, its microbatch's digits.
+std::string_view word_of(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of("0123456789");
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = text.find_last_not_of("0123456789");
+  return text.substr(begin, end - begin + 1);
+}
+
+bool is_left_out(std::string_view text) {
+  const std::string_view word = word_of(text);
+  const bool known = std::find(left_out.begin(), left_out.end(), word) != left_out.end();
+  return known && text.size() > word.size() && text.front() != word.front() && text.ends_with(word);
+}
+
+/// The parts of a cell: one action, or those of a compound. Nothing when a compound's form is broken.
+std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
+  if (!cell.starts_with('(')) return std::vector{cell};
+  if (!cell.ends_with(compound_end)) return std::nullopt;
+  std::string_view inside = cell.substr(1, cell.size() - 1 - compound_end.size());
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = inside.find(';');
+    parts.push_back(inside.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    inside.remove_prefix(end + 1);
+  }
+}
+
+class Importer {
+ public:
+  Importer(const std::filesystem::path& path, const ImportOptions& options)
+      : path_(path), table_(read_headless_csv(path)) {
+    result_.dialect = options.dialect ? *options.dialect : dialect_of_cells();
+  }
+
+  ImportedSchedule run(const ImportOptions& options) {
+    if (table_.rows.empty()) throw InputError(path_.string() + ": no rows; a schedule has one row a rank");
+    for (row_ = 0; row_ < table_.rows.size(); ++row_) {
+      result_.schedule.ranks.emplace_back();
+      for (column_ = 0; column_ < table_.rows[row_].cells.size(); ++column_)
+        read_cell(table_.rows[row_].cells[column_]);
+    }
+    for (const auto& [word, count] : ignored_) {
+      result_.notes.push_back(std::to_string(count) + " " + word +
+                              " left out: parameters are whole on their rank here");
+    }
+    set_sizes(options);
+    return std::move(result_);
+  }
+
+ private:
+  std::string where(const std::string& cell) const {
+    return path_.string() + ", row " + std::to_string(row_ + 1) + ", column " + std::to_string(column_ + 1) + ": \"" +
+           cell + "\" ";
+  }
+
+  /// By the words alone; B and W without I and BW could be either torch's.
+  CsvDialect dialect_of_cells() {
+    std::set<std::string_view> words;
+    for (const CsvRow& row : table_.rows) {
+      for (const std::string& cell : row.cells) {
+        if (cell.starts_with('(')) words.insert("()");
+        const auto parts = parts_of(cell);
+        if (!parts) continue;
+        for (const std::string_view part : *parts) words.insert(word_of(part));
+      }
+    }
+    const bool full_is_bw = words.contains("BW");
+    const bool input_is_i = words.contains("I");
+    if (full_is_bw && input_is_i) {
+      throw InputError(path_.string() +
+                       ": BW is a word of older torch files and I one of newer; write the file in one " + "dialect");
+    }
+    if (!full_is_bw && !input_is_i && words.contains("W")) {
+      throw InputError(path_.string() + ": B may be the full backward or, in older torch files, the input gradient; " +
+                       "say which with --dialect torch-old, or torch or plumbline");
+    }
+    if (full_is_bw) return CsvDialect::torch_old;
+    const bool torch = words.contains("()") ||
+                       std::any_of(left_out.begin(), left_out.end(), [&](auto word) { return words.contains(word); });
+    return torch ? CsvDialect::torch : CsvDialect::plumbline;
+  }
+
+  void read_cell(const std::string& cell) {
+    if (cell.empty()) return;  // a deliberate bubble: it orders nothing
+    const bool torch = result_.dialect != CsvDialect::plumbline;
+    if (torch && is_left_out(cell)) {
+      ++ignored_[std::string(word_of(cell))];
+      return;
+    }
+    const auto parts = parts_of(cell);
+    const bool compound = cell.starts_with('(');
+    if (compound && result_.dialect != CsvDialect::torch) {
+      throw InputError(where(cell) + "is a compound cell, which only the dialect torch has; pass --dialect torch");
+    }
+    if (!parts) throw InputError(where(cell) + "is no compound cell; write it as in (0F7;7B3)OVERLAP_F_B");
+    for (const std::string_view part : *parts) {
+      const Action action = read_action(cell, part);
+      if (compound && !is_compute(action.type)) {
+        throw InputError(where(cell) + "holds an action other than F, B, I and W; give it a cell of its own");
+      }
+      result_.has_messages = result_.has_messages || is_communication(action.type);
+      result_.schedule.ranks.back().push_back(action);
+    }
+  }
+
+  Action read_action(const std::string& cell, std::string_view text) const {
+    std::string own(text);
+    const std::string_view word = word_of(text);
+    const bool old = result_.dialect == CsvDialect::torch_old;
+    const std::size_t at = text.find(word);
+    if (old && word == "I") {
+      throw InputError(where(cell) + "is the input gradient of newer files; pass --dialect torch or plumbline");
+    }
+    if (!old && word == "BW") {
+      throw InputError(where(cell) + "is the full backward of older torch files; pass --dialect torch-old");
+    }
+    if (old && word == "B") own.replace(at, 1, "I");
+    if (old && word == "BW") own.replace(at, 2, "B");
+    const std::optional<Action> action = parse_action(own);
+    if (!action) {
+      throw InputError(where(cell) + "is no action of the dialect " + std::string(name(result_.dialect)) +
+                       "; write stage, type and microbatch, as in 2F0 or 1B3");
+    }
+    const bool ending = action->type == ActionType::reduce || action->type == ActionType::step;
+    if (ending && result_.dialect != CsvDialect::plumbline) {
+      throw InputError(where(cell) + "is an action of the dialect plumbline alone; pass --dialect plumbline");
+    }
+    return *action;
+  }
+
+  void set_sizes(const ImportOptions& options) {
+    Schedule& schedule = result_.schedule;
+    std::size_t actions = 0;
+    std::int32_t highest_stage = 0;
+    for (const ActionList& list : schedule.ranks) {
+      actions += list.size();
+      for (const Action& action : list) highest_stage = std::max(highest_stage, action.stage);
+    }
+    if (actions == 0) throw InputError(path_.string() + ": no action in any row");
+    // A stray large number must not make tables of its size.
+    if (static_cast<std::size_t>(highest_stage) >= actions) {
+      throw InputError(path_.string() + ": stage " + std::to_string(highest_stage) + " is named, but there are only " +
+                       std::to_string(actions) + " actions; stages are numbered from 0 without gaps");
+    }
+    std::map<std::int32_t, std::int32_t> forwards;  // by stage
+    for (const ActionList& list : schedule.ranks) {
+      for (const Action& action : list) forwards[action.stage] += action.type == ActionType::forward;
+    }
+    std::map<std::int32_t, std::int32_t> stages_with;  // by number of forwards
+    for (const auto& [stage, count] : forwards) ++stages_with[count];
+    const auto most = std::max_element(stages_with.begin(), stages_with.end(),
+                                       [](const auto& a, const auto& b) { return a.second <= b.second; });
+    schedule.microbatches = std::max(1, most->first);
+
+    const auto ranks = static_cast<std::int32_t>(schedule.ranks.size());
+    schedule.name = path_.stem().string();
+    schedule.placement = {ranks, highest_stage / ranks + 1, PlacementKind::loop};
+    schedule.placement.kind = options.placement ? *options.placement : infer_placement(schedule);
+  }
+
+  std::filesystem::path path_;
+  CsvTable table_;
+  ImportedSchedule result_;
+  std::map<std::string, std::int64_t> ignored_;
+  std::size_t row_ = 0;
+  std::size_t column_ = 0;
+};
+
+}  // namespace
+
+std::string_view name(CsvDialect dialect) {
+  return dialect_names.at(static_cast<std::size_t>(dialect));
+}
+
+std::optional<CsvDialect> parse_csv_dialect(std::string_view text) {
+  for (std::size_t i = 0; i < dialect_names.size(); ++i) {
+    if (dialect_names[i] == text) return static_cast<CsvDialect>(i);
+  }
+  return std::nullopt;
+}
+
+ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options) {
+  return Importer(path, options).run(options);
+}
+
+std::vector<Finding> check_imported(const ImportedSchedule& imported, ExecutionModel model) {
+  const Schedule& schedule = imported.schedule;
+  VerifyOptions options;
+  options.model = model;
+  bool reduces = false;
+  bool steps = false;
+  for (const ActionList& list : schedule.ranks) {
+    for (const Action& action : list) {
+      reduces = reduces || action.type == ActionType::reduce;
+      steps = steps || action.type == ActionType::step;
+    }
+  }
+  if (imported.has_messages || reduces || steps) {
+    if (steps || reduces) options.tied = reduces;
+    return verify(schedule, options);
+  }
+  std::vector<Finding> findings = find_faults(schedule);
+  return findings.empty() ? verify(lower(schedule, false), options) : findings;
+}
+
+std::string export_schedule(const Schedule& schedule, CsvDialect dialect) {
+  std::string text;
+  for (const ActionList& list : schedule.ranks) {
+    std::vector<std::string> cells;
+    for (const Action& action : list) {
+      const bool ending = action.type == ActionType::reduce || action.type == ActionType::step;
+      if (ending && dialect != CsvDialect::plumbline) continue;
+      std::string cell = to_text(action);
+      if (dialect == CsvDialect::torch_old && action.type == ActionType::backward)
+        cell.replace(cell.find('B'), 1, "BW");
+      if (dialect == CsvDialect::torch_old && action.type == ActionType::backward_input) {
+        cell.replace(cell.find('I'), 1, "B");
+      }
+      cells.push_back(std::move(cell));
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+PlacementKind infer_placement(const Schedule& schedule) {
+  const auto misplaced = [&](PlacementKind kind) {
+    Placement placement = schedule.placement;
+    placement.kind = kind;
+    std::size_t count = 0;
+    for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+      for (const Action& action : schedule.ranks[rank]) {
+        const bool exists = action.stage < placement.stages();
+        count += exists && placement.rank_of(action.stage) != static_cast<std::int32_t>(rank);
+      }
+    }
+    return count;
+  };
+  return misplaced(PlacementKind::v) < misplaced(PlacementKind::loop) ? PlacementKind::v : PlacementKind::loop;
+}
+
+}  // namespace plumbline

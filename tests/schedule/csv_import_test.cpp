@@ -1,0 +1,143 @@
+#include "schedule/csv_import.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+#include "tests/schedule/integer_model.hpp"
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CsvImport : public testing::Test {
+ protected:
+  void TearDown() override { fs::remove(path_); }
+
+  ImportedSchedule read(const std::string& text, std::optional<CsvDialect> dialect = std::nullopt) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return import_schedule(path_, {.dialect = dialect});
+  }
+  std::string fault(const std::string& text, std::optional<CsvDialect> dialect = std::nullopt) {
+    return message_of<InputError>([&] { read(text, dialect); });
+  }
+
+  fs::path path_ = fs::temp_directory_path() / ("plumbline_import_" + std::to_string(getpid()) + "_" +
+                                                testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
+};
+
+TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
+  int accepted = 0;
+  int refused = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(PLUMBLINE_FIXTURES) / "schedules")) {
+    SCOPED_TRACE(entry.path().filename());
+    const std::string stem = entry.path().stem().string();
+    const ImportedSchedule imported = import_schedule(entry.path(), {.dialect = CsvDialect::torch});
+    const auto findings = check_imported(imported, ExecutionModel::blocking);
+    EXPECT_EQ(imported.schedule.microbatches, std::stoi(stem.substr(stem.rfind('m') + 1)));
+    EXPECT_EQ(imported.schedule.placement.ranks, std::stoi(stem.substr(stem.rfind("-p") + 2)));
+    EXPECT_FALSE(imported.has_messages);
+    if (stem.starts_with("1f1b")) {
+      // The order that torch 2.11.0 tells of its 1F1B (not what it runs) numbers the last rank's forwards from 1.
+      const std::int32_t last = imported.schedule.placement.ranks - 1;
+      ASSERT_FALSE(findings.empty());
+      for (const Finding& finding : findings) {
+        EXPECT_EQ(finding.rank, last) << to_text(finding);
+        EXPECT_TRUE(finding.rule == Rule::range || finding.rule == Rule::missing || finding.rule == Rule::order);
+      }
+      ++refused;
+      continue;
+    }
+    EXPECT_TRUE(findings.empty()) << to_text(findings.front());
+    EXPECT_TRUE(execute(lower(imported.schedule, true)).has_value());
+    const bool v = stem.starts_with("zbv") || stem.starts_with("dualpipe");
+    EXPECT_EQ(imported.schedule.placement.kind, v ? PlacementKind::v : PlacementKind::loop);
+    // GPipe's and breadth first's gradients are summed from the last microbatch to the first, or not.
+    if (stem.starts_with("looped-bfs")) {
+      EXPECT_FALSE(accumulates_ascending(imported.schedule));
+    }
+    if (stem.starts_with("interleaved-1f1b")) {
+      EXPECT_TRUE(accumulates_ascending(imported.schedule));
+    }
+    ++accepted;
+  }
+  EXPECT_EQ(accepted, 30);
+  EXPECT_EQ(refused, 5);
+}
+
+TEST_F(CsvImport, WordsOfTheDialects) {
+  EXPECT_EQ(texts(read("0F0,0B0\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0B0");
+  EXPECT_EQ(texts(read("0F0,0B0,0W0,0F1,0BW1\n", CsvDialect::torch_old).schedule.ranks.at(0)), "0F0 0I0 0W0 0F1 0B1");
+  EXPECT_EQ(texts(read("0F0,0F1,(1F0;0B0)OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0F1 1F0 0B0");
+  const ImportedSchedule notes = read("0UNSHARD,0F0,,0B0,0RESHARD,0REDUCE_GRAD\n", CsvDialect::torch);
+  EXPECT_EQ(texts(notes.schedule.ranks.at(0)), "0F0 0B0");
+  EXPECT_EQ(notes.notes.size(), 3U);
+  EXPECT_TRUE(read("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n").has_messages);
+}
+
+TEST_F(CsvImport, TheCellsTellTheDialectOrTheFileIsRefused) {
+  EXPECT_EQ(read("0F0,0B0\n").dialect, CsvDialect::plumbline);
+  EXPECT_EQ(read("0F0,0I0,0W0\n").dialect, CsvDialect::plumbline);
+  EXPECT_EQ(read("0F0,0B0,0REDUCE_GRAD\n").dialect, CsvDialect::torch);
+  EXPECT_EQ(read("0F0,0BW0\n").dialect, CsvDialect::torch_old);
+  EXPECT_THAT(fault("0F0,0B0,0W0\n"), HasSubstr("--dialect torch-old"));
+  EXPECT_THAT(fault("0F0,0BW0,0F1,0I1,0W1\n"), HasSubstr("one dialect"));
+}
+
+TEST_F(CsvImport, ErrorsNameRowAndColumn) {
+  const auto torch = CsvDialect::torch;
+  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n", torch), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
+  EXPECT_THAT(fault("0F0,0BW0\n", torch), AllOf(HasSubstr("row 1, column 2"), HasSubstr("--dialect torch-old")));
+  EXPECT_THAT(fault("0F0,0I0\n", CsvDialect::torch_old), HasSubstr("--dialect torch or plumbline"));
+  EXPECT_THAT(fault("(0F0;0B0)OVERLAP_F_B\n", CsvDialect::plumbline), HasSubstr("--dialect torch"));
+  EXPECT_THAT(fault("0F0,0STEP\n", torch), HasSubstr("--dialect plumbline"));
+  EXPECT_THAT(fault("0F0,0REDUCE_GRAD\n", CsvDialect::plumbline), HasSubstr("row 1, column 2"));
+  for (const char* broken : {"(0F0;0B0)", "(0F0;0B0)OVERLAP", "()OVERLAP_F_B", "(0F0;)OVERLAP_F_B",
+                             "(0F0 0B0)OVERLAP_F_B", "(0SEND_F0)OVERLAP_F_B", "((0F0)OVERLAP_F_B)OVERLAP_F_B", " 0F0",
+                             "0F", "UNSHARD", "0UNSHARD1", "0FOO1", "0F4294967296"}) {
+    EXPECT_THAT(fault(std::string(broken) + ",0B0\n", torch), HasSubstr("row 1, column 1")) << broken;
+  }
+  EXPECT_THAT(fault("9999999F0,0B0\n"), HasSubstr("only 2 actions"));
+  EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
+}
+
+TEST_F(CsvImport, BadSchedulesAreReadAndFound) {
+  const auto first = [&](const std::string& text) {
+    const auto findings = check_imported(read(text), ExecutionModel::blocking);
+    return findings.empty() ? std::string("nothing") : to_text(findings.front());
+  };
+  EXPECT_EQ(first("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"), "nothing");
+  EXPECT_THAT(first("0F0,0F7,0B0,0B7\n1F0,1B0,1F1,1B1\n"), HasSubstr("only the microbatches 0 to 1"));
+  EXPECT_THAT(first("0F0,0B0,1F0\n1F0,1B0\n"), AllOf(HasSubstr("rank 0, position 2"), HasSubstr("lies on rank 1")));
+  EXPECT_THAT(first("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), HasSubstr("in a circle: 0B0 (rank 0, position 1)"));
+  EXPECT_THAT(first("0F0,0F1\n"), HasSubstr("the list ends without it"));
+  EXPECT_THAT(first("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                    "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"),
+              HasSubstr("waits forever under the model blocking"));
+}
+
+TEST_F(CsvImport, ExportedAndReadBackIsTheSameInEveryDialect) {
+  for_each_generated([&](const Schedule& schedule) {
+    if (schedule.microbatches > 8) return;
+    for (const auto dialect : {CsvDialect::plumbline, CsvDialect::torch, CsvDialect::torch_old}) {
+      const ImportedSchedule back = read(export_schedule(schedule, dialect), dialect);
+      EXPECT_EQ(back.schedule.ranks, schedule.ranks);
+      EXPECT_EQ(back.schedule.microbatches, schedule.microbatches);
+      const Placement &placed = back.schedule.placement, &expected = schedule.placement;
+      for (std::int32_t s = 0; s < expected.stages(); ++s) EXPECT_EQ(placed.rank_of(s), expected.rank_of(s));
+    }
+  });
+  const Schedule lowered = lower(make_schedule("zb-h1", 3, 4), true);
+  EXPECT_EQ(read(export_schedule(lowered, CsvDialect::plumbline)).schedule.ranks, lowered.ranks);
+}
+
+}  // namespace
+}  // namespace plumbline
