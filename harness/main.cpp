@@ -1,4 +1,4 @@
-// The program `plumbline`: sweep, compare, report, doctor.
+// The program `plumbline`: sweep, compare, report, doctor, schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include "harness/compare.hpp"
 #include "harness/doctor.hpp"
 #include "harness/judge.hpp"
+#include "harness/schedule_command.hpp"
 #include "harness/sweep.hpp"
 #include "harness/sweep_file.hpp"
 #include "harness/sweep_plan.hpp"
@@ -102,6 +103,8 @@ int run(int argc, char** argv) {
   doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
   doctor_command->footer("Example: plumbline doctor");
 
+  const auto run_schedule = add_schedule_command(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -111,6 +114,7 @@ int run(int argc, char** argv) {
   if (*sweep_command) return list ? list_cells(options.sweep_file) : sweep(options);
   if (*compare_command) return compare(reference, candidate, compare_json);
   if (*report_command) return report(folder);
+  if (app.got_subcommand("schedule")) return run_schedule();
   return doctor(doctor_trainers, doctor_json);
 }
 
