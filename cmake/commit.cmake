@@ -1,8 +1,14 @@
-# Run at every build: writes the commit that is being built into a header, touching it only when it changed.
+# Run at every build: writes the commit that is being built into a source file, touching it only when it changed.
 cmake_policy(VERSION 3.25)
 execute_process(COMMAND git describe --always --dirty --abbrev=12 --exclude=* WORKING_DIRECTORY "${SOURCE}"
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)
   set(commit "") # built outside a checkout
 endif()
-file(CONFIGURE OUTPUT "${HEADER}" CONTENT "#pragma once\n#define PLUMBLINE_COMMIT \"@commit@\"\n" @ONLY)
+file(CONFIGURE OUTPUT "${WRITE}" @ONLY CONTENT [[
+#include "training/commit.hpp"
+
+std::string plumbline::source_commit() {
+  return "@commit@";
+}
+]])
