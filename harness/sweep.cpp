@@ -235,7 +235,7 @@ class Sweep {
   void localise_failures() {
     std::size_t dumps = 0;
     for (auto& verdict : cells_) {
-      if (!worth_a_dump(verdict) || fs::exists(folder_.dump(verdict.id))) continue;
+      if (!verdict.first_divergence || !worth_a_dump(verdict) || fs::exists(folder_.dump(verdict.id))) continue;
       if (++dumps > most_dumps) return;
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });

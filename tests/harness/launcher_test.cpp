@@ -1,7 +1,9 @@
 #include "harness/launcher.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +88,25 @@ TEST_F(Launcher, ChildSeesOneThreadAndAPlaceOfItsOwnThatIsGoneAfterwards) {
   EXPECT_THAT(scratch, HasSubstr("plumbline-"));
   EXPECT_EQ(segments, scratch);
   EXPECT_FALSE(fs::exists(scratch));
+}
+
+// A plumbline ended by SIGKILL cannot tidy up; segments in memory would stay until the machine starts again.
+TEST_F(Launcher, ScratchOfADeadPlumblineGoesAndThatOfALivingOneStays) {
+  const fs::path dead = "/dev/shm/plumbline-run-dead" + std::to_string(getpid());
+  const fs::path living = "/dev/shm/plumbline-run-alive" + std::to_string(getpid());
+  for (const auto& folder : {dead, living}) {
+    fs::create_directories(folder / "session");
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - 1h);
+  }
+  const int lock = open(living.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+
+  run("page $1 0 0 -1 0F0; ended $1 0 ok 0");
+
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(living));
+  close(lock);
+  fs::remove_all(living);
 }
 
 TEST_F(Launcher, SignalDeathNamesSignalAndPlace) {
