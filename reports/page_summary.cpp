@@ -58,7 +58,8 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
     if (const auto count = count_of(verdict, tally, what))
       list.push_back(tile(grouped(*count), std::string(what) + " compared"));
   }
-  if (const auto bytes = count_of(verdict, tally, "bytes")) list.push_back(tile(bytes_text(*bytes), "of them at boundaries"));
+  if (const auto bytes = count_of(verdict, tally, "bytes"))
+    list.push_back(tile(bytes_text(*bytes), "boundary bytes compared"));
   list.push_back(tile(grouped(static_cast<std::int64_t>(verdict.not_run.size())), "not run"));
   return list;
 }
