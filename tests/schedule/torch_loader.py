@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Exports schedules with `plumbline schedule convert` and lets torch.distributed.pipelining's own loader read them.
+
+    python3 tests/schedule/torch_loader.py build/cpu/bin/plumbline
+
+The Python with torch is the one in the environment variable PLUMBLINE_TORCH_PYTHON, else python3. Exit code 77, with the
+reason, where that has no full torch: a skip. 0: every export was loaded, validated and lowered by the library.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CASES = [
+    (name, ranks, microbatches, chunks)
+    for name, chunks in [("afab", 1), ("1f1b", 1), ("interleaved-1f1b", 2), ("looped-bfs", 2), ("zb-h1", 1),
+                         ("zb-h2", 1), ("zb-v", 2), ("dualpipe-v", 2)]
+    for ranks, microbatches in [(2, 4), (4, 8), (3, 6)]
+]
+
+
+def load(path, ranks, microbatches, chunks):
+    """The loader's lists with communication. It validates, derives the placement, and lowers."""
+    from unittest import mock
+
+    import torch
+    from torch.distributed.pipelining import schedules
+    from torch.distributed.pipelining.stage import _PipelineStageBase
+
+    stages = []
+    for chunk in range(chunks):
+        stage = mock.Mock(spec=_PipelineStageBase)
+        stage.group_size, stage.group_rank = ranks, 0
+        stage.num_stages, stage.stage_index = ranks * chunks, chunk * ranks
+        stage.has_backward = True
+        stage.submod = torch.nn.Identity()
+        stage.group = None
+        stages.append(stage)
+    runtime = schedules._PipelineScheduleRuntime(stages, microbatches, loss_fn=lambda output, target: output.sum())
+    runtime.pipeline_order = {}
+    runtime._load_csv(path, format="compute_only")
+    return runtime
+
+
+def check_all(plumbline):
+    import torch
+
+    loaded = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, ranks, microbatches, chunks in CASES:
+            path = str(pathlib.Path(folder) / f"{name}.csv")
+            subprocess.run([plumbline, "schedule", "convert", "--schedule", name, "--ranks", str(ranks),
+                            "--microbatches", str(microbatches), "--to", "torch", "--out", path], check=True)
+            runtime = load(path, ranks, microbatches, chunks)
+            ours = [line.split(",") for line in pathlib.Path(path).read_text().splitlines()]
+            theirs = [[str(action) for action in runtime.pipeline_order[rank]] for rank in range(ranks)]
+            assert theirs == ours, f"{name}: the loader read something else"
+            computes = [[str(a) for a in runtime.pipeline_order_with_comms[rank] if a.is_compute_op]
+                        for rank in range(ranks)]
+            assert computes == ours, f"{name}: the loader's lowering changed the order"
+            loaded += 1
+        # And it can say no: what we export is not accepted merely because everything is.
+        broken = pathlib.Path(folder) / "broken.csv"
+        broken.write_text("0B0,0F0\n1F0,1B0\n")
+        try:
+            load(str(broken), 2, 1, 1)
+        except Exception:
+            pass
+        else:
+            raise AssertionError("the loader took a backward before its forward")
+    print(f"{loaded} exports loaded by torch {torch.__version__}")
+
+
+def main():
+    if os.environ.get("PLUMBLINE_TORCH_INSIDE") == "1":
+        return check_all(sys.argv[1])
+    python = os.environ.get("PLUMBLINE_TORCH_PYTHON", "python3")
+    probe = subprocess.run([python, "-c", "import torch.distributed.pipelining.schedules"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
+        print(f"SKIPPED: {python} cannot import torch.distributed.pipelining ({last}); "
+              "set PLUMBLINE_TORCH_PYTHON to a Python with the torch wheel")
+        sys.exit(77)
+    environment = dict(os.environ, PLUMBLINE_TORCH_INSIDE="1")
+    sys.exit(subprocess.run([python, *sys.argv], env=environment).returncode)
+
+
+if __name__ == "__main__":
+    main()
