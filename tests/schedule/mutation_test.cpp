@@ -106,7 +106,8 @@ TEST(Mutation, EveryMutantIsRejectedByTheRightRuleOrComputesTheSame) {
       const Schedule lowered = lower(make_schedule(name, ranks, microbatches, default_chunks(name)), true);
       const auto expected = execute(lowered);
       ASSERT_TRUE(expected.has_value()) << name;
-      for (const ExecutionModel model : {ExecutionModel::blocking, ExecutionModel::pair_direction}) {
+      for (const ExecutionModel model :
+           {ExecutionModel::blocking, ExecutionModel::pair_direction, ExecutionModel::buffered}) {
         const VerifyOptions options{.model = model, .tied = true, .ascending = true, .slot_limit = {}};
         ASSERT_TRUE(verify(lowered, options).empty()) << name;
         for (const auto& mutate : {erase, duplicate, swap, retarget}) {
