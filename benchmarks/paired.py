@@ -61,13 +61,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-") as folder:
         scratch = pathlib.Path(folder)
         reference = lambda: step_seconds([arguments.bin / "plumbline-reference", run], scratch)
-        pipeline = lambda ranks: lambda: step_seconds(
-            [*MPI, "-n", ranks, arguments.bin / "plumbline-pipeline", run, "--schedule", "1f1b"], scratch)
+        pipeline = lambda ranks, schedule="1f1b": lambda: step_seconds(
+            [*MPI, "-n", ranks, arguments.bin / "plumbline-pipeline", run, "--schedule", schedule], scratch)
         bare = lambda: float(execute([arguments.bin / "bare_loop", config, 6, 8, 1, 128]))
         paired("1F1B on 2 ranks, tokens/s over the reference's", "aim: at least 1.6, limit 1.78", reference, pipeline(2),
                arguments.pairs)
         paired("1F1B on 8 ranks on this machine's cores, over the reference", "aim: at least 1.2", reference, pipeline(8),
                arguments.pairs)
+        for schedule in ("zb-h1", "zb-h2", "interleaved-1f1b", "zb-v"):
+            paired(f"{schedule} on 2 ranks, over the reference", "", reference, pipeline(2, schedule), arguments.pairs)
         paired("reference's step over the bare loop's", "aim: at most 1.03", reference, bare, arguments.pairs)
 
         begin = time.monotonic()

@@ -195,9 +195,6 @@ TEST(PipelineTrainer, RefusesWhatItCannotRun) {
 
   EXPECT_THROW(train_pipeline(options(quick, folder.path() / "a", 0, "1f1b"), plain_seams()), InputError);
   EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b"), plain_seams()), InputError);
-  auto carrier_pigeons = options(quick, folder.path() / "c", 2, "1f1b");
-  carrier_pigeons.transport = "pigeons";
-  EXPECT_THROW(train_pipeline(carrier_pigeons, plain_seams()), InputError);
 }
 
 /// A rank that fails in the middle of a step.

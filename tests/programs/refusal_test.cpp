@@ -82,6 +82,14 @@ TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
   EXPECT_THAT(ended.said, SaysOnce("--recrod"));
 }
 
+TEST_F(Refusal, UnknownTransportIsToldOnceForAllRanks) {
+  const Ended ended = on_three_ranks(run_file({}) + " --transport pigeons" + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("transport \"pigeons\" is not in this build"));
+  EXPECT_TRUE(record_is_free());
+}
+
 TEST_F(Refusal, BalanceThatDoesNotAddUpNamesTheRunFile) {
   const auto run = run_file({}, "[pipeline]\nbalance = [2, 1, 1]\n");
 
