@@ -124,7 +124,7 @@ int list_schedules(const Options& options) {
       {"dualpipe-v", "DualPipe folded into a V of two chunks a rank; m >= 2p"}};
   Json all = Json::array();
   std::string text;
-  for (const std::string& name : all_schedule_names()) {
+  for (const std::string& name : schedule_names()) {
     const std::string placement =
         make_schedule(name, 1, 2, default_chunks(name)).placement.kind == PlacementKind::v ? "v" : "loop";
     all.push_back(

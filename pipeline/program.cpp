@@ -7,6 +7,7 @@
 #include "pipeline/launch.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 #include "training/environment.hpp"
 
 namespace plumbline {
@@ -41,7 +42,8 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
-  app.add_option("--schedule", options.schedule, "Schedule in place of the run file's: afab, 1f1b");
+  app.add_option("--schedule", options.schedule,
+                 "Schedule in place of the run file's: " + join(schedule_names(), ", "));
   app.add_option("--transport", options.transport, "Transport in place of the run file's: mpi, threads");
   app.add_option("--world", options.world, "Ranks, with --transport threads");
   app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();

@@ -90,10 +90,6 @@ std::vector<std::int32_t> Placement::stages_on(std::int32_t rank) const {
 }
 
 const std::vector<std::string>& schedule_names() {
-  return all_schedule_names();
-}
-
-const std::vector<std::string>& all_schedule_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const Generator& generator : generators()) all.push_back(generator.name);
@@ -111,9 +107,9 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
                        std::int32_t chunks_per_rank) {
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
-    const auto nearest = nearest_word(name, all_schedule_names());
+    const auto nearest = nearest_word(name, schedule_names());
     throw InputError("schedule \"" + name + "\" is unknown" + (nearest ? "; did you mean " + *nearest + "?" : "") +
-                     ": choose one of " + join(all_schedule_names(), ", ") + ", or name a schedule file");
+                     ": choose one of " + join(schedule_names(), ", "));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const std::string what = "schedule " + name + " on " + std::to_string(ranks) + " ranks with " +

@@ -35,10 +35,8 @@ struct Schedule {
   std::vector<ActionList> ranks;  ///< compute-only, one list a rank
 };
 
-/// Names of the schedules that the executor runs.
-const std::vector<std::string>& schedule_names();
 /// Names of all schedules that make_schedule knows.
-const std::vector<std::string>& all_schedule_names();
+const std::vector<std::string>& schedule_names();
 /// Chunks a rank that a schedule is made for: 2 for those with several, else 1.
 std::int32_t default_chunks(const std::string& name);
 

@@ -32,7 +32,7 @@ void for_each_schedule(const Check& check) {
 template <typename Check>
 int for_each_generated(const Check& check) {
   int count = 0;
-  for (const std::string& name : all_schedule_names()) {
+  for (const std::string& name : schedule_names()) {
     for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 8}) {
       for (const std::int32_t microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 24}) {
         for (std::int32_t chunks = 1; chunks <= 3; ++chunks) {
