@@ -60,6 +60,7 @@ class ReferenceTrainer {
   std::optional<ListedAccumulation> listed_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
   std::vector<float> losses_;
+  std::int64_t valid_tokens_ = 0;  ///< of the current step
   std::int64_t activation_peak_ = 0;
 };
 
@@ -99,7 +100,6 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   Microbatch data = session_.plan.make(step, microbatch);
-  const StepTotals totals = session_.plan.totals(step);
   UnitMeter unit_meter(meter_, recorder_, units_, step, microbatch);
   const MemoryScope scope(MemoryOwner::activations);
   const auto number = std::to_string(microbatch);
@@ -108,7 +108,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   page_.update({.step = step, .action_index = 2 * microbatch, .microbatch = narrow, .action = "0F" + number});
   const std::size_t forward = actions_.begin("0F" + number, 0, microbatch);
   at::Tensor loss =
-      forward_units(slice_, std::move(data.ids), {data.labels, totals.valid_tokens, token_weighted_loss}, &unit_meter);
+      forward_units(slice_, std::move(data.ids), {data.labels, valid_tokens_, token_weighted_loss}, &unit_meter);
   losses_.push_back(loss.item<float>());
   GraphEnd graph(loss);
   const at::TensorOptions scalar = loss.options();
@@ -171,6 +171,7 @@ void ReferenceTrainer::step(std::int64_t step) {
   meter_.reset_total_peak();
   activation_peak_ = 0;
   losses_.clear();
+  valid_tokens_ = session_.plan.totals(step).valid_tokens;
   zero_gradients(slice_.parameters());
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) microbatch(step, index);
 
