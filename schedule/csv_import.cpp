@@ -47,7 +47,7 @@ std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
 class Importer {
  public:
   Importer(const std::filesystem::path& path, const ImportOptions& options)
-      : path_(path), table_(read_headless_csv(path)) {
+      : path_(path), option_(options.dialect_option), table_(read_headless_csv(path)) {
     result_.dialect = options.dialect ? *options.dialect : dialect_of_cells();
   }
 
@@ -91,7 +91,7 @@ class Importer {
     }
     if (!full_is_bw && !input_is_i && words.contains("W")) {
       throw InputError(path_.string() + ": B may be the full backward or, in older torch files, the input gradient; " +
-                       "say which with --dialect torch-old, or torch or plumbline");
+                       "say which with " + option_ + " torch-old, or torch or plumbline");
     }
     if (full_is_bw) return CsvDialect::torch_old;
     const bool torch = words.contains("()") ||
@@ -109,7 +109,8 @@ class Importer {
     const auto parts = parts_of(cell);
     const bool compound = cell.starts_with('(');
     if (compound && result_.dialect != CsvDialect::torch) {
-      throw InputError(where(cell) + "is a compound cell, which only the dialect torch has; pass --dialect torch");
+      throw InputError(where(cell) + "is a compound cell, which only the dialect torch has; pass " + option_ +
+                       " torch");
     }
     if (!parts) throw InputError(where(cell) + "is no compound cell; write it as in (0F7;7B3)OVERLAP_F_B");
     for (const std::string_view part : *parts) {
@@ -128,10 +129,10 @@ class Importer {
     const bool old = result_.dialect == CsvDialect::torch_old;
     const std::size_t at = text.find(word);
     if (old && word == "I") {
-      throw InputError(where(cell) + "is the input gradient of newer files; pass --dialect torch or plumbline");
+      throw InputError(where(cell) + "is the input gradient of newer files; pass " + option_ + " torch or plumbline");
     }
     if (!old && word == "BW") {
-      throw InputError(where(cell) + "is the full backward of older torch files; pass --dialect torch-old");
+      throw InputError(where(cell) + "is the full backward of older torch files; pass " + option_ + " torch-old");
     }
     if (old && word == "B") own.replace(at, 1, "I");
     if (old && word == "BW") own.replace(at, 2, "B");
@@ -142,7 +143,7 @@ class Importer {
     }
     const bool ending = action->type == ActionType::reduce || action->type == ActionType::step;
     if (ending && result_.dialect != CsvDialect::plumbline) {
-      throw InputError(where(cell) + "is an action of the dialect plumbline alone; pass --dialect plumbline");
+      throw InputError(where(cell) + "is an action of the dialect plumbline alone; pass " + option_ + " plumbline");
     }
     return *action;
   }
@@ -178,6 +179,7 @@ class Importer {
   }
 
   std::filesystem::path path_;
+  std::string option_;  ///< names the dialect
   CsvTable table_;
   ImportedSchedule result_;
   std::map<std::string, std::int64_t> ignored_;

@@ -26,6 +26,7 @@ std::optional<CsvDialect> parse_csv_dialect(std::string_view text);
 struct ImportOptions {
   std::optional<CsvDialect> dialect = std::nullopt;       ///< told by the cells when not given
   std::optional<PlacementKind> placement = std::nullopt;  ///< told by the rows when not given
+  std::string dialect_option = "--dialect";               ///< how the user names the dialect, for messages
 };
 
 struct ImportedSchedule {

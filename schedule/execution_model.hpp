@@ -34,4 +34,20 @@ constexpr std::optional<ExecutionModel> parse_execution_model(std::string_view t
   return std::nullopt;
 }
 
+/// The model of one of our transports; nothing for a name that is none.
+///
+/// mpi and threads: a rank posts its messages and goes on; only a forward or backward action waits, for the receive
+/// that it uses. Each (sender, receiver, direction) is a queue of its own, so that what rank 1 sends to rank 0 never
+/// stands behind what rank 0 sends to rank 1: looser than `pair_direction`. The two ends of such a queue are in the
+/// same order (Rule::channel_order), so its first message can move as soon as both ranks have come past it, and a rank
+/// is held up by exactly one thing: that a sender has not got to its SEND. That is `buffered`. (Sends are waited for
+/// only after STEP, which every rank reaches or none.)
+///
+/// nccl: one communication stream for each rank and direction.
+constexpr std::optional<ExecutionModel> model_of_transport(std::string_view transport) {
+  if (transport == "mpi" || transport == "threads") return ExecutionModel::buffered;
+  if (transport == "nccl") return ExecutionModel::stream;
+  return std::nullopt;
+}
+
 }  // namespace plumbline

@@ -157,7 +157,11 @@ Schedule lower(const Schedule& compute_only, bool tied) {
   Lowering lowering(compute_only);
   if (!lowering.run()) throw InputError("schedule " + compute_only.name + ": " + to_text(lowering.stuck()));
   Schedule lowered = lowering.take();
+  add_ending(lowered, tied);
+  return lowered;
+}
 
+void add_ending(Schedule& lowered, bool tied) {
   const Placement& placement = lowered.placement;
   const std::int32_t last_stage = placement.stages() - 1;
   const std::int32_t first_rank = placement.rank_of(0);
@@ -172,7 +176,6 @@ Schedule lower(const Schedule& compute_only, bool tied) {
     const std::int32_t lowest_stage = placement.stages_on(rank).front();
     lowered.ranks[static_cast<std::size_t>(rank)].push_back({lowest_stage, ActionType::step, no_microbatch});
   }
-  return lowered;
 }
 
 }  // namespace plumbline

@@ -20,7 +20,7 @@ std::string to_csv(const Schedule& schedule) {
   return text;
 }
 
-Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
+Schedule lists_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
   const CsvTable table = read_headless_csv(path);
   if (table.rows.empty()) throw InputError(path + ": no rows; a schedule has one row a rank");
   Schedule schedule{name, {static_cast<std::int32_t>(table.rows.size()), chunks_per_rank}, 0, {}};
@@ -36,9 +36,6 @@ Schedule schedule_from_csv(const std::string& path, const std::string& name, std
       };
       const std::optional<Action> action = parse_action(cells[column]);
       if (!action) throw InputError(where() + "is no action; write stage, type and microbatch, as in 2F0 or 1B3");
-      if (!is_compute(action->type)) {
-        throw InputError(where() + "is not F, B, I or W; give the compute-only list, messages are added by lowering");
-      }
       if (action->microbatch == std::numeric_limits<std::int32_t>::max()) {
         throw InputError(where() + "has an impossible microbatch number");
       }
@@ -56,6 +53,18 @@ Schedule schedule_from_csv(const std::string& path, const std::string& name, std
   }
   schedule.microbatches = highest + 1;
   if (chunks_per_rank > 1) schedule.placement.kind = infer_placement(schedule);
+  return schedule;
+}
+
+Schedule compute_actions(Schedule schedule) {
+  for (ActionList& list : schedule.ranks) {
+    std::erase_if(list, [](const Action& action) { return !is_compute(action.type); });
+  }
+  return schedule;
+}
+
+Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank) {
+  Schedule schedule = compute_actions(lists_from_csv(path, name, chunks_per_rank));
   verify_complete(schedule);
   return schedule;
 }

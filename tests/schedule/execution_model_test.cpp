@@ -6,6 +6,7 @@
 #include <map>
 
 #include "schedule/verifier.hpp"
+#include "tests/schedule/late_receives.hpp"
 #include "tests/schedule/schedules.hpp"
 
 namespace plumbline {
@@ -13,24 +14,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// Each RECV moved to right before the action that uses it.
-Schedule with_late_receives(Schedule lowered) {
-  for (ActionList& list : lowered.ranks) {
-    ActionList late;
-    const auto came = [&](const Action& receive) { return std::find(list.begin(), list.end(), receive) != list.end(); };
-    for (const Action& action : list) {
-      using enum ActionType;
-      if (action.type == receive_forward || action.type == receive_backward) continue;
-      const Action receive{action.stage, action.type == forward ? receive_forward : receive_backward,
-                           action.microbatch};
-      if (is_compute(action.type) && action.type != backward_weight && came(receive)) late.push_back(receive);
-      late.push_back(action);
-    }
-    list = late;
-  }
-  return lowered;
-}
 
 std::string safe_models(const Schedule& lowered) {
   std::string safe;

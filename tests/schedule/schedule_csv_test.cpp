@@ -68,7 +68,6 @@ TEST_F(ScheduleCsv, EmptyCellsAreBubbles) {
 
 TEST_F(ScheduleCsv, ErrorsNameFileRowAndColumn) {
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr(path_), HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
-  EXPECT_THAT(fault("0F0,0SEND_F0,0B0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("compute-only")));
   EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("is no action")));
 }
 

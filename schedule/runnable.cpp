@@ -1,0 +1,110 @@
+#include "schedule/runnable.hpp"
+
+#include <algorithm>
+
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+template <typename Predicate>
+bool any_action(const Schedule& schedule, const Predicate& predicate) {
+  return std::any_of(schedule.ranks.begin(), schedule.ranks.end(), [&](const ActionList& list) {
+    return std::any_of(list.begin(), list.end(), [&](const Action& action) { return predicate(action.type); });
+  });
+}
+
+bool is_ending(ActionType type) {
+  return type == ActionType::reduce || type == ActionType::step;
+}
+
+void refuse_findings(const std::string& file, const std::vector<Finding>& findings, ExecutionModel model) {
+  if (findings.empty()) return;
+  std::string more;
+  if (findings.size() > 1) {
+    more = " (the first of " + std::to_string(findings.size()) + " findings; plumbline schedule check " + file +
+           " --model " + std::string(name(model)) + " tells all)";
+  }
+  throw InputError(file + ": " + to_text(findings.front()) + more);
+}
+
+void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule) {
+  const auto words = [](std::int32_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  const Placement& placement = schedule.placement;
+  if (placement.ranks != request.ranks) {
+    throw OtherSizes(request.schedule + ": has rows for " + words(placement.ranks, "rank") + ", the run has " +
+                     words(request.ranks, "rank") + "; start it with a world size of " +
+                     std::to_string(placement.ranks) + ", or give a list with " + words(request.ranks, "row"));
+  }
+  if (schedule.microbatches != request.microbatches) {
+    throw OtherSizes(request.schedule + ": is for " + std::to_string(schedule.microbatches) +
+                     " microbatches, the run has " + std::to_string(request.microbatches) + "; give data.lengths " +
+                     std::to_string(schedule.microbatches) + " entries, or a list for " +
+                     std::to_string(request.microbatches));
+  }
+  if (request.chunks != 0 && request.chunks != placement.chunks_per_rank) {
+    throw OtherSizes(request.schedule + ": has " + words(placement.chunks_per_rank, "chunk") +
+                     " a rank, pipeline.chunks is " + std::to_string(request.chunks) + "; remove pipeline.chunks");
+  }
+}
+
+RunnableSchedule from_file(const ScheduleRequest& request) {
+  ImportedSchedule imported = import_schedule(
+      request.schedule,
+      {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
+  RunnableSchedule runnable;
+  runnable.notes = std::move(imported.notes);
+  Schedule& listed = imported.schedule;
+  listed.name = std::filesystem::path(request.schedule).filename().string();
+  const bool has_ending = any_action(listed, is_ending);
+  runnable.own_messages = imported.has_messages || has_ending;
+  if (!runnable.own_messages) {
+    refuse_findings(request.schedule, find_faults(listed), request.model);
+    runnable.lowered = lower(listed, request.tied);
+  } else {
+    runnable.lowered = listed;
+    if (!has_ending) add_ending(runnable.lowered, request.tied);
+  }
+  runnable.compute = compute_actions(std::move(listed));
+  const VerifyOptions options{.model = request.model, .tied = request.tied};
+  refuse_findings(request.schedule, verify(runnable.lowered, options), request.model);
+  refuse_other_sizes(request, runnable.compute);
+  return runnable;
+}
+
+}  // namespace
+
+bool names_schedule_file(const std::string& schedule) {
+  return schedule.ends_with(".csv");
+}
+
+RunnableSchedule make_runnable(const ScheduleRequest& request) {
+  if (names_schedule_file(request.schedule)) return from_file(request);
+  RunnableSchedule runnable;
+  runnable.compute = make_schedule(request.schedule, request.ranks, request.microbatches,
+                                   request.chunks > 0 ? request.chunks : default_chunks(request.schedule));
+  runnable.lowered = lower(runnable.compute, request.tied);
+  return runnable;
+}
+
+RunnableSchedule runnable_from_record(const std::string& path, const std::string& name, std::int32_t chunks_per_rank,
+                                      bool tied) {
+  RunnableSchedule runnable;
+  Schedule listed = lists_from_csv(path, name, chunks_per_rank);
+  runnable.own_messages = any_action(listed, [](ActionType type) { return !is_compute(type); });
+  runnable.compute = compute_actions(listed);
+  verify_complete(runnable.compute);
+  if (runnable.own_messages) {
+    // What is safe at all is safe here; the transport's own model was the trainer's to ask for.
+    refuse_findings(path, verify(listed, {.model = ExecutionModel::buffered, .tied = tied}), ExecutionModel::buffered);
+    runnable.lowered = std::move(listed);
+  } else {
+    runnable.lowered = lower(runnable.compute, tied);
+  }
+  return runnable;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,32 @@
+#include "schedule/accumulation_order.hpp"
+
+#include "tests/schedule/schedules.hpp"
+
+namespace plumbline {
+namespace {
+
+Schedule two_stages(const std::string& first, const std::string& second) {
+  return {"mine", {2, 1, PlacementKind::loop}, 2, {actions(first), actions(second)}};
+}
+
+TEST(AccumulationOrder, IsThatOfTheWeightGradients) {
+  const auto orders = accumulation_orders(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1I1 1I0 1W0 1W1"));
+
+  EXPECT_EQ(orders, (std::vector<std::vector<std::int32_t>>{{1, 0}, {0, 1}}));
+}
+
+TEST(AccumulationOrder, EachUnitHasTheOrderOfItsStage) {
+  const Schedule schedule = two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1");
+
+  EXPECT_EQ(accumulation_csv(schedule, {{"embed_tokens", "layers.0"}, {"norm"}}),
+            "unit,microbatch\nembed_tokens,1\nembed_tokens,0\nlayers.0,1\nlayers.0,0\nnorm,0\nnorm,1\n");
+}
+
+TEST(AccumulationOrder, NothingIsToldWhereAllIsAscending) {
+  EXPECT_EQ(accumulation_csv(make_schedule("zb-v", 2, 4, 2), {{"a"}, {"b"}, {"c"}, {"d"}}), "");
+  EXPECT_EQ(accumulation_csv(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1B0 1B1"), {{}, {"all"}}), "")
+      << "a stage without units sums nothing";
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,167 @@
+#include "schedule/runnable.hpp"
+
+#include <gmock/gmock.h>
+
+#include "schedule/verifier.hpp"
+#include "tests/schedule/late_receives.hpp"
+#include "tests/schedule/schedules.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Runnable : public ::testing::Test {
+ protected:
+  ScheduleRequest request(const std::string& text, std::int32_t ranks, std::int32_t microbatches) const {
+    ScheduleRequest made;
+    made.schedule = folder_.file("mine.csv", text).string();
+    made.ranks = ranks;
+    made.microbatches = microbatches;
+    made.model = ExecutionModel::buffered;
+    return made;
+  }
+  template <typename Expected = InputError>
+  std::string fault(const ScheduleRequest& asked) const {
+    return message_of<Expected>([&] { make_runnable(asked); });
+  }
+  /// Of a file for 2 ranks and 4 microbatches.
+  std::string fault(const std::string& text) const { return fault(request(text, 2, 4)); }
+
+  testing::TemporaryFolder folder_;
+};
+
+std::string csv(const char* name, std::int32_t ranks, std::int32_t microbatches) {
+  return to_csv(make_schedule(name, ranks, microbatches, default_chunks(name)));
+}
+
+TEST_F(Runnable, ANameIsMadeAndLowered) {
+  ScheduleRequest asked;
+  asked.schedule = "zb-v";
+  asked.ranks = 2;
+  asked.microbatches = 4;
+  asked.tied = true;
+
+  const RunnableSchedule made = make_runnable(asked);
+
+  EXPECT_EQ(made.compute.ranks, make_schedule("zb-v", 2, 4, 2).ranks);
+  EXPECT_EQ(made.lowered.ranks, lower(made.compute, true).ranks);
+  EXPECT_EQ(made.csv(), to_csv(made.compute));
+  EXPECT_EQ(made.compute.name, "zb-v");
+}
+
+TEST_F(Runnable, AFileOfComputeActionsIsLoweredAsOursAre) {
+  for (const bool tied : {false, true}) {
+    ScheduleRequest asked = request(csv("zb-v", 2, 4), 2, 4);
+    asked.tied = tied;
+
+    const RunnableSchedule made = make_runnable(asked);
+
+    EXPECT_EQ(made.lowered.ranks, lower(make_schedule("zb-v", 2, 4, 2), tied).ranks);
+    EXPECT_EQ(made.compute.name, "mine.csv") << "never one of our own names";
+    EXPECT_FALSE(made.own_messages);
+  }
+}
+
+TEST_F(Runnable, AFileWithMessagesIsTakenAsItStands) {
+  const Schedule late = with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), true));
+  ScheduleRequest asked = request(to_csv(late), 2, 4);
+  asked.tied = true;
+
+  const RunnableSchedule made = make_runnable(asked);
+
+  EXPECT_TRUE(made.own_messages);
+  EXPECT_EQ(made.lowered.ranks, late.ranks);
+  EXPECT_EQ(made.compute.ranks, make_schedule("interleaved-1f1b", 2, 4, 2).ranks);
+  EXPECT_EQ(made.csv(), to_csv(late));
+}
+
+TEST_F(Runnable, AFileWithMessagesAloneGetsItsEnding) {
+  const Schedule full = lower(make_schedule("1f1b", 2, 4), true);
+  ScheduleRequest asked = request(export_schedule(full, CsvDialect::torch), 2, 4);  // has no word for REDUCE and STEP
+  asked.tied = true;
+
+  EXPECT_EQ(make_runnable(asked).lowered.ranks, full.ranks);
+}
+
+TEST_F(Runnable, ADeadlockUnderTheTransportsModelIsRefusedWithItsCircle) {
+  ScheduleRequest asked =
+      request(to_csv(with_late_receives(lower(make_schedule("interleaved-1f1b", 2, 4, 2), false))), 2, 4);
+
+  asked.model = ExecutionModel::buffered;
+  EXPECT_NO_THROW(make_runnable(asked));
+  asked.model = ExecutionModel::stream;
+  EXPECT_THAT(fault(asked), AllOf(HasSubstr("waits forever under the model stream"), HasSubstr("(rank 0"),
+                                  HasSubstr("(rank 1"), HasSubstr("in the same order")));
+}
+
+TEST_F(Runnable, ModelsOfTheTransports) {
+  EXPECT_EQ(model_of_transport("mpi"), ExecutionModel::buffered);
+  EXPECT_EQ(model_of_transport("threads"), ExecutionModel::buffered);
+  EXPECT_EQ(model_of_transport("nccl"), ExecutionModel::stream);
+  EXPECT_FALSE(model_of_transport("pigeons"));
+}
+
+TEST_F(Runnable, OtherSizesSayWhatWouldFit) {
+  const std::string text = csv("zb-v", 2, 4);
+  EXPECT_THAT(fault<OtherSizes>(request(text, 3, 4)),
+              AllOf(HasSubstr("has rows for 2 ranks, the run has 3 ranks"), HasSubstr("a world size of 2")));
+  EXPECT_THAT(fault<OtherSizes>(request(text, 0, 4)), HasSubstr("the run has 0 ranks"));
+  EXPECT_THAT(fault<OtherSizes>(request(text, 2, 6)),
+              AllOf(HasSubstr("is for 4 microbatches, the run has 6"), HasSubstr("data.lengths 4 entries")));
+  ScheduleRequest chunks = request(text, 2, 4);
+  chunks.chunks = 1;
+  EXPECT_THAT(fault<OtherSizes>(chunks), HasSubstr("has 2 chunks a rank, pipeline.chunks is 1"));
+  chunks.chunks = 2;
+  EXPECT_NO_THROW(make_runnable(chunks));
+}
+
+TEST_F(Runnable, BadFilesAreRefusedWithPlaceAndRemedy) {
+  EXPECT_THAT(fault("0F0,0B0,0W0\n1F0,1B0,1W0\n"),
+              AllOf(HasSubstr("may be the full backward or"), HasSubstr("--schedule-dialect torch-old")));
+  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
+  EXPECT_THAT(fault("0F0,0Q0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("no action")));
+  EXPECT_THAT(fault("0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"),
+              AllOf(HasSubstr("0F7"), HasSubstr("only the microbatches 0 to 3")));
+  EXPECT_THAT(fault("0F0,0B0,1F0,1B0\n1F1,1B1\n"), AllOf(HasSubstr("rank 0"), HasSubstr("lies on rank 1")));
+  EXPECT_THAT(fault("0F0,0B0\n"), HasSubstr("the run has 2 ranks"));
+  EXPECT_THAT(fault(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), AllOf(HasSubstr("1B1"), HasSubstr("ends without it")));
+  EXPECT_THAT(
+      fault("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
+      AllOf(HasSubstr("in a circle: 0B0 (rank 0, position 1) needs 1B0"), HasSubstr("1F1 (rank 1, position 1)")));
+}
+
+TEST_F(Runnable, SeveralFindingsAreCounted) {
+  EXPECT_THAT(fault("0F0,0B0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
+              AllOf(HasSubstr("the first of 2 findings"), HasSubstr("plumbline schedule check")));
+  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), Not(HasSubstr("findings")));
+}
+
+TEST_F(Runnable, TheEndingMustBeOfTheModel) {
+  ScheduleRequest asked = request(to_csv(lower(make_schedule("1f1b", 2, 4), true)), 2, 4);
+
+  asked.tied = false;
+
+  EXPECT_THAT(fault(asked), HasSubstr("0REDUCE"));
+}
+
+TEST_F(Runnable, ARecordIsReadBack) {
+  const Schedule late = with_late_receives(lower(make_schedule("zb-v", 2, 4, 2), true));
+  for (const Schedule& written : {late, make_schedule("zb-v", 2, 4, 2)}) {
+    const RunnableSchedule back =
+        runnable_from_record(folder_.file("schedule.csv", to_csv(written)).string(), "mine.csv", 2, true);
+
+    EXPECT_EQ(back.csv(), to_csv(written));
+    EXPECT_EQ(back.compute.ranks, make_schedule("zb-v", 2, 4, 2).ranks);
+    EXPECT_EQ(back.lowered.ranks, back.own_messages ? late.ranks : lower(back.compute, true).ranks);
+  }
+  const std::string path = folder_.file("schedule.csv", "0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0\n").string();
+  EXPECT_THAT(message_of<InputError>([&] { runnable_from_record(path, "mine.csv", 1, false); }), HasSubstr("SEND_B0"));
+}
+
+}  // namespace
+}  // namespace plumbline
