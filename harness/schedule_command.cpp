@@ -9,6 +9,8 @@
 #include <iostream>
 #include <map>
 
+#include "record/record.hpp"
+#include "reports/measured_timeline.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/drawing.hpp"
 #include "schedule/simulator.hpp"
@@ -36,6 +38,8 @@ struct Options {
   bool json = false;
   bool lowered = false;
   bool tied = false;
+  std::string record;
+  std::optional<std::int64_t> step;
   std::string out;
   std::string to = "torch";
   std::size_t columns = 100;
@@ -77,10 +81,12 @@ double parse_time(const std::string& text, const std::string& where) {
 }
 
 StageTimes parse_times(const std::vector<std::string>& cells, const std::string& where) {
-  if (cells.size() != 3) {
+  if (cells.size() != 3 && cells.size() != 4) {
     throw InputError(where + ": " + std::to_string(cells.size()) + " times; give T_F,T_B,T_W, as in 18.5,18.1,9.3");
   }
-  return {parse_time(cells[0], where), parse_time(cells[1], where), parse_time(cells[2], where)};
+  StageTimes times{parse_time(cells[0], where), parse_time(cells[1], where), parse_time(cells[2], where)};
+  if (cells.size() == 4) times.backward = parse_time(cells[3], where);
+  return times;
 }
 
 /// "18.5,18.1,9.3", or a file with such a row for each stage.
@@ -135,12 +141,23 @@ int list_schedules(const Options& options) {
   return 0;
 }
 
+void draw(const Options& options, const std::vector<Timeline>& timelines) {
+  const bool colour = options.out.empty() && isatty(STDOUT_FILENO) == 1;
+  deliver(options, options.out.ends_with(".svg") ? draw_svg(timelines) : draw_text(timelines, options.columns, colour));
+}
+
 int show(const Options& options) {
+  if (!options.record.empty()) {
+    const MeasuredTimeline timeline = measure_timeline(read_record(options.record), options.step);
+    draw(options, timelines_of(timeline));
+    std::cerr << "step " << timeline.step << ": measured " << timeline.measured.makespan << " ms, bubble rate "
+              << timeline.measured.bubble_rate << "; planned " << timeline.planned.makespan << " ms, bubble rate "
+              << timeline.planned.bubble_rate << " (with the medians over " << timeline.steps_timed << " steps)\n";
+    return 0;
+  }
   const Schedule schedule = load(options);
   const Simulation simulation = simulate(schedule, durations_of(options));
-  const bool svg = options.out.ends_with(".svg");
-  const bool colour = options.out.empty() && isatty(STDOUT_FILENO) == 1;
-  deliver(options, svg ? draw_svg(schedule, simulation) : draw_text(schedule, simulation, options.columns, colour));
+  draw(options, {{"", schedule, simulation}});
   return 0;
 }
 
@@ -245,7 +262,10 @@ void add_choice(CLI::App& command, Options& options) {
 }
 
 void add_times(CLI::App& command, Options& options) {
-  command.add_option("--times", options.times, "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage")
+  command
+      .add_option("--times", options.times,
+                  "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage; a fourth time is that of a "
+                  "full backward (else T_B + T_W)")
       ->capture_default_str();
   command.add_option("--communication", options.communication, "T_comm of a message between two ranks")
       ->capture_default_str();
@@ -268,8 +288,14 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   show_command->add_option("--columns", options->columns, "Characters a row")
       ->check(CLI::Range(10, 10000))
       ->capture_default_str();
+  show_command->add_option("--record", options->record,
+                           "A run's record: draw a step of it as measured, above the same schedule planned with the "
+                           "record's median times");
+  show_command->add_option("--step", options->step, "With --record: which step (default: the one of median time)");
   show_command->add_option("--out", options->out, "File to write (.svg: a drawing, else text; default: the terminal)");
-  show_command->footer("Example: plumbline schedule show --schedule zb-h1 --ranks 4 --microbatches 8 --out zb-h1.svg");
+  show_command->footer(
+      "Example: plumbline schedule show --schedule zb-h1 --ranks 4 --microbatches 8 --out zb-h1.svg\n"
+      "         plumbline schedule show --record reports/runs/latest/cells/untied128-sgd-1f1b-w2");
 
   auto* check_command = schedule->add_subcommand("check", "Verify a schedule file: 0 holds, 1 does not, 2 unreadable");
   check_command->add_option("file", options->schedule, "CSV, one row a rank")->required();

@@ -5,6 +5,7 @@
 
 #include "reports/memory_law.hpp"
 #include "schedule/schedule.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 namespace {
@@ -37,7 +38,7 @@ RankMemory rank_memory(const Record& record, const RankRecord& rank) {
 }
 
 RunSummary summarize(const Record& record) {
-  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}};
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}};
   for (const auto& rank : record.ranks) {
     for (const auto& row : rank.steps) {
       if (row.loss) run.losses[row.step] = *row.loss;
@@ -67,6 +68,15 @@ void predict(RunSummary& run, const Record& record, const MemoryLaw& law) {
     if (index < schedule.ranks.size()) {
       rank.predicted_bytes = predicted_activation_peak(law, schedule.ranks[index], units);
     }
+  }
+}
+
+/// Where the actions are not the schedule's there is nothing to lay beside it; `conformance` says so.
+std::optional<MeasuredTimeline> timeline_of(const Record& record) {
+  try {
+    return measure_timeline(record);
+  } catch (const InputError&) {
+    return std::nullopt;
   }
 }
 
@@ -108,6 +118,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
     try {
       const Record record = read_record(record_in(folder / "cells" / cell.id));
       RunSummary run = summarize(record);
+      run.timeline = timeline_of(record);
       for (const auto& [id, reference] : evidence.references) {
         if (identity(reference.manifest) != identity(run.manifest)) continue;
         evidence.reference_of[cell.id] = id;

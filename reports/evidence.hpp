@@ -10,6 +10,7 @@
 
 #include "record/record.hpp"
 #include "record/verdict.hpp"
+#include "reports/measured_timeline.hpp"
 
 namespace plumbline {
 
@@ -29,6 +30,7 @@ struct RunSummary {
   Manifest manifest;
   std::map<std::int64_t, float> losses;  ///< by step
   std::vector<RankMemory> ranks;
+  std::optional<MeasuredTimeline> timeline;  ///< of a cell whose ranks did what its schedule.csv says
 };
 
 struct Evidence {

@@ -47,6 +47,7 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence, Gnuplot&
   fill_failures(data, verdict);
   fill_cells(data, verdict);
   fill_plots(data, verdict, evidence, gnuplot);
+  fill_timelines(data, verdict, evidence);
   fill_machine(data, verdict, evidence);
   return page.render(data);
 }

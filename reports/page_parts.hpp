@@ -37,6 +37,8 @@ void fill_cells(PageData& page, const Verdict& verdict);
 PageData cell_details(const CellVerdict& cell, std::size_t index);
 /// plots: for each reference its loss and memory, drawn and as numbers; plot_trouble.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot);
+/// timelines: for each schedule one cell's measured timeline above the planned one.
+void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// machine, references, missing.
 void fill_machine(PageData& page, const Verdict& verdict, const Evidence& evidence);
 

@@ -178,6 +178,16 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 {{/memory_rows}}</tbody></table></div></details>
 {{/plots}}
 
+{{#has_timelines}}
+<h2 id="timelines">Planned and measured time</h2>
+<p>For each schedule one cell: its largest world size from 2 on that this machine has a core a rank for{{#cores}} ({{count}} cores){{/cores}}; where there is none, the smallest from 2 on. Drawn is the step with the median time among all but the first. Planned is the same list simulated with the median times of that run's own forwards and backwards, messages taking no time. A bubble is the largest share, over the ranks, of the time between a rank's first and last computation in which it computed nothing. Between actions the ranks of these cells also digest what they send, for the record.</p>
+<div class="table"><table><thead><tr><th>schedule</th><th>cell</th><th class="num">P</th><th class="num">first F to last B or W: measured, ms</th><th class="num">planned, ms</th><th class="num">bubble: measured</th><th class="num">planned</th><th class="num">closed form</th></tr></thead><tbody>
+{{#timelines}}<tr><td>{{schedule}}</td><td>{{cell}}</td><td class="num">{{world}}</td><td class="num">{{measured_ms}}</td><td class="num">{{planned_ms}}</td><td class="num">{{measured_rate}}</td><td class="num">{{planned_rate}}</td><td class="num">{{closed_rate}}</td></tr>
+{{/timelines}}</tbody></table></div>
+<p class="small soft">Measured here: the median over a run's steps but the first. Draw any other: <code>plumbline schedule show --record cells/CELL --step N --out FILE.svg</code></p>
+{{#timelines}}<details><summary>{{schedule}}, P = {{world}}: drawn</summary><figure>{{{svg}}}<figcaption>{{caption}}</figcaption></figure></details>
+{{/timelines}}
+{{/has_timelines}}
 <h2 id="not-run">What was not run</h2>
 {{#has_not_run}}<ul>{{#not_run}}<li>{{text}}</li>{{/not_run}}</ul>{{/has_not_run}}
 {{^has_not_run}}<p>Nothing was left out.</p>{{/has_not_run}}

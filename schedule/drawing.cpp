@@ -18,98 +18,187 @@ constexpr std::array<Look, 4> looks = {{{ActionType::forward, "forward", "\x1b[4
                                         {ActionType::backward, "backward", "\x1b[42;30m", "#8fbf8f"},
                                         {ActionType::backward_input, "input gradient", "\x1b[46;30m", "#8cd0c8"},
                                         {ActionType::backward_weight, "weight gradient", "\x1b[43;30m", "#e8c878"}}};
+constexpr const char* waiting_fill = "#d9d9d9";
+constexpr const char* sending_fill = "#444444";
 
 const Look& look_of(ActionType type) {
   return looks.at(static_cast<std::size_t>(type));
 }
 
-double first_start(const Schedule& schedule, const Simulation& simulation) {
+double first_start(const Timeline& timeline) {
   double first = INFINITY;
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    for (std::size_t i = 0; i < schedule.ranks[rank].size(); ++i) {
-      if (is_compute(schedule.ranks[rank][i].type)) first = std::min(first, simulation.actions[rank][i].start);
+  for (std::size_t rank = 0; rank < timeline.schedule.ranks.size(); ++rank) {
+    for (std::size_t i = 0; i < timeline.schedule.ranks[rank].size(); ++i) {
+      if (!is_compute(timeline.schedule.ranks[rank][i].type)) continue;
+      first = std::min(first, timeline.simulation.actions[rank][i].start);
     }
   }
   return std::isfinite(first) ? first : 0;
 }
 
+/// Pixels or characters for one unit of time, so that the longest fits into `room`.
+double scale_of(const std::vector<Timeline>& timelines, double room) {
+  double longest = 0;
+  for (const Timeline& timeline : timelines) longest = std::max(longest, timeline.simulation.makespan);
+  return longest > 0 ? room / longest : 0;
+}
+
 std::string number(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
+  const int length = std::snprintf(text, sizeof text, "%.2f", value);
+  std::string shown(text, static_cast<std::size_t>(length));
+  while (shown.back() == '0') shown.pop_back();
+  if (shown.back() == '.') shown.pop_back();
+  return shown;
 }
+
+std::string attribute(const char* name, double value) {
+  return std::string(" ") + name + "=\"" + number(value) + "\"";
+}
+
+class Svg {
+ public:
+  Svg(const std::vector<Timeline>& timelines, double width) : timelines_(timelines), width_(width) {
+    if (width_ > 0) return;
+    std::size_t most = 0;
+    for (const Timeline& timeline : timelines) {
+      for (const ActionList& list : timeline.schedule.ranks) {
+        const auto compute = std::ranges::count_if(list, [](const Action& action) { return is_compute(action.type); });
+        most = std::max(most, static_cast<std::size_t>(compute));
+      }
+    }
+    width_ = std::clamp(22.0 * static_cast<double>(most), 720.0, 4000.0);
+  }
+
+  std::string draw() {
+    scale_ = scale_of(timelines_, width_);
+    std::string rows;
+    for (const Timeline& timeline : timelines_) rows += section(timeline);
+    const std::string below = legend();
+    const double across = left + width_ + 10;
+    std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", across) +
+                      attribute("height", y_) + " viewBox=\"0 0 " + number(across) + " " + number(y_) +
+                      "\" role=\"img\" font-family=\"sans-serif\" font-size=\"11\">\n<title>schedule";
+    if (!timelines_.empty()) {
+      svg += ", " + std::to_string(timelines_[0].schedule.ranks.size()) + " ranks, " +
+             std::to_string(timelines_[0].schedule.microbatches) + " microbatches";
+    }
+    return svg + "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" + rows + below + "</svg>\n";
+  }
+
+ private:
+  static constexpr double row_height = 26;
+  static constexpr double bar_height = 20;
+  static constexpr double left = 60;
+
+  static std::string bar(double x, double y, double width, double height, const char* fill, const char* end = "/>") {
+    return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", width) + attribute("height", height) +
+           " fill=\"" + fill + "\"" + end;
+  }
+  static std::string label(double x, double y, const std::string& text) {
+    return "<text" + attribute("x", x) + attribute("y", y) + ">" + text + "</text>";
+  }
+
+  std::string section(const Timeline& timeline) {
+    std::string svg;
+    if (!timeline.title.empty()) {
+      svg += label(5, y_ + 14, timeline.title) + "\n";
+      y_ += 20;
+    }
+    origin_ = first_start(timeline);
+    for (std::size_t rank = 0; rank < timeline.schedule.ranks.size(); ++rank) {
+      svg += row(timeline, rank);
+      y_ += row_height;
+    }
+    y_ += 8;
+    return svg;
+  }
+
+  /// One rank: what it computes, where it waits, what it has under way.
+  std::string row(const Timeline& timeline, std::size_t rank) const {
+    const ActionList& list = timeline.schedule.ranks[rank];
+    std::string compute, thin, numbers;
+    double idle_since = origin_;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const ActionTime& time = timeline.simulation.actions[rank][i];
+      const double x = left + (time.start - origin_) * scale_;
+      const double span = (time.end - time.start) * scale_;
+      if (list[i].type == ActionType::send_forward || list[i].type == ActionType::send_backward) {
+        if (span > 0) thin += bar(x, y_ + bar_height + 1, span, 2, sending_fill);
+      }
+      if (!is_compute(list[i].type)) continue;
+      const double wait = timeline.waits.empty() ? time.start - idle_since : timeline.waits[rank][i];
+      if (wait * scale_ >= 0.05) {
+        thin += bar(x - wait * scale_, y_ + bar_height / 2 - 2, wait * scale_, 4, waiting_fill);
+      }
+      idle_since = time.end;
+      const std::string tooltip = "><title>" + to_text(list[i]) + "</title></rect>";
+      compute += bar(x, y_, span, bar_height, look_of(list[i].type).fill, tooltip.c_str());
+      if (span > 14) numbers += label(x + span / 2, y_ + 15, std::to_string(list[i].microbatch));
+    }
+    return label(5, y_ + 15, "rank " + std::to_string(rank)) + thin + "<g stroke=\"#ffffff\">" + compute +
+           "</g><g text-anchor=\"middle\" pointer-events=\"none\">" + numbers + "</g>\n";
+  }
+
+  std::string legend() {
+    std::string svg;
+    double x = left;
+    const auto entry = [&](const char* fill, const std::string& word) {
+      svg += bar(x, y_, 12, 12, fill) + label(x + 16, y_ + 10, word) + "\n";
+      x += 110;
+    };
+    for (const Look& look : looks) entry(look.fill, look.word);
+    entry(waiting_fill, "waiting");
+    entry(sending_fill, "sending");
+    y_ += 18;
+    return svg;
+  }
+
+  const std::vector<Timeline>& timelines_;
+  double width_;
+  double scale_ = 0;
+  double origin_ = 0;
+  double y_ = 5;
+};
 
 }  // namespace
 
-std::string draw_text(const Schedule& schedule, const Simulation& simulation, std::size_t columns, bool colour) {
-  const double origin = first_start(schedule, simulation);
-  const double scale = simulation.makespan > 0 ? static_cast<double>(columns) / simulation.makespan : 0;
-  const auto column = [&](double time) {
-    return std::min(columns, static_cast<std::size_t>(std::llround((time - origin) * scale)));
-  };
+std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour) {
+  const double scale = scale_of(timelines, static_cast<double>(columns));
   std::string text;
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    text += "rank " + std::to_string(rank) + (rank < 10 ? "  " : " ");
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < schedule.ranks[rank].size(); ++i) {
-      const Action& action = schedule.ranks[rank][i];
-      if (!is_compute(action.type)) continue;
-      const std::size_t begin = std::max(at, column(simulation.actions[rank][i].start));
-      const std::size_t end = column(simulation.actions[rank][i].end);
-      if (end <= begin) continue;  // shorter than a character
-      text.append(begin - at, colour ? ' ' : '.');
-      std::string cell = (colour ? "" : std::string(name(action.type))) + std::to_string(action.microbatch);
-      if (cell.size() > end - begin) cell = name(action.type);
-      cell.resize(end - begin, colour ? ' ' : '-');
-      text += colour ? look_of(action.type).ansi + cell + "\x1b[0m" : cell;
-      at = end;
+  for (const Timeline& timeline : timelines) {
+    if (!timeline.title.empty()) text += timeline.title + "\n";
+    const double origin = first_start(timeline);
+    const auto column = [&](double time) {
+      return std::min(columns, static_cast<std::size_t>(std::llround((time - origin) * scale)));
+    };
+    for (std::size_t rank = 0; rank < timeline.schedule.ranks.size(); ++rank) {
+      text += "rank " + std::to_string(rank) + (rank < 10 ? "  " : " ");
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < timeline.schedule.ranks[rank].size(); ++i) {
+        const Action& action = timeline.schedule.ranks[rank][i];
+        if (!is_compute(action.type)) continue;
+        const std::size_t begin = std::max(at, column(timeline.simulation.actions[rank][i].start));
+        const std::size_t end = column(timeline.simulation.actions[rank][i].end);
+        if (end <= begin) continue;  // shorter than a character
+        text.append(begin - at, colour ? ' ' : '.');
+        std::string cell = (colour ? "" : std::string(name(action.type))) + std::to_string(action.microbatch);
+        if (cell.size() > end - begin) cell = name(action.type);
+        cell.resize(end - begin, colour ? ' ' : '-');
+        text += colour ? look_of(action.type).ansi + cell + "\x1b[0m" : cell;
+        at = end;
+      }
+      text.append(columns - at, colour ? ' ' : '.');
+      text += '\n';
     }
-    text.append(columns - at, colour ? ' ' : '.');
-    text += '\n';
   }
   if (!colour) return text + "F forward, B backward, I input gradient, W weight gradient, . idle\n";
   for (const Look& look : looks) text += std::string(look.ansi) + ' ' + look.word + " \x1b[0m ";
   return text + '\n';
 }
 
-std::string draw_svg(const Schedule& schedule, const Simulation& simulation) {
-  constexpr double row_height = 24;
-  constexpr double left = 60;
-  const double width =
-      std::clamp(22.0 * static_cast<double>(schedule.ranks.empty() ? 0 : schedule.ranks[0].size()), 600.0, 4000.0);
-  const double origin = first_start(schedule, simulation);
-  const double scale = simulation.makespan > 0 ? width / simulation.makespan : 0;
-  const double height = row_height * static_cast<double>(schedule.ranks.size()) + 40;
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width + left + 10) + "\" height=\"" +
-                    number(height) + "\" font-family=\"sans-serif\" font-size=\"11\">\n" + "<title>schedule, " +
-                    std::to_string(schedule.ranks.size()) + " ranks, " + std::to_string(schedule.microbatches) +
-                    " microbatches</title>\n" + "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    const double y = 5 + row_height * static_cast<double>(rank);
-    svg += "<text x=\"5\" y=\"" + number(y + 15) + "\">rank " + std::to_string(rank) + "</text>\n";
-    for (std::size_t i = 0; i < schedule.ranks[rank].size(); ++i) {
-      const Action& action = schedule.ranks[rank][i];
-      if (!is_compute(action.type)) continue;
-      const double x = left + (simulation.actions[rank][i].start - origin) * scale;
-      const double span = (simulation.actions[rank][i].end - simulation.actions[rank][i].start) * scale;
-      svg += "<g><title>" + to_text(action) + "</title><rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
-             number(span) + "\" height=\"" + number(row_height - 4) + "\" fill=\"" + look_of(action.type).fill +
-             "\" stroke=\"#ffffff\"/>";
-      if (span > 14) {
-        svg += "<text x=\"" + number(x + span / 2) + "\" y=\"" + number(y + 15) + "\" text-anchor=\"middle\">" +
-               std::to_string(action.microbatch) + "</text>";
-      }
-      svg += "</g>\n";
-    }
-  }
-  double x = left;
-  for (const Look& look : looks) {
-    svg += "<rect x=\"" + number(x) + "\" y=\"" + number(height - 24) + "\" width=\"12\" height=\"12\" fill=\"" +
-           look.fill + "\"/><text x=\"" + number(x + 16) + "\" y=\"" + number(height - 14) + "\">" + look.word +
-           "</text>\n";
-    x += 120;
-  }
-  return svg + "</svg>\n";
+std::string draw_svg(const std::vector<Timeline>& timelines, double width) {
+  return Svg(timelines, width).draw();
 }
 
 }  // namespace plumbline

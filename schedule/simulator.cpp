@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "schedule/verifier.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -23,11 +21,10 @@ class Simulator {
         gradients_(pairs(), not_yet),
         next_(schedule.ranks.size(), 0),
         free_at_(schedule.ranks.size(), 0.0) {
-    if (times_.size() == 1) times_.resize(static_cast<std::size_t>(placement_.stages()), times_.front());
     if (edges_.empty()) edges_.push_back(0);
     if (edges_.size() == 1) edges_.resize(static_cast<std::size_t>(placement_.stages()), edges_.front());
     for (const ActionList& list : schedule.ranks) {
-      result_.actions.emplace_back(list.size());
+      actions_.emplace_back(list.size());
       for (const Action& action : list) lowered_ = lowered_ || is_communication(action.type);
     }
   }
@@ -49,8 +46,7 @@ class Simulator {
                          ": its input never comes; check the schedule");
       }
     }
-    summarise();
-    return std::move(result_);
+    return summarise(schedule_, std::move(actions_));
   }
 
  private:
@@ -63,13 +59,19 @@ class Simulator {
     return placement_.rank_of(lower_stage) == placement_.rank_of(lower_stage + 1) ? 0 : edges_[index(lower_stage)];
   }
 
+  const StageTimes& times_of(const Action& action) const {
+    if (times_.size() == 1) return times_.front();
+    const bool by_stage = times_.size() == index(placement_.stages());
+    return times_[by_stage ? index(action.stage) : pair(action.stage, action.microbatch)];
+  }
+
   double duration(const Action& action) const {
-    const StageTimes& times = times_[index(action.stage)];
+    const StageTimes& times = times_of(action);
     switch (action.type) {
       case ActionType::forward:
         return times.forward;
       case ActionType::backward:
-        return times.input + times.weight;
+        return times.full_backward();
       case ActionType::backward_input:
         return times.input;
       case ActionType::backward_weight:
@@ -131,7 +133,7 @@ class Simulator {
     const double arrived = arrival(action);
     if (arrived == not_yet) return false;
     double& free_at = free_at_[index(rank)];
-    ActionTime& time = result_.actions[index(rank)][position];
+    ActionTime& time = actions_[index(rank)][position];
     if (is_communication(action.type)) {  // posted: the rank goes on
       const bool sends = action.type == ActionType::send_forward || action.type == ActionType::send_backward;
       const std::int32_t lower_stage = action.type == ActionType::send_forward ? action.stage : action.stage - 1;
@@ -148,53 +150,29 @@ class Simulator {
     return true;
   }
 
-  void summarise() {
-    double first = std::numeric_limits<double>::infinity();
-    double last = 0;
-    for (std::size_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
-      double rank_first = std::numeric_limits<double>::infinity();
-      double rank_last = 0;
-      double work = 0;
-      for (std::size_t i = 0; i < schedule_.ranks[rank].size(); ++i) {
-        const Action& action = schedule_.ranks[rank][i];
-        if (!is_compute(action.type)) continue;
-        const ActionTime& time = result_.actions[rank][i];
-        rank_first = std::min(rank_first, time.start);
-        rank_last = std::max(rank_last, time.end);
-        work += duration(action);
-      }
-      first = std::min(first, rank_first);
-      last = std::max(last, rank_last);
-      const double span = rank_last - rank_first;
-      const double idle = std::max(0.0, span - work);  // rounding alone can make it negative
-      result_.bubble = std::max(result_.bubble, idle);
-      if (span > 0) result_.bubble_rate = std::max(result_.bubble_rate, idle / span);
-      result_.peak_slots.push_back(peak_slots(schedule_.ranks[rank]));
-    }
-    result_.makespan = last - first;
-  }
-
   const Schedule& schedule_;
   const Placement& placement_;
-  std::vector<StageTimes> times_;
+  const std::vector<StageTimes>& times_;
   std::vector<double> edges_;
   std::vector<double> activations_;  ///< when a stage's input is there
   std::vector<double> gradients_;    ///< when the gradient of a stage's output is there
   std::vector<std::size_t> next_;
   std::vector<double> free_at_;
   bool lowered_ = false;
-  Simulation result_;
+  std::vector<std::vector<ActionTime>> actions_;
 };
 
 void verify_durations(const Schedule& schedule, const Durations& durations) {
   const auto stages = static_cast<std::size_t>(schedule.placement.stages());
-  const auto verify_count = [&](std::size_t count, std::size_t several, const char* what) {
-    if (count == 1 || count == several) return;
+  const auto verify_count = [&](std::size_t count, std::size_t several, std::size_t most, const char* what) {
+    if (count == 1 || count == several || count == most) return;
     throw InputError(std::to_string(count) + " " + what + " for " + std::to_string(stages) + " stages; give one, or " +
-                     std::to_string(several));
+                     std::to_string(several) +
+                     (most > several ? ", or " + std::to_string(most) + ", one for each stage's microbatch" : ""));
   };
-  verify_count(durations.stages.size(), stages, "rows of times");
-  if (!durations.edges.empty()) verify_count(durations.edges.size(), stages - 1, "communication times");
+  verify_count(durations.stages.size(), stages, stages * static_cast<std::size_t>(schedule.microbatches),
+               "rows of times");
+  if (!durations.edges.empty()) verify_count(durations.edges.size(), stages - 1, stages - 1, "communication times");
   const auto verify = [](double value, const char* what) {
     if (!(value >= 0 && std::isfinite(value))) {
       throw InputError(std::string(what) + " " + std::to_string(value) + " is no duration; give a number >= 0");
@@ -204,6 +182,7 @@ void verify_durations(const Schedule& schedule, const Durations& durations) {
     verify(times.forward, "T_F");
     verify(times.input, "T_B");
     verify(times.weight, "T_W");
+    verify(times.full_backward(), "T of a full backward");
   }
   for (const double edge : durations.edges) verify(edge, "T_comm");
 }

@@ -10,13 +10,19 @@
 
 namespace plumbline {
 
-/// Durations in any one unit. One entry for each stage, or a single one for all. A full backward takes input + weight.
+/// Durations in any one unit.
 struct StageTimes {
   double forward = 1;  ///< T_F
   double input = 1;    ///< T_B, the input gradient
   double weight = 1;   ///< T_W
+  /// A full backward, where it was measured on its own; else input + weight.
+  std::optional<double> backward = std::nullopt;
+
+  double full_backward() const { return backward.value_or(input + weight); }
 };
 struct Durations {
+  /// One for all; one a stage; or one for each microbatch of each stage (all of stage 0 first), where their lengths
+  /// differ.
   std::vector<StageTimes> stages;
   /// T_comm of a message between two ranks, by the lower of its two stages; one for all, or empty for none.
   std::vector<double> edges;
@@ -27,8 +33,9 @@ struct ActionTime {
   double end = 0;
 };
 
+/// Times of all actions and what follows from them.
 struct Simulation {
-  std::vector<std::vector<ActionTime>> actions;  ///< as the schedule's lists, from 0; a RECV ends at its arrival
+  std::vector<std::vector<ActionTime>> actions;  ///< as the schedule's lists; a RECV ends at its arrival
   double makespan = 0;                           ///< from the first start to the last end over all ranks
   /// Largest over the ranks of (span - work) / span, span = last end - first start of compute on the rank.
   double bubble_rate = 0;
@@ -37,10 +44,14 @@ struct Simulation {
 };
 
 /// Runs the lists in order: an action starts when its rank is free and its input is there. Sends never delay the rank
-/// that posts them. Takes compute-only and lowered lists. Linear in the number of actions. Throws InputError when a
-/// duration is no finite number >= 0, when the number of durations fits neither 1 nor the stages, or when the lists
-/// wait for each other in a circle.
+/// that posts them. Times count from 0. Takes compute-only and lowered lists. Linear in the number of actions. Throws
+/// InputError when a duration is no finite number >= 0, when the number of durations fits neither 1 nor the stages nor
+/// the stages' microbatches, or when the lists wait for each other in a circle.
 Simulation simulate(const Schedule& schedule, const Durations& durations);
+
+/// The same figures from times that were measured, one for each action of the lists; a rank's work is what its compute
+/// actions took.
+Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions);
 
 /// The bubble of the closed form, in the durations' unit, for equal stages and no communication; nothing where no
 /// closed form holds (the simulator is then the truth).

@@ -11,14 +11,15 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "tests/record/sample.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ScheduleCommand : public testing::Test {
+class ScheduleCommand : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
@@ -31,16 +32,16 @@ class ScheduleCommand : public testing::Test {
   Result run(const std::string& line) {
     CLI::App app;
     const auto command = add_schedule_command(app);
-    testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStdout();
     try {
       app.parse("schedule " + line, false);
       const int code = command();
-      return {code, testing::internal::GetCapturedStdout()};
+      return {code, ::testing::internal::GetCapturedStdout()};
     } catch (const InputError& error) {
-      testing::internal::GetCapturedStdout();
+      ::testing::internal::GetCapturedStdout();
       return {static_cast<int>(error.code()), error.what()};
     } catch (const CLI::ParseError& error) {
-      testing::internal::GetCapturedStdout();
+      ::testing::internal::GetCapturedStdout();
       return {2, error.what()};
     }
   }
@@ -72,6 +73,12 @@ TEST_F(ScheduleCommand, SimulatesFilesAndTimesOfEachStage) {
       run("simulate --schedule " + schedule + " --times " + (folder_ / "times.csv").string() + " --json");
 
   EXPECT_EQ(Json::parse(result.out).at("makespan"), 9);
+  write_file(folder_ / "times.csv", "1,1,1,10\n2,2,2\n");
+  EXPECT_EQ(Json::parse(
+                run("simulate --schedule " + schedule + " --times " + (folder_ / "times.csv").string() + " --json").out)
+                .at("makespan"),
+            17)
+      << "a full backward's own time";
 }
 
 TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
@@ -114,7 +121,33 @@ TEST_F(ScheduleCommand, ShowsTextAndSvg) {
   EXPECT_THAT(run("show --schedule 1f1b --ranks 2 --microbatches 2 --columns 18").out, HasSubstr("rank 1  ..F0B0--"));
   const std::string svg = (folder_ / "drawing.svg").string();
   EXPECT_EQ(run("show --schedule dualpipe-v --ranks 2 --microbatches 4 --out " + svg).code, 0);
-  EXPECT_THAT(read_file(svg), testing::StartsWith("<svg xmlns"));
+  EXPECT_THAT(read_file(svg), ::testing::StartsWith("<svg xmlns"));
+}
+
+TEST_F(ScheduleCommand, ShowsARecordAsMeasuredAndAsPlanned) {
+  const fs::path record = folder_ / "record";
+  testing::write_sample(record);
+  for (int rank = 0; rank < 3; ++rank) {  // whole lists: F 1 ms long, B 2 ms, in turn down the stages and back up
+    std::string rows = "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns,peak_bytes\n";
+    for (int step = 0; step < 2; ++step) {
+      const auto row = [&](int index, const char* type, int start_ms, int end_ms) {
+        const std::string stage = std::to_string(rank);
+        rows += std::to_string(step) + "," + std::to_string(index) + "," + stage + type + "0," + stage + ",0," +
+                std::to_string(start_ms) + "000000," + std::to_string(end_ms) + "000000,0,0\n";
+      };
+      row(0, "F", rank, rank + 1);
+      row(1, "B", 11 - 2 * rank, 13 - 2 * rank);  // 2 ms late at every stage but the last
+    }
+    testing::overwrite(record / ("rank-" + std::to_string(rank)) / "actions.csv", rows);
+  }
+
+  const Result result = run("show --record " + record.string() + " --step 1 --columns 26");
+
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_THAT(result.out, ::testing::StartsWith("measured, step 1\nrank 0  F0....................B0--\n"));
+  EXPECT_THAT(result.out, HasSubstr("planned\nrank 0  F0............B0--........\n"));
+  EXPECT_EQ(run("show --record " + record.string() + " --step 2").code, 2);
+  EXPECT_EQ(run("show --record " + (folder_ / "none").string()).code, 2);
 }
 
 TEST_F(ScheduleCommand, ListsAllAsJson) {

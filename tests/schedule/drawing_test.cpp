@@ -22,7 +22,7 @@ TEST(DrawText, OneRowARankIdleTimeShows) {
   const Simulation simulation = simulate(schedule, {{{1, 1, 1}}, {}});
 
   // 9 units of time, 2 characters each; rank 0 waits from 2 to 4 and from 6 to 7.
-  EXPECT_THAT(draw_text(schedule, simulation, 18, false),
+  EXPECT_THAT(draw_text({{"", schedule, simulation}}, 18, false),
               StartsWith("rank 0  F0F1....B0--..B1--\nrank 1  ..F0B0--F1B1--....\n"));
 }
 
@@ -30,7 +30,7 @@ TEST(DrawText, ColourTakesTheLettersPlace) {
   const Schedule schedule = make_schedule("zb-h1", 2, 2);
   const Simulation simulation = simulate(schedule, {{{1, 1, 1}}, {}});
 
-  const std::string text = draw_text(schedule, simulation, 40, true);
+  const std::string text = draw_text({{"", schedule, simulation}}, 40, true);
 
   EXPECT_EQ(count(text, "\x1b[0m"), 12U + 4U);  // six actions a rank, and the legend
   EXPECT_THAT(text, HasSubstr("weight gradient"));
@@ -40,23 +40,49 @@ TEST(DrawSvg, EveryComputeActionOnce) {
   for_each_generated([](const Schedule& schedule) {
     if (schedule.microbatches > 4) return;
     const Schedule lowered = lower(schedule, true);
-    const std::string svg = draw_svg(lowered, simulate(lowered, {{{1, 1, 1}}, {.1}}));
+    const Simulation simulation = simulate(lowered, {{{1, 1, 1}}, {.1}});
+    const std::string svg = draw_svg({{"", lowered, simulation}});
 
     for (const ActionList& list : schedule.ranks) {
       for (const Action& action : list) EXPECT_EQ(count(svg, "<title>" + to_text(action) + "</title>"), 1U);
     }
     EXPECT_EQ(count(svg, "SEND"), 0U);
-    EXPECT_EQ(count(svg, "<g>"), count(svg, "</g>"));
+    EXPECT_EQ(count(svg, "<g"), count(svg, "</g>"));
     EXPECT_EQ(count(svg, "nan") + count(svg, "inf"), 0U);
   });
+}
+
+TEST(Draw, TwoTimelinesShareOneTimeScaleEachFromItsOwnFirstStart) {
+  const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward, 0}}}};
+  const Simulation slow = summarise(schedule, {{{100, 102}, {105, 110}}});
+  const Simulation quick = summarise(schedule, {{{0, 1}, {1, 3}}});
+  const std::vector<Timeline> both = {{"measured", schedule, slow, {{0, 2}}}, {"planned", schedule, quick}};
+
+  const std::string svg = draw_svg(both, 1000);
+
+  // 100 pixels a unit from 60 on; rows 26 high, each timeline's title 20, 8 between them.
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"60\" y=\"25\" width=\"200\" height=\"20\" fill=\"#7aa6da\"><title>0F0<"));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"560\" y=\"25\" width=\"500\" height=\"20\" fill=\"#8fbf8f\"><title>0B0<"));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"360\" y=\"33\" width=\"200\" height=\"4\" fill=\"#d9d9d9\"/>")) << "waiting";
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"160\" y=\"79\" width=\"200\" height=\"20\" fill=\"#8fbf8f\"><title>0B0<"));
+  EXPECT_THAT(draw_text(both, 20, false),
+              StartsWith("measured\nrank 0  F0--......B0--------\nplanned\nrank 0  F0B0--..............\n"));
+}
+
+TEST(DrawSvg, MessagesUnderWayAreThinBars) {
+  const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::send_forward, 0}}}};
+  const Simulation simulation = summarise(schedule, {{{0, 10}, {2, 5}}});
+
+  EXPECT_THAT(draw_svg({{"", schedule, simulation}}, 1000),
+              HasSubstr("<rect x=\"260\" y=\"26\" width=\"300\" height=\"2\" fill=\"#444444\"/>"));
 }
 
 TEST(Draw, NoTimeAtAllDrawsNothingAndDividesByNothing) {
   const Schedule schedule = make_schedule("afab", 2, 1);
   const Simulation simulation = simulate(schedule, {{{0, 0, 0}}, {}});
 
-  EXPECT_THAT(draw_text(schedule, simulation, 10, false), StartsWith("rank 0  ..........\n"));
-  EXPECT_EQ(count(draw_svg(schedule, simulation), "nan"), 0U);
+  EXPECT_THAT(draw_text({{"", schedule, simulation}}, 10, false), StartsWith("rank 0  ..........\n"));
+  EXPECT_EQ(count(draw_svg({{"", schedule, simulation}}), "nan"), 0U);
 }
 
 }  // namespace

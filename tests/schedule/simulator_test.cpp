@@ -77,6 +77,38 @@ TEST(Simulate, StartsAndEndsByHand) {
   EXPECT_EQ(run.peak_slots, (std::vector<std::int64_t>{1, 1}));
 }
 
+TEST(Simulate, AFullBackwardMayHaveATimeOfItsOwn) {
+  const Schedule schedule{"mixed", {1, 1}, 2, {actions("0F0 0F1 0B0 0I1 0W1")}};
+
+  EXPECT_EQ(simulate(schedule, {{{1, 2, 3}}, {}}).makespan, 1 + 1 + 5 + 2 + 3);
+  EXPECT_EQ(simulate(schedule, {{{1, 2, 3, 4}}, {}}).makespan, 1 + 1 + 4 + 2 + 3);
+}
+
+TEST(Simulate, MicrobatchesOfAStageMayDiffer) {
+  // Stage 0: 1 and 10 long, stage 1: 2 and 20; a backward takes as long as a forward.
+  const Schedule schedule{"hand", {2, 1}, 2, {actions("0F0 0F1 0B0 0B1"), actions("1F0 1F1 1B0 1B1")}};
+
+  const Simulation run = simulate(schedule, {{{1, 1, 0}, {10, 10, 0}, {2, 2, 0}, {20, 20, 0}}, {}});
+
+  EXPECT_EQ(run.actions[0][1].end, 11);
+  EXPECT_EQ(run.actions[1][1].end, 31);
+  EXPECT_EQ(run.actions[1][2].end, 33);
+  EXPECT_EQ(run.actions[0][3].end, 63);
+}
+
+TEST(Summarise, MeasuredTimesByHand) {
+  // Rank 0 computes 2 + 3 of the 11 from 5 to 16; the message does not count; rank 1 has nothing to do.
+  const Schedule schedule{"hand", {2, 1}, 1, {actions("0F0 0SEND_F0 0B0"), {}}};
+
+  const Simulation run = summarise(schedule, {{{5, 7}, {7, 90}, {13, 16}}, {}});
+
+  EXPECT_EQ(run.makespan, 11);
+  EXPECT_EQ(run.bubble, 6);
+  EXPECT_EQ(run.bubble_rate, 6.0 / 11);
+  EXPECT_EQ(run.peak_slots, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(run.actions[0][2].start, 13);
+}
+
 TEST(Simulate, LoweredMessagesHaveTimesAndTheSameMakespan) {
   for_each_generated([](const Schedule& schedule) {
     const Durations durations{{{2, 3, 1}}, {.5}};
@@ -99,6 +131,7 @@ TEST(Simulate, RefusesWhatIsNoDuration) {
   EXPECT_THAT(fault({{{-1, 1, 1}}, {}}), HasSubstr("T_F"));
   EXPECT_THAT(fault({{{1, NAN, 1}}, {}}), HasSubstr("T_B"));
   EXPECT_THAT(fault({{{1, 1, INFINITY}}, {}}), HasSubstr("T_W"));
+  EXPECT_THAT(fault({{{1, 1, 1, NAN}}, {}}), HasSubstr("full backward"));
   EXPECT_THAT(fault({{{1, 1, 1}}, {NAN}}), HasSubstr("T_comm"));
   EXPECT_THAT(fault({{}, {}}), HasSubstr("0 rows of times for 2 stages"));
   EXPECT_THAT(fault({{{}, {}, {}}, {}}), HasSubstr("give one, or 2"));
