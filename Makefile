@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick setup build asan format clean
+.PHONY: help sweep test quick setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -25,6 +25,12 @@ setup: ## set up and configure only
 
 build: ## set up and build
 	@scripts/build cpu
+
+cuda: ## set up and build with the CUDA half (needs no GPU and no driver), in build/cuda
+	@scripts/build cuda
+
+gpu: ## the CUDA build's own tests, and those that need GPUs, as far as this machine has some
+	@scripts/gpu-tests
 
 asan: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/test asan

@@ -1,4 +1,4 @@
-// When each action of a step began and ended, for actions.csv.
+// When each action of a step began and ended, for actions.csv and, on a GPU, for a profiler's time line (NVTX).
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,7 @@ class ActionLog {
   RecordWriter& writer_;
   std::int64_t origin_ns_;
   std::vector<ActionRow> rows_;
+  std::vector<std::uint64_t> ranges_;  ///< a profiler's, of each row; empty where no GPU is used
   std::string last_action_;
 };
 

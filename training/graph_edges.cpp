@@ -1,6 +1,7 @@
 #include "training/graph_edges.hpp"
 
 #include <ATen/ops/zeros.h>
+#include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
@@ -46,6 +47,20 @@ const at::Tensor& root_token() {
   return token;
 }
 
+/// Keeps a backward pass on the thread that starts it. The engine would give GPU nodes to a thread of its own, one a
+/// device, where neither this rank's memory owner nor its queue of deferred weight gradients is known.
+class OnThisThread {
+ public:
+  OnThisThread() : before_(state().get_multithreading_enabled()) { state().set_multithreading_enabled(false); }
+  ~OnThisThread() { state().set_multithreading_enabled(before_); }
+  OnThisThread(const OnThisThread&) = delete;
+  OnThisThread& operator=(const OnThisThread&) = delete;
+
+ private:
+  static c10::AutogradState& state() { return c10::AutogradState::get_tls_state(); }
+  bool before_;
+};
+
 }  // namespace
 
 std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation) {
@@ -73,6 +88,7 @@ void GraphEnd::backward(at::Tensor gradient) {
   root->gradient = std::move(gradient);
   root->add_next_edge(std::move(*edge_));
   edge_.reset();
+  const OnThisThread on_this_thread;
   const torch::autograd::edge_list roots{Edge(std::move(root), 0)};
   Engine::get_default_engine().execute(roots, {root_token()}, /*keep_graph=*/false, /*create_graph=*/false,
                                        /*accumulate_grad=*/true);

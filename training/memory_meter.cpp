@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace plumbline {
 
@@ -68,6 +69,49 @@ struct CountingAllocator final : c10::Allocator {
  private:
   c10::Allocator* inner_;
 };
+
+/// Storages on GPUs: nothing can be written before their data, so they are known by address.
+struct DeviceStorages {
+  std::mutex lock;
+  std::unordered_map<const void*, Header> headers;
+
+  void add(const void* address, std::int64_t bytes) {
+    MemoryMeter& meter = this_thread_meter();
+    const std::lock_guard guard(lock);
+    headers[address] = {bytes, &meter, current_owner};
+    meter.counter(current_owner).add(bytes);
+    meter.total_.add(bytes);
+  }
+
+  void remove(const void* address) {
+    const std::lock_guard guard(lock);
+    const auto found = headers.find(address);
+    if (found == headers.end()) {
+      return;
+    }
+    const Header& header = found->second;
+    header.meter->counter(header.owner).subtract(header.bytes);
+    header.meter->total_.subtract(header.bytes);
+    headers.erase(found);
+  }
+};
+
+namespace {
+
+DeviceStorages& device_storages() {
+  static DeviceStorages& storages = *new DeviceStorages;  // never freed: tensors may outlive everything
+  return storages;
+}
+
+}  // namespace
+
+void count_device_allocation(const void* address, std::int64_t bytes) {
+  device_storages().add(address, bytes);
+}
+
+void count_device_free(const void* address) {
+  device_storages().remove(address);
+}
 
 MemoryCount MemoryMeter::Counter::value() const {
   return {live_.load(std::memory_order_relaxed), peak_.load(std::memory_order_relaxed)};
@@ -143,6 +187,13 @@ Header* counted_header(const at::Tensor& tensor) {
     return nullptr;
   }
   const c10::DataPtr& pointer = tensor.storage().data_ptr();
+  if (!tensor.is_cpu()) {
+    // The header stays where it is while its storage lives, and the caller holds the storage.
+    DeviceStorages& storages = device_storages();
+    const std::lock_guard guard(storages.lock);
+    const auto found = storages.headers.find(pointer.get());
+    return found == storages.headers.end() ? nullptr : &found->second;
+  }
   if (pointer.get_deleter() != &CountingAllocator::release || pointer.get_context() == nullptr) {
     return nullptr;
   }

@@ -1,5 +1,5 @@
-// Counts tensor bytes by owner, exactly: a counting CPU allocator with a thread-local owner (ground.md, "Memory,
-// exactly").
+// Counts tensor bytes by owner, exactly: a counting CPU allocator and, on GPUs, a watcher of LibTorch's own, with a
+// thread-local owner.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -50,6 +50,7 @@ class MemoryMeter {
 
  private:
   friend struct CountingAllocator;
+  friend struct DeviceStorages;
   friend void retag(const at::Tensor&, MemoryOwner);
 
   /// Only the attached thread adds, so it alone moves the peak; with the threads transport a peer may free what it was
@@ -86,6 +87,12 @@ class MemoryScope {
  private:
   MemoryOwner before_;
 };
+
+/// A storage on a GPU of `bytes` begins to live at `address`: counts as this thread's allocations do. Called by what
+/// watches LibTorch's GPU allocator, from within it.
+void count_device_allocation(const void* address, std::int64_t bytes);
+/// It is freed. Nothing happens to one that was never counted (it is older than the watching).
+void count_device_free(const void* address);
 
 /// Gives a tensor's storage to another owner (and to this thread's meter, where another rank's thread allocated it).
 /// Nothing happens to a storage that the meter did not allocate.

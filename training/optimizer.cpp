@@ -70,7 +70,7 @@ Optimizer::Optimizer(const OptimizerSettings& settings, std::vector<Parameter>& 
     if (settings.name == adamw) {
       state.moment1 = at::zeros_like(parameter.value);
       state.moment2 = at::zeros_like(parameter.value);
-      state.step = at::zeros({}, at::kFloat);
+      state.step = at::zeros({}, parameter.value.options().dtype(at::kFloat));
     } else if (settings.momentum != 0) {
       state.moment1 = at::zeros_like(parameter.value);
     }

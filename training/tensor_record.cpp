@@ -27,8 +27,9 @@ constexpr std::array known_dtypes{
 };
 
 at::Tensor contiguous(const at::Tensor& tensor) {
-  const MemoryScope scope(MemoryOwner::recorder);  // only a tensor that is not contiguous costs anything
-  return tensor.detach().contiguous();
+  // Only a tensor that is not contiguous, or lies on a GPU, costs anything.
+  const MemoryScope scope(MemoryOwner::recorder);
+  return tensor.detach().to(at::kCPU).contiguous();
 }
 
 std::string digest_contiguous(const at::Tensor& tensor) {

@@ -27,6 +27,8 @@ const std::map<std::string, Allowance>& allowances() {
       // The oracle must share neither transport, nor schedule, nor concurrency with what it judges.
       {"reference", {{"training", "model", "record", "support"}, {"torch"}, false}},
       {"pipeline", {{"training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
+      // Loaded at run time; knows the interfaces that it stands behind and nothing else of those rooms.
+      {"gpu", {{"training", "pipeline", "support"}, {"torch", "nccl", "cuda"}}},
       {"reports", {{"record", "schedule", "support"}, {}}},
       // The judge knows the trainers by their records alone.
       {"harness", {{"reports", "record", "schedule", "support"}, {}}},
@@ -35,7 +37,8 @@ const std::map<std::string, Allowance>& allowances() {
 }
 
 std::string library_of_header(const std::string& header) {
-  if (starts_with_any(header, {"c10/cuda/", "ATen/cuda/", "torch/csrc/cuda/", "cuda", "cub/", "thrust/", "nv/"})) {
+  if (starts_with_any(header,
+                      {"c10/cuda/", "ATen/cuda/", "torch/csrc/cuda/", "cuda", "cub/", "thrust/", "nv/", "nvtx3/"})) {
     return "cuda";
   }
   if (starts_with_any(header, {"ATen/", "c10/", "torch/", "caffe2/"})) return "torch";

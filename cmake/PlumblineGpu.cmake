@@ -1,0 +1,20 @@
+# The room gpu/: the CUDA half, a module (bin/plumbline-gpu.so) that the trainers load by name when --device cuda asks for it. No program
+# links it, so that the CPU path costs what it costs in a CPU build. Which file stands for it in training/ is chosen here.
+add_library(plumbline_gpu INTERFACE)
+target_link_libraries(plumbline_gpu INTERFACE plumbline_options)
+add_library(plumbline::gpu ALIAS plumbline_gpu)
+if(NOT PLUMBLINE_HAS_CUDA)
+  target_sources(plumbline_training PRIVATE training/backends/no_cuda_module.cpp)
+  return()
+endif()
+
+target_sources(plumbline_training PRIVATE training/backends/cuda_module.cpp)
+target_link_libraries(plumbline_training PUBLIC ${CMAKE_DL_LIBS})
+target_link_libraries(plumbline_gpu INTERFACE plumbline::torch_cuda plumbline::nccl)
+file(GLOB gpu_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/gpu/*.cpp")
+add_library(plumbline_gpu_module MODULE ${gpu_sources})
+target_link_libraries(plumbline_gpu_module PRIVATE plumbline_gpu)
+# RUNPATH, not RPATH: a newer libnccl can be put in front with LD_LIBRARY_PATH.
+target_link_options(plumbline_gpu_module PRIVATE LINKER:--no-undefined LINKER:--enable-new-dtags)
+set_target_properties(plumbline_gpu_module PROPERTIES PREFIX "" OUTPUT_NAME plumbline-gpu
+                                                     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

@@ -1,0 +1,95 @@
+#include "gpu/cuda_api.hpp"
+
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include "gpu/check.hpp"
+
+namespace plumbline {
+namespace {
+
+cudaStream_t real(GpuStream stream) {
+  return reinterpret_cast<cudaStream_t>(static_cast<std::uintptr_t>(stream));
+}
+
+cudaEvent_t real(GpuEvent event) {
+  return reinterpret_cast<cudaEvent_t>(static_cast<std::uintptr_t>(event));
+}
+
+/// A stream or event that has work left says "not ready", which is an answer.
+bool ended(cudaError_t code, const char* call) {
+  if (code == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check_cuda(code, call);
+  return true;
+}
+
+}  // namespace
+
+int CudaRuntime::device_count() {
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  return count;
+}
+
+void CudaRuntime::set_device(int device) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+}
+
+GpuMemory CudaRuntime::memory() {
+  GpuMemory memory;
+  check_cuda(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes), "cudaMemGetInfo");
+  return memory;
+}
+
+GpuStream CudaRuntime::compute_stream() {
+  // The default stream's handle is null, which the interface keeps for "none": its other name means the same stream.
+  cudaStream_t stream = c10::cuda::getCurrentCUDAStream().stream();
+  if (stream == nullptr) stream = cudaStreamLegacy;
+  return GpuStream{reinterpret_cast<std::uintptr_t>(stream)};
+}
+
+GpuStream CudaRuntime::create_stream() {
+  int least = 0, greatest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
+  return GpuStream{reinterpret_cast<std::uintptr_t>(stream)};
+}
+
+void CudaRuntime::destroy(GpuStream stream) noexcept {
+  static_cast<void>(cudaStreamDestroy(real(stream)));
+  static_cast<void>(cudaGetLastError());
+}
+
+bool CudaRuntime::idle(GpuStream stream) {
+  return ended(cudaStreamQuery(real(stream)), "cudaStreamQuery");
+}
+
+GpuEvent CudaRuntime::create_event() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return GpuEvent{reinterpret_cast<std::uintptr_t>(event)};
+}
+
+void CudaRuntime::destroy(GpuEvent event) noexcept {
+  static_cast<void>(cudaEventDestroy(real(event)));
+  static_cast<void>(cudaGetLastError());
+}
+
+void CudaRuntime::record(GpuEvent event, GpuStream stream) {
+  check_cuda(cudaEventRecord(real(event), real(stream)), "cudaEventRecord");
+}
+
+bool CudaRuntime::reached(GpuEvent event) {
+  return ended(cudaEventQuery(real(event)), "cudaEventQuery");
+}
+
+void CudaRuntime::wait(GpuStream stream, GpuEvent event) {
+  check_cuda(cudaStreamWaitEvent(real(stream), real(event), 0), "cudaStreamWaitEvent");
+}
+
+}  // namespace plumbline

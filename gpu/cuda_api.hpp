@@ -1,0 +1,24 @@
+// The CUDA runtime behind the NCCL transport's interface.
+#pragma once
+
+#include "pipeline/transport/nccl/gpu_api.hpp"
+
+namespace plumbline {
+
+class CudaRuntime final : public CudaApi {
+ public:
+  int device_count() override;
+  void set_device(int device) override;
+  GpuMemory memory() override;
+  GpuStream compute_stream() override;
+  GpuStream create_stream() override;
+  void destroy(GpuStream stream) noexcept override;
+  bool idle(GpuStream stream) override;
+  GpuEvent create_event() override;
+  void destroy(GpuEvent event) noexcept override;
+  void record(GpuEvent event, GpuStream stream) override;
+  bool reached(GpuEvent event) override;
+  void wait(GpuStream stream, GpuEvent event) override;
+};
+
+}  // namespace plumbline

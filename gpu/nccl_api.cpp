@@ -1,0 +1,147 @@
+#include "gpu/nccl_api.hpp"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "gpu/check.hpp"
+
+namespace plumbline {
+namespace {
+
+ncclComm_t real(NcclCommunicator communicator) {
+  return reinterpret_cast<ncclComm_t>(static_cast<std::uintptr_t>(communicator));
+}
+
+cudaStream_t real(GpuStream stream) {
+  return reinterpret_cast<cudaStream_t>(static_cast<std::uintptr_t>(stream));
+}
+
+ncclDataType_t real(NcclType type) {
+  switch (type) {
+    case NcclType::int8:
+      return ncclInt8;
+    case NcclType::uint8:
+      return ncclUint8;
+    case NcclType::int32:
+      return ncclInt32;
+    case NcclType::int64:
+      return ncclInt64;
+    case NcclType::float16:
+      return ncclFloat16;
+    case NcclType::float32:
+      return ncclFloat32;
+    case NcclType::float64:
+      return ncclFloat64;
+    case NcclType::bfloat16:
+      return ncclBfloat16;
+  }
+  throw std::logic_error("no such NcclType");
+}
+
+}  // namespace
+
+int NcclLibrary::version() {
+  int version = 0;
+  check_nccl(ncclGetVersion(&version), "ncclGetVersion");
+  return version;
+}
+
+std::string NcclLibrary::unique_id() {
+  ncclUniqueId id;
+  check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  return {id.internal, sizeof id.internal};
+}
+
+NcclCommunicator NcclLibrary::init_rank(const std::string& bytes, int ranks, int rank, const NcclConfig& wanted) {
+  ncclUniqueId id;
+  if (bytes.size() != sizeof id.internal) {
+    throw GpuError("ncclCommInitRankConfig",
+                   "an id of " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(sizeof id.internal));
+  }
+  std::memcpy(id.internal, bytes.data(), sizeof id.internal);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  if (!wanted.name.empty()) config.commName = wanted.name.c_str();
+  if (wanted.max_ctas > 0) config.maxCTAs = wanted.max_ctas;
+  ncclComm_t communicator = nullptr;
+  const ncclResult_t result = ncclCommInitRankConfig(&communicator, ranks, id, rank, &config);
+  try {
+    check_nccl(result, "ncclCommInitRankConfig", communicator);
+  } catch (const GpuError&) {
+    if (communicator != nullptr) static_cast<void>(ncclCommAbort(communicator));
+    throw;
+  }
+  return NcclCommunicator{reinterpret_cast<std::uintptr_t>(communicator)};
+}
+
+NcclState NcclLibrary::state(NcclCommunicator communicator) {
+  ncclResult_t result = ncclSuccess;
+  check_nccl(ncclCommGetAsyncError(real(communicator), &result), "ncclCommGetAsyncError", real(communicator));
+  if (result == ncclSuccess) return {NcclProgress::done, {}};
+  if (result == ncclInProgress) return {NcclProgress::busy, {}};
+  std::string text = ncclGetErrorString(result);
+  const char* last = ncclGetLastError(real(communicator));
+  if (last != nullptr && *last != '\0') text += std::string(" (") + last + ")";
+  return {NcclProgress::failed, text};
+}
+
+void NcclLibrary::group_start() {
+  check_nccl(ncclGroupStart(), "ncclGroupStart");
+}
+
+NcclProgress NcclLibrary::group_end() {
+  const ncclResult_t result = ncclGroupEnd();
+  check_nccl(result, "ncclGroupEnd");
+  return result == ncclInProgress ? NcclProgress::busy : NcclProgress::done;
+}
+
+void NcclLibrary::send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+                       GpuStream stream) {
+  check_nccl(ncclSend(data, count, real(type), peer, real(communicator), real(stream)), "ncclSend", real(communicator));
+}
+
+void NcclLibrary::receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+                          GpuStream stream) {
+  check_nccl(ncclRecv(data, count, real(type), peer, real(communicator), real(stream)), "ncclRecv", real(communicator));
+}
+
+void NcclLibrary::finalize(NcclCommunicator communicator) {
+  check_nccl(ncclCommFinalize(real(communicator)), "ncclCommFinalize", real(communicator));
+}
+
+void NcclLibrary::destroy(NcclCommunicator communicator) noexcept {
+  static_cast<void>(ncclCommDestroy(real(communicator)));
+}
+
+void NcclLibrary::abort(NcclCommunicator communicator) noexcept {
+  static_cast<void>(ncclCommAbort(real(communicator)));
+}
+
+void* NcclLibrary::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  check_nccl(ncclMemAlloc(&memory, bytes), "ncclMemAlloc");
+  return memory;
+}
+
+void NcclLibrary::release(void* memory) noexcept {
+  static_cast<void>(ncclMemFree(memory));
+}
+
+std::optional<NcclRegistration> NcclLibrary::register_memory(NcclCommunicator communicator, void* data,
+                                                             std::size_t bytes) {
+  void* handle = nullptr;
+  check_nccl(ncclCommRegister(real(communicator), data, bytes, &handle), "ncclCommRegister", real(communicator));
+  // A version may take the call and register nothing, say for memory that it has no use for.
+  if (handle == nullptr) return std::nullopt;
+  return NcclRegistration{reinterpret_cast<std::uintptr_t>(handle)};
+}
+
+void NcclLibrary::deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept {
+  static_cast<void>(
+      ncclCommDeregister(real(communicator), reinterpret_cast<void*>(static_cast<std::uintptr_t>(registration))));
+}
+
+}  // namespace plumbline

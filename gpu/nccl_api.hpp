@@ -1,0 +1,30 @@
+// libnccl behind the NCCL transport's interface.
+#pragma once
+
+#include "pipeline/transport/nccl/gpu_api.hpp"
+
+namespace plumbline {
+
+class NcclLibrary final : public NcclApi {
+ public:
+  int version() override;
+  std::string unique_id() override;
+  NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& config) override;
+  NcclState state(NcclCommunicator communicator) override;
+  void group_start() override;
+  NcclProgress group_end() override;
+  void send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+            GpuStream stream) override;
+  void receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+               GpuStream stream) override;
+  void finalize(NcclCommunicator communicator) override;
+  void destroy(NcclCommunicator communicator) noexcept override;
+  void abort(NcclCommunicator communicator) noexcept override;
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
+                                                  std::size_t bytes) override;
+  void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept override;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,112 @@
+#include "gpu/support.hpp"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "gpu/check.hpp"
+
+namespace plumbline {
+namespace {
+
+using c10::CachingDeviceAllocator::TraceEntry;
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    std::array<char, 4> two{};
+    std::snprintf(two.data(), two.size(), "%02x", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += two.data();
+  }
+  return text;
+}
+
+c10::DeviceIndex narrow(int index) {
+  return static_cast<c10::DeviceIndex>(index);
+}
+
+}  // namespace
+
+GpuVersions CudaSupport::versions() {
+  GpuVersions versions;
+  // Without a driver this one succeeds and says 0.
+  if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
+  check_cuda(cudaRuntimeGetVersion(&versions.runtime), "cudaRuntimeGetVersion");
+  check_nccl(ncclGetVersion(&versions.nccl), "ncclGetVersion");
+  versions.nccl_built_with = NCCL_VERSION_CODE;
+  return versions;
+}
+
+int CudaSupport::device_count(std::string& why) {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  static_cast<void>(cudaGetLastError());
+  if (code == cudaSuccess) return count;
+  why = std::string(cudaGetErrorString(code)) + " (" + cudaGetErrorName(code) + ")";
+  return 0;
+}
+
+GpuDevice CudaSupport::device(int index) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+  return {properties.name, uuid_text(properties.uuid), 10 * properties.major + properties.minor,
+          static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
+
+void CudaSupport::use(int index) {
+  check_cuda(cudaSetDevice(index), "cudaSetDevice");
+}
+
+void CudaSupport::synchronise() {
+  check_cuda(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream().stream()), "cudaStreamSynchronize");
+}
+
+GpuFreeMemory CudaSupport::free_memory(int index) {
+  int before = 0;
+  check_cuda(cudaGetDevice(&before), "cudaGetDevice");
+  check_cuda(cudaSetDevice(index), "cudaSetDevice");
+  std::size_t free = 0, total = 0;
+  const cudaError_t code = cudaMemGetInfo(&free, &total);
+  check_cuda(cudaSetDevice(before), "cudaSetDevice");
+  check_cuda(code, "cudaMemGetInfo");
+  return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total)};
+}
+
+GpuAllocatorPeaks CudaSupport::peaks(int index) {
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(narrow(index));
+  const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return {stats.requested_bytes[all].peak, stats.reserved_bytes[all].peak};
+}
+
+void CudaSupport::reset_peaks(int index) {
+  c10::cuda::CUDACachingAllocator::resetPeakStats(narrow(index));
+}
+
+void CudaSupport::watch(Allocated allocated, Freed freed) {
+  at::globalContext().lazyInitDevice(c10::kCUDA);  // before, there is no allocator to attach to
+  c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(
+      [allocated = std::move(allocated), freed = std::move(freed)](const TraceEntry& entry) {
+        // ALLOC carries what was asked for, not what rounding made of it.
+        const auto* address = reinterpret_cast<const void*>(entry.addr_);
+        if (entry.action_ == TraceEntry::ALLOC) allocated(address, static_cast<std::int64_t>(entry.size_));
+        if (entry.action_ == TraceEntry::FREE_REQUESTED) freed(address);
+      });
+}
+
+std::uint64_t CudaSupport::begin_range(const char* name) {
+  return nvtxRangeStartA(name);
+}
+
+void CudaSupport::end_range(std::uint64_t range) {
+  nvtxRangeEnd(range);
+}
+
+}  // namespace plumbline

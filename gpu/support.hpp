@@ -1,0 +1,23 @@
+// The CUDA runtime, LibTorch's caching allocator and NVTX behind what the trainers ask of a GPU.
+#pragma once
+
+#include "training/gpu/gpu_support.hpp"
+
+namespace plumbline {
+
+class CudaSupport final : public GpuSupport {
+ public:
+  GpuVersions versions() override;
+  int device_count(std::string& why) override;
+  GpuDevice device(int index) override;
+  void use(int index) override;
+  void synchronise() override;
+  GpuFreeMemory free_memory(int index) override;
+  GpuAllocatorPeaks peaks(int index) override;
+  void reset_peaks(int index) override;
+  void watch(Allocated allocated, Freed freed) override;
+  std::uint64_t begin_range(const char* name) override;
+  void end_range(std::uint64_t range) override;
+};
+
+}  // namespace plumbline

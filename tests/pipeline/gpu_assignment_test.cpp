@@ -1,0 +1,92 @@
+// Ranks and GPUs of nodes made up for it.
+#include "pipeline/gpu_assignment.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+GpuDevice gpu(const std::string& uuid, const std::string& name = "NVIDIA H200", int capability = 90) {
+  return {name, uuid, capability, std::int64_t{1} << 37};
+}
+
+std::string refusal(const std::vector<RankGpus>& ranks, GpuSharing sharing = {}) {
+  try {
+    assign_gpus(ranks, sharing);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GpuAssignment, RanksOfANodeTakeItsGpusInOrderWhateverTheirNumbers) {
+  const RankGpus a{"a", {gpu("a0"), gpu("a1")}}, b{"b", {gpu("b0"), gpu("b1")}};
+
+  EXPECT_THAT(assign_gpus({a, a, b, b}, {}), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(assign_gpus({a, b, a, b}, {}), ElementsAre(0, 0, 1, 1));
+}
+
+// srun --gpus-per-task=1: each process sees one GPU, as number 0, and no other rank sees it.
+TEST(GpuAssignment, ARankThatWasGivenItsOwnGpuTakesIt) {
+  EXPECT_THAT(assign_gpus({{"a", {gpu("a0")}}, {"a", {gpu("a1")}}, {"a", {gpu("a2")}}}, {}), ElementsAre(0, 0, 0));
+}
+
+TEST(GpuAssignment, MoreRanksThanGpusNamesTheNode) {
+  const RankGpus a{"a", {gpu("a0"), gpu("a1")}}, b{"b", {gpu("b0")}};
+
+  EXPECT_THAT(refusal({a, a, b, b}), AllOf(HasSubstr("b has 1 GPU for 2 ranks"), HasSubstr("host file")));
+  EXPECT_THAT(refusal({a, a, {"c", {}}}), HasSubstr("c has 0 GPUs for 1 rank;"));
+  EXPECT_EQ(refusal({a, a, b}), "");
+}
+
+TEST(GpuAssignment, SharingGoesRoundTheNodesGpus) {
+  const RankGpus a{"a", {gpu("a0"), gpu("a1")}};
+
+  EXPECT_THAT(assign_gpus({a, a, a, a, a}, {.several_ranks_per_gpu = true}), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(refusal({{"c", {}}}, {.several_ranks_per_gpu = true}), HasSubstr("c has 0 GPUs"));
+}
+
+TEST(GpuAssignment, AnotherModelAmongTheGpusUsedIsNamedUnlessAskedFor) {
+  const std::vector<RankGpus> ranks{{"a", {gpu("a0")}}, {"b", {gpu("b0", "NVIDIA A100", 80)}}};
+
+  EXPECT_THAT(refusal(ranks),
+              AllOf(HasSubstr("NVIDIA A100 (compute capability 8.0) on rank 1 of b"),
+                    HasSubstr("NVIDIA H200 (compute capability 9.0) on rank 0 of a"), HasSubstr("--mixed-gpus")));
+  EXPECT_EQ(refusal(ranks, {.mixed_models = true}), "");
+}
+
+TEST(GpuAssignment, AModelThatNobodyUsesDoesNotMatter) {
+  const RankGpus a{"a", {gpu("a0"), gpu("a1"), gpu("a2", "NVIDIA T400", 75)}};
+
+  EXPECT_THAT(assign_gpus({a, a}, {}), ElementsAre(0, 1));
+}
+
+TEST(GpuAssignment, WhatARankTellsComesBackAsItWas) {
+  const RankGpus told{"node-1", {gpu("GPU-1"), gpu("GPU-2", "NVIDIA A100-SXM4-80GB", 80)}};
+
+  const RankGpus heard = parse_rank_gpus(to_text(told));
+
+  EXPECT_EQ(heard.host, "node-1");
+  ASSERT_EQ(heard.devices.size(), 2u);
+  EXPECT_EQ(heard.devices[1].name, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(heard.devices[1].uuid, "GPU-2");
+  EXPECT_EQ(heard.devices[1].capability, 80);
+  EXPECT_EQ(heard.devices[1].total_bytes, std::int64_t{1} << 37);
+  EXPECT_THROW(parse_rank_gpus("nonsense"), RunError);
+}
+
+TEST(GpuAssignment, TwoRanksOnOneGpuNeedANewNcclAndItsSwitch) {
+  EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(22809, true), HasSubstr("NCCL 2.28.9 refuses two ranks on one GPU"));
+  EXPECT_THAT(why_nccl_needs_one_gpu_a_rank(23003, false), HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE=1"));
+  EXPECT_EQ(why_nccl_needs_one_gpu_a_rank(23003, true), "");
+  EXPECT_EQ(why_nccl_needs_one_gpu_a_rank(23203, true), "");
+}
+
+}  // namespace
+}  // namespace plumbline

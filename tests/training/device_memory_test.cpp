@@ -1,0 +1,75 @@
+// Storages on a GPU are counted by address. No GPU is needed: a tensor of another device whose data is never touched
+// stands for one.
+#include <ATen/Tensor.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+/// A tensor whose storage lies at `address` of a device that is not the CPU.
+at::Tensor tensor_at(void* address, std::int64_t elements) {
+  const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
+  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(address, c10::Device(c10::kMeta)), nullptr,
+                       /*resizable=*/false);
+  auto tensor = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::Meta), caffe2::TypeMeta::Make<float>());
+  tensor.unsafeGetTensorImpl()->set_sizes_contiguous({elements});
+  return tensor;
+}
+
+class DeviceMemory : public ::testing::Test {
+ protected:
+  void SetUp() override { meter_.attach(); }
+  std::int64_t live(MemoryOwner owner) const { return meter_.count(owner).live; }
+
+  MemoryMeter& meter_ = new_memory_meter();
+  std::array<float, 8> place_{};
+};
+
+TEST_F(DeviceMemory, CountsWhatLivesUnderTheOwnerOfItsThread) {
+  {
+    const MemoryScope scope(MemoryOwner::activations);
+    count_device_allocation(place_.data(), 1000);
+  }
+  count_device_allocation(&place_[4], 24);
+
+  EXPECT_EQ(live(MemoryOwner::activations), 1000);
+  EXPECT_EQ(live(MemoryOwner::other), 24);
+  EXPECT_EQ(meter_.total().live, 1024);
+
+  count_device_free(place_.data());
+  count_device_free(&place_[4]);
+
+  EXPECT_EQ(meter_.total().live, 0);
+  EXPECT_EQ(meter_.total().peak, 1024);
+  EXPECT_EQ(meter_.count(MemoryOwner::activations).peak, 1000);
+}
+
+TEST_F(DeviceMemory, AStorageChangesItsOwnerAndKeepsItUntilItIsFreed) {
+  count_device_allocation(place_.data(), 32);
+  const at::Tensor tensor = tensor_at(place_.data(), 8);
+
+  EXPECT_EQ(storage_bytes(tensor), 32);
+  retag(tensor, MemoryOwner::transport);
+
+  EXPECT_EQ(live(MemoryOwner::other), 0);
+  EXPECT_EQ(live(MemoryOwner::transport), 32);
+  count_device_free(place_.data());
+  EXPECT_EQ(live(MemoryOwner::transport), 0);
+  EXPECT_EQ(storage_bytes(tensor), 0);
+}
+
+TEST_F(DeviceMemory, WhatIsOlderThanTheWatchingIsLeftAlone) {
+  count_device_free(place_.data());
+  retag(tensor_at(place_.data(), 8), MemoryOwner::transport);
+
+  EXPECT_EQ(meter_.total().live, 0);
+  EXPECT_EQ(live(MemoryOwner::transport), 0);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,44 @@
+// A machine with GPUs as the test likes it.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "training/gpu/gpu_support.hpp"
+
+namespace plumbline::testing {
+
+class FakeGpus : public GpuSupport {
+ public:
+  GpuVersions installed{13000, 13000, 22809, 22809};
+  std::vector<GpuDevice> devices{{"NVIDIA H200", "GPU-0", 90, std::int64_t{141} << 30}};
+  std::string reason;  ///< why there are none
+  std::vector<std::string> ranges;
+  std::vector<std::uint64_t> ended;
+  GpuFreeMemory memory{std::int64_t{100} << 30, std::int64_t{141} << 30};
+  Allocated allocated;
+  Freed freed;
+
+  GpuVersions versions() override { return installed; }
+  int device_count(std::string& why) override {
+    why = reason;
+    return static_cast<int>(devices.size());
+  }
+  GpuDevice device(int index) override { return devices.at(static_cast<std::size_t>(index)); }
+  void use(int) override {}
+  void synchronise() override {}
+  GpuFreeMemory free_memory(int) override { return memory; }
+  GpuAllocatorPeaks peaks(int) override { return {1, 2}; }
+  void reset_peaks(int) override {}
+  void watch(Allocated one, Freed other) override {
+    allocated = std::move(one);
+    freed = std::move(other);
+  }
+  std::uint64_t begin_range(const char* name) override {
+    ranges.emplace_back(name);
+    return ranges.size();
+  }
+  void end_range(std::uint64_t range) override { ended.push_back(range); }
+};
+
+}  // namespace plumbline::testing

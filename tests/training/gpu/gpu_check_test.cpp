@@ -1,0 +1,113 @@
+// What stands between a user and the GPUs, each told with its cure, on machines made up for it.
+#include "training/gpu/gpu_check.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/training/gpu/fake_gpus.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/loaded_libraries.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string refusal(GpuSupport& gpus) {
+  try {
+    check_driver(gpus);
+  } catch (const SystemError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string refusal(const GpuVersions& versions, const std::vector<std::string>& libraries) {
+  try {
+    check_nccl_library(versions, libraries);
+  } catch (const SystemError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GpuCheck, AMachineWithADriverAndAGpuPasses) {
+  testing::FakeGpus gpus;
+
+  EXPECT_EQ(refusal(gpus), "");
+  EXPECT_EQ(refusal(gpus.versions(), {"/site/libnccl.so.2"}), "");
+}
+
+TEST(GpuCheck, NoDriverIsToldFromAnOldOne) {
+  testing::FakeGpus gpus;
+  gpus.devices.clear();
+  gpus.reason = "CUDA driver version is insufficient for CUDA runtime version";
+
+  gpus.installed.driver = 0;
+  EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("there is no NVIDIA driver"), HasSubstr("insufficient"),
+                                   HasSubstr("driver 580 or newer")));
+  gpus.installed.driver = 12040;
+  EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("runs CUDA up to 12.4"), HasSubstr("CUDA 13.0 or newer")));
+}
+
+// Within a major version a driver runs newer runtimes.
+TEST(GpuCheck, ADriverOfTheSameMajorVersionPasses) {
+  testing::FakeGpus gpus;
+  gpus.installed.runtime = 13020;
+
+  EXPECT_EQ(refusal(gpus), "");
+}
+
+TEST(GpuCheck, ADriverWithoutAVisibleGpuNamesTheVariableThatHidesThem) {
+  testing::FakeGpus gpus;
+  gpus.devices.clear();
+  gpus.reason = "no CUDA-capable device is detected";
+
+  EXPECT_THAT(refusal(gpus), AllOf(HasSubstr("sees no GPU"), HasSubstr("no CUDA-capable device is detected"),
+                                   HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(GpuCheck, TwoNcclLibrariesAreNamedBoth) {
+  const GpuVersions versions{13000, 13000, 22809, 22809};
+
+  EXPECT_THAT(refusal(versions, {"/a/libnccl.so.2", "/b/libnccl.so.2"}),
+              AllOf(HasSubstr("2 different libnccl"), HasSubstr("/a/libnccl.so.2, /b/libnccl.so.2")));
+  EXPECT_THAT(refusal(versions, {}), HasSubstr("no libnccl is loaded"));
+}
+
+TEST(GpuCheck, AnOlderNcclThanTheHeaderIsRefusedANewerOneNot) {
+  EXPECT_THAT(refusal({13000, 13000, 22203, 22809}, {"/old/libnccl.so.2"}),
+              AllOf(HasSubstr("NCCL 2.22.3 is loaded (/old/libnccl.so.2)"), HasSubstr("needs 2.28.9 or newer")));
+  EXPECT_EQ(refusal({13000, 13000, 23007, 22809}, {"/new/libnccl.so.2"}), "");
+}
+
+TEST(LoadedLibraries, NamesEachFileOnceByItsBeginning) {
+  EXPECT_THAT(loaded_libraries("libtorch_cpu.so"), SizeIs(1));
+  EXPECT_THAT(loaded_libraries("libtorch_"), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(loaded_libraries("libno_such_thing"), IsEmpty());
+}
+
+// The one machine that is no made-up one: this. Without the CUDA half the way out is named; with it, the answer is the
+// real libraries'.
+TEST(GpuCheck, CapabilitiesSayWhyNot) {
+  const Json found = gpu_capabilities();
+
+  ASSERT_EQ(found.at("built").get<bool>(), has_gpu_module());
+  if (!has_gpu_module()) {
+    try {
+      open_gpus();
+      FAIL() << "a CPU build opened GPUs";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("make cuda"));
+    }
+  } else {
+    EXPECT_EQ(found.at("usable").get<bool>(), found.at("why_not").is_null());
+    EXPECT_EQ(found.at("usable").get<bool>(), !found.at("devices").empty());
+  }
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,34 @@
+#include "training/step_losses.hpp"
+
+#include <ATen/ops/scalar_tensor.h>
+#include <gmock/gmock.h>
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(StepLosses, AreReadByMicrobatchInWhateverOrderTheyCame) {
+  StepLosses losses;
+
+  losses.begin(3);
+  losses.set(2, at::scalar_tensor(0.25));
+  losses.set(0, at::scalar_tensor(4.5));
+
+  EXPECT_THAT(losses.read(), ElementsAre(4.5F, 0.0F, 0.25F));
+}
+
+TEST(StepLosses, ANewStepForgetsTheLast) {
+  StepLosses losses;
+  losses.begin(2);
+  losses.set(1, at::scalar_tensor(1.0));
+  losses.read();
+
+  losses.begin(2);
+  losses.set(0, at::scalar_tensor(2.0));
+
+  EXPECT_THAT(losses.read(), ElementsAre(2.0F, 0.0F));
+}
+
+}  // namespace
+}  // namespace plumbline

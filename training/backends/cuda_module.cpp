@@ -1,0 +1,68 @@
+// Loads the CUDA half from beside the program.
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "support/error.hpp"
+#include "training/gpu/gpu_module.hpp"
+
+namespace plumbline {
+namespace {
+
+struct Loaded {
+  void* handle = nullptr;
+  GpuSupport* support = nullptr;
+};
+
+std::string last_words() {
+  const char* words = dlerror();
+  return words == nullptr ? "no reason given" : words;
+}
+
+Loaded load() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string path = (program.parent_path() / "plumbline-gpu.so").string();
+  Loaded loaded;
+  // Never unloaded: LibTorch keeps pointers into its CUDA half.
+  loaded.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  if (loaded.handle == nullptr) {
+    throw SystemError("--device cuda: the CUDA half of this build cannot be loaded (" + last_words() +
+                      "); build again with make cuda, or leave the option out");
+  }
+  using Entry = GpuSupport* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(loaded.handle, "plumbline_gpu_support"));
+  if (entry == nullptr) throw SystemError(path + " is not this build's: " + last_words());
+  loaded.support = entry();
+  return loaded;
+}
+
+Loaded& module() {
+  static Loaded loaded;
+  return loaded;
+}
+
+}  // namespace
+
+bool has_gpu_module() {
+  return true;
+}
+
+GpuSupport& load_gpu_module() {
+  if (module().support == nullptr) module() = load();
+  return *module().support;
+}
+
+GpuSupport* loaded_gpu_support() {
+  return module().support;
+}
+
+void* gpu_module_entry(const char* name) {
+  void* entry = module().handle == nullptr ? nullptr : dlsym(module().handle, name);
+  if (entry == nullptr) throw std::logic_error(std::string(name) + " is not in the CUDA half of this build");
+  return entry;
+}
+
+}  // namespace plumbline

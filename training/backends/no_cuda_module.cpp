@@ -1,0 +1,28 @@
+// The CUDA half of a build that has none.
+#include <stdexcept>
+#include <string>
+
+#include "support/error.hpp"
+#include "training/gpu/gpu_module.hpp"
+
+namespace plumbline {
+
+bool has_gpu_module() {
+  return false;
+}
+
+GpuSupport& load_gpu_module() {
+  throw InputError(
+      "--device cuda: this is a CPU build; make cuda builds one that can use GPUs (programs in build/cuda/bin), or "
+      "leave the option out");
+}
+
+GpuSupport* loaded_gpu_support() {
+  return nullptr;
+}
+
+void* gpu_module_entry(const char* name) {
+  throw std::logic_error(std::string(name) + ": this build has no CUDA half");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,119 @@
+#include "training/gpu/gpu_check.hpp"
+
+#include <cstdlib>
+
+#include "support/error.hpp"
+#include "support/text.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/loaded_libraries.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* nccl_file = "libnccl.so";
+
+std::string visible_devices() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value == nullptr ? "is not set" : "is \"" + std::string(value) + "\"";
+}
+
+Json versions_json(const GpuVersions& versions) {
+  Json json;
+  json["cuda_driver"] = versions.driver == 0 ? Json(nullptr) : Json(cuda_version_text(versions.driver));
+  json["cuda_runtime"] = cuda_version_text(versions.runtime);
+  json["nccl"] = nccl_version_text(versions.nccl);
+  const auto libraries = loaded_libraries(nccl_file);
+  json["nccl_library"] = libraries.empty() ? Json(nullptr) : Json(join(libraries, ", "));
+  return json;
+}
+
+}  // namespace
+
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string nccl_version_text(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
+void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries) {
+  if (nccl_libraries.empty()) {
+    throw SystemError(
+        "--device cuda: no libnccl is loaded beside the CUDA half of this build; remove .deps/cuda-python and build "
+        "again with make cuda");
+  }
+  if (nccl_libraries.size() > 1) {
+    throw SystemError("--device cuda: " + std::to_string(nccl_libraries.size()) +
+                      " different libnccl are in this process (" + join(nccl_libraries, ", ") +
+                      "), and which of them a call reaches is chance; look at LD_PRELOAD and LD_LIBRARY_PATH, and "
+                      "leave one");
+  }
+  if (!(versions.nccl >= versions.nccl_built_with)) {
+    throw SystemError("--device cuda: NCCL " + nccl_version_text(versions.nccl) + " is loaded (" +
+                      nccl_libraries.front() + "), this build needs " + nccl_version_text(versions.nccl_built_with) +
+                      " or newer; take the older one out of LD_LIBRARY_PATH, or put a newer one in front");
+  }
+}
+
+void check_driver(GpuSupport& support) {
+  const GpuVersions versions = support.versions();
+  std::string why;
+  const int count = support.device_count(why);
+  const std::string need = "CUDA " + std::to_string(versions.runtime / 1000) + ".0 or newer (driver 580 or newer)";
+  if (versions.driver == 0) {
+    throw SystemError("--device cuda: there is no NVIDIA driver on this machine (CUDA says: " + why +
+                      "); install one for " + need +
+                      ", or pass the GPUs into the container (docker run --gpus all), or train with --device cpu");
+  }
+  if (!(versions.driver / 1000 >= versions.runtime / 1000)) {
+    throw SystemError("--device cuda: the NVIDIA driver runs CUDA up to " + cuda_version_text(versions.driver) +
+                      ", this build needs a driver for " + need + "; update the driver, or train with --device cpu");
+  }
+  if (!(count >= 1)) {
+    throw SystemError("--device cuda: this process sees no GPU" + (why.empty() ? "" : " (CUDA says: " + why + ")") +
+                      "; CUDA_VISIBLE_DEVICES " + visible_devices() +
+                      ". Ask the scheduler for GPUs (Slurm: --gpus), or train with --device cpu");
+  }
+}
+
+GpuSupport& open_gpus() {
+  GpuSupport& support = load_gpu_module();
+  check_nccl_library(support.versions(), loaded_libraries(nccl_file));
+  check_driver(support);
+  return support;
+}
+
+Json gpu_capabilities() {
+  Json json;
+  json["built"] = has_gpu_module();
+  if (!has_gpu_module()) return json;
+  try {
+    GpuSupport& support = load_gpu_module();
+    json.update(versions_json(support.versions()));
+    json["devices"] = Json::array();
+    std::string ignored;
+    const int count = support.device_count(ignored);
+    for (int index = 0; index < count; ++index) {
+      const GpuDevice device = support.device(index);
+      json["devices"].push_back({{"name", device.name},
+                                 {"capability", device.capability},
+                                 {"total_bytes", device.total_bytes},
+                                 {"uuid", device.uuid}});
+    }
+    open_gpus();
+    json["usable"] = true;
+    json["why_not"] = nullptr;
+  } catch (const Error& error) {
+    json["usable"] = false;
+    json["why_not"] = error.what();
+  }
+  return json;
+}
+
+Json gpu_versions_json() {
+  return versions_json(load_gpu_module().versions());
+}
+
+}  // namespace plumbline

@@ -1,0 +1,12 @@
+// Which shared libraries this process has loaded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+/// Paths of those whose file name begins with `beginning` ("libnccl.so"), in the order loaded, each file once.
+std::vector<std::string> loaded_libraries(const std::string& beginning);
+
+}  // namespace plumbline

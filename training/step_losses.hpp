@@ -1,0 +1,27 @@
+// The losses of a step's microbatches. On a GPU they stay there until the step's end, so that no microbatch waits for
+// its number to reach the host.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace plumbline {
+
+class StepLosses {
+ public:
+  /// Forgets the last step's.
+  void begin(std::int64_t microbatches);
+  /// `loss`: a scalar. Only its value is kept.
+  void set(std::int64_t microbatch, const at::Tensor& loss);
+  /// By microbatch; 0 where none was set. On a GPU the first call of a step waits for all work before it.
+  const std::vector<float>& read();
+
+ private:
+  std::vector<float> values_;
+  at::Tensor on_device_;  ///< float32 [microbatches]; undefined while all losses came from the CPU
+  bool read_ = false;
+};
+
+}  // namespace plumbline
