@@ -147,17 +147,37 @@ void Control::send_tied(int peer, const at::Tensor& tensor) {
   kept_.clear();
 }
 
-void Control::receive_tied(int peer, at::Tensor& tensor) {
+ControlHeader Control::receive_tied_header(int peer, const at::Tensor& tensor) {
   const ControlHeader expected = tied_header(tensor);
-  kept_.emplace_back().tensor = tensor;
   const ControlHeader header = receive_header(peer, ControlKind::tied);
   if (header.dtype != expected.dtype || header.dimensions != expected.dimensions || header.sizes != expected.sizes) {
     throw RunError("tied tensor from rank " + std::to_string(peer) + " to rank " + std::to_string(link_.rank()) +
                    ": expected " + tied_text(expected) + ", rank " + std::to_string(peer) + " sent " +
                    tied_text(header) + "; both ends must hold the same weight");
   }
+  return header;
+}
+
+void Control::receive_tied(int peer, at::Tensor& tensor) {
+  kept_.emplace_back().tensor = tensor;
+  const ControlHeader header = receive_tied_header(peer, tensor);
   receive_bytes(peer, header, tensor.mutable_data_ptr());
   kept_.clear();
+}
+
+std::string Control::announce_tied(int peer, const at::Tensor& tensor) {
+  ControlHeader header = tied_header(tensor);
+  const std::string what = tied_text(header);
+  header.bytes = 0;  // none follow here
+  send({peer}, header, nullptr);
+  kept_.clear();
+  return "rank " + std::to_string(peer) + " to take a tied tensor, " + what;
+}
+
+std::string Control::expect_tied(int peer, const at::Tensor& tensor) {
+  receive_tied_header(peer, tensor);
+  kept_.clear();
+  return "a tied tensor from rank " + std::to_string(peer) + ", " + tied_text(tied_header(tensor));
 }
 
 }  // namespace plumbline

@@ -42,6 +42,10 @@ class Control {
   void barrier();
   void send_tied(int peer, const at::Tensor& tensor);
   void receive_tied(int peer, at::Tensor& tensor);
+  /// The first half of the two above, where something else carries the tensor itself: both ends agree on what comes.
+  /// Returns what a wait for it is a wait for.
+  std::string announce_tied(int peer, const at::Tensor& tensor);
+  std::string expect_tied(int peer, const at::Tensor& tensor);
 
  private:
   /// What a message under way points into. Given up only when the whole call has succeeded: after a passed deadline the
@@ -54,6 +58,7 @@ class Control {
   void send(const std::vector<int>& peers, const ControlHeader& header, const void* data);
   /// The next header from `peer`, which must be of this kind.
   ControlHeader receive_header(int peer, ControlKind kind);
+  ControlHeader receive_tied_header(int peer, const at::Tensor& tensor);
   void receive_bytes(int peer, const ControlHeader& header, void* data);
   std::string receive_text(int peer, ControlKind kind);
   /// Sends a copy of `bytes`.

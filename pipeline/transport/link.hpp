@@ -36,7 +36,7 @@ class Link {
   /// Bytes sent by the sender when the message has ended (the ticket is then spent), nothing before. Throws RunError
   /// when the link failed or the job was aborted.
   virtual std::optional<std::size_t> test(Ticket ticket) = 0;
-  /// Lets time pass until something may have happened, or until `deadline`.
+  /// Lets time pass until something may have happened, or until `deadline`. May throw as `test` does.
   virtual void idle(std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual void abort(const std::string& reason, ExitCode code) noexcept = 0;

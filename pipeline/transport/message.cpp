@@ -110,7 +110,7 @@ void check_payload(int rank, const Operation& send) {
   }
 }
 
-at::Tensor allocate_buffer(int rank, const MessageHeader& header) {
+at::Tensor allocate_buffer(int rank, const MessageHeader& header, at::Device device) {
   const std::string what = "rank " + std::to_string(rank) + " cannot make a buffer for " + describe(header) + ": ";
   if (header.dimensions < 1 || header.dimensions > 4) {
     throw RunError(what + "it has " + std::to_string(header.dimensions) + " dimensions, 1 to 4 are possible");
@@ -121,7 +121,7 @@ at::Tensor allocate_buffer(int rank, const MessageHeader& header) {
   }
   const MemoryScope scope(MemoryOwner::transport);
   try {
-    return at::empty(sizes(header), at::TensorOptions(static_cast<at::ScalarType>(header.dtype)));
+    return at::empty(sizes(header), at::TensorOptions(static_cast<at::ScalarType>(header.dtype)).device(device));
   } catch (const c10::Error& error) {
     throw RunError(what + error.what_without_backtrace());
   }

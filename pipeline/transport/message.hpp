@@ -31,6 +31,6 @@ void check_payload(int rank, const Operation& send);
 
 /// A receive's buffer under MemoryOwner::transport. Throws RunError when the header's sizes are impossible or do not
 /// fit in memory.
-at::Tensor allocate_buffer(int rank, const MessageHeader& header);
+at::Tensor allocate_buffer(int rank, const MessageHeader& header, at::Device device = at::kCPU);
 
 }  // namespace plumbline

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "pipeline/transport/link_payloads.hpp"
 #include "pipeline/transport/message.hpp"
 #include "support/error.hpp"
 
@@ -11,10 +12,6 @@ namespace {
 
 Channel header_channel(Direction direction) {
   return direction == Direction::forward ? Channel::forward_header : Channel::backward_header;
-}
-
-Channel payload_channel(Direction direction) {
-  return direction == Direction::forward ? Channel::forward : Channel::backward;
 }
 
 // The side is part of the id, so that an ended send and a receive taken twice can be told apart without a list of the
@@ -28,8 +25,10 @@ bool is_send_id(OperationId id) {
 
 }  // namespace
 
-MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings settings)
+MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings settings,
+                                   std::unique_ptr<PayloadChannel> payloads)
     : link_(std::move(link)),
+      payloads_(payloads ? std::move(payloads) : std::make_unique<LinkPayloads>(*link_)),
       settings_(settings),
       control_(*link_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
@@ -37,8 +36,9 @@ MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings
 
 MessageTransport::~MessageTransport() {
   if (finished_) return;
-  // Nobody may wait for this rank any longer. The link goes first: what is open points into the operations' memory.
-  link_->abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
+  // Nobody may wait for this rank any longer. What carries messages goes first: it points into the operations' memory.
+  abort(failure_.empty() ? "it left without a clean end" : failure_, ExitCode::does_not_hold);
+  payloads_.reset();
   link_.reset();
 }
 
@@ -52,6 +52,16 @@ auto MessageTransport::guarded(const Body& body) {
     failure_ = error.what();
     throw;
   }
+}
+
+void MessageTransport::connect(const std::vector<RankPair>& pairs) {
+  guarded([&] {
+    const Control::Wait wait = [this](const std::string& what, const std::function<bool()>& ended) {
+      wait_until([&] { return what; }, ended, settings_.start_timeout, "that is the time limit for start-up");
+    };
+    Control control(*link_, wait);  // of its own: the control calls of the run are numbered from 0
+    payloads_->connect(pairs, control, wait);
+  });
 }
 
 std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
@@ -70,13 +80,14 @@ std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
     for (Operation& operation : batch) {
       ids.push_back(is_send(operation) ? start_send(std::move(operation)) : start_receive(std::move(operation)));
     }
+    payloads_->flush();
     if (!ids.empty()) ++batches_posted_;
     return ids;
   });
 }
 
-MessageTransport::Edge& MessageTransport::edge(const Operation& operation) {
-  return edges_[{operation.peer, direction_of(operation), is_send(operation)}];
+std::uint64_t& MessageTransport::sequence(const Operation& operation) {
+  return sequences_[{operation.peer, direction_of(operation), is_send(operation)}];
 }
 
 OperationId MessageTransport::start_send(Operation operation) {
@@ -85,10 +96,9 @@ OperationId MessageTransport::start_send(Operation operation) {
   open.operation = std::move(operation);
   const Direction direction = direction_of(open.operation);
   const int peer = open.operation.peer;
-  open.operation.header.sequence = edge(open.operation).sequence++;
+  open.operation.header.sequence = sequence(open.operation)++;
   open.header = link_->send(peer, header_channel(direction), &open.operation.header, sizeof(MessageHeader));
-  const at::Tensor& payload = open.operation.payload;
-  open.payload = link_->send(peer, payload_channel(direction), payload.const_data_ptr(), payload.nbytes());
+  open.payload = payloads_->send(peer, direction, open.operation.payload);
   return id;
 }
 
@@ -96,48 +106,44 @@ OperationId MessageTransport::start_receive(Operation operation) {
   const OperationId id = make_id(posted_++, false);
   Open& open = open_[id];
   open.operation = std::move(operation);
-  Edge& incoming = edge(open.operation);
+  const Direction direction = direction_of(open.operation);
+  const int peer = open.operation.peer;
   MessageHeader& header = open.operation.header;
-  header.sequence = incoming.sequence++;
-  open.operation.payload = header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header);
-  open.header = link_->receive(open.operation.peer, header_channel(direction_of(open.operation)), &open.got,
-                               sizeof(MessageHeader));
-  incoming.waiting_for_header.push_back(id);
-  post_payloads(incoming);
+  header.sequence = sequence(open.operation)++;
+  open.operation.payload = header.dimensions == 0 ? at::Tensor() : allocate_buffer(rank(), header, payloads_->device());
+  open.header = link_->receive(peer, header_channel(direction), &open.got, sizeof(MessageHeader));
+  open.payload = payloads_->receive(peer, direction);
+  if (open.operation.payload.defined() && payloads_->respects_capacity()) supply(open);
   return id;
 }
 
-void MessageTransport::post_payloads(Edge& edge) {
-  while (!edge.waiting_for_header.empty()) {
-    Open& open = open_.at(edge.waiting_for_header.front());
-    at::Tensor& buffer = open.operation.payload;
-    const bool early = buffer.defined() && link_->respects_capacity();
-    if (!early && !open.header_checked) return;  // a later one must not overtake it: the channel has no tags
-    open.payload = link_->receive(open.operation.peer, payload_channel(direction_of(open.operation)),
-                                  buffer.mutable_data_ptr(), buffer.nbytes());
-    edge.waiting_for_header.pop_front();
+void MessageTransport::supply(Open& open) {
+  payloads_->supply(open.payload, open.operation.payload);
+  open.buffer_supplied = true;
+}
+
+void MessageTransport::advance_headers() {
+  for (auto& [id, open] : open_) {
+    if (!open.header || !link_->test(*open.header)) continue;
+    open.header.reset();
+    Operation& operation = open.operation;
+    if (is_send(operation)) continue;
+    check_header(rank(), operation, open.got);
+    open.header_checked = true;
+    if (!operation.payload.defined()) {
+      operation.payload = allocate_buffer(rank(), open.got, payloads_->device());
+      operation.header = open.got;
+    }
+    if (!open.buffer_supplied) supply(open);
   }
 }
 
-void MessageTransport::advance(Open& open) {
+void MessageTransport::advance_payload(Open& open) {
   Operation& operation = open.operation;
-  if (open.header && link_->test(*open.header)) {
-    open.header.reset();
-    if (!is_send(operation)) {
-      check_header(rank(), operation, open.got);
-      open.header_checked = true;
-      if (!operation.payload.defined()) {
-        operation.payload = allocate_buffer(rank(), open.got);
-        operation.header = open.got;
-      }
-      post_payloads(edge(operation));
-    }
-  }
   // A receive's data is not looked at before its header agrees.
-  if (open.payload && (is_send(operation) || open.header_checked)) {
-    const std::optional<std::size_t> bytes = link_->test(*open.payload);
+  if (!open.payload_moved && (is_send(operation) || open.header_checked)) {
+    const std::optional<std::size_t> bytes = payloads_->test(open.payload);
     if (bytes) {
-      open.payload.reset();
       open.payload_moved = true;
       if (*bytes != operation.payload.nbytes()) {
         throw RunError("rank " + std::to_string(rank()) + ", " + describe(operation) + ": " + std::to_string(*bytes) +
@@ -150,9 +156,16 @@ void MessageTransport::advance(Open& open) {
 }
 
 void MessageTransport::progress() {
+  advance_headers();
+  try {
+    payloads_->progress();
+  } catch (const RunError&) {
+    advance_headers();  // a header that disagrees says better why the payload cannot arrive
+    throw;
+  }
   for (auto entry = open_.begin(); entry != open_.end();) {
     Open& open = entry->second;
-    if (!open.ended) advance(open);
+    if (!open.ended) advance_payload(open);
     const bool drop = open.ended && is_send(open.operation);
     entry = drop ? open_.erase(entry) : std::next(entry);
   }
@@ -167,17 +180,20 @@ bool MessageTransport::has_ended(OperationId id) {
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
-  const auto deadline = std::chrono::steady_clock::now() + settings_.timeout;
+  wait_until(what, ended, settings_.timeout,
+             "that is the time limit; if the other rank is only slow, raise pipeline.timeout_ms");
+}
+
+void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
+                                  std::chrono::milliseconds timeout, const char* advice) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
     // Read before looking: a rank that was stopped looks once more before it blames another.
     const auto now = std::chrono::steady_clock::now();
     progress();
     if (ended()) return;
-    if (now >= deadline) {
-      throw DeadlineError(waiting_text(rank(), what(), settings_.timeout) +
-                          ": that is the time limit; if the other rank is only slow, raise pipeline.timeout_ms");
-    }
-    link_->idle(deadline);
+    if (now >= deadline) throw DeadlineError(waiting_text(rank(), what(), timeout) + ": " + advice);
+    link_->idle(payloads_->needs_looking_at() ? std::min(deadline, now + std::chrono::microseconds(100)) : deadline);
   }
 }
 
@@ -219,14 +235,31 @@ void MessageTransport::barrier() {
 }
 
 void MessageTransport::send_tied(int peer, const at::Tensor& tensor) {
-  guarded([&] { control_.send_tied(peer, tensor); });
+  guarded([&] {
+    if (!payloads_->carries_tied_tensors()) return control_.send_tied(peer, tensor);
+    const std::string what = control_.announce_tied(peer, tensor);
+    wait_for_payload(what, payloads_->send(peer, Direction::forward, tensor));
+  });
 }
 
 void MessageTransport::receive_tied(int peer, at::Tensor& tensor) {
-  guarded([&] { control_.receive_tied(peer, tensor); });
+  guarded([&] {
+    if (!payloads_->carries_tied_tensors()) return control_.receive_tied(peer, tensor);
+    const std::string what = control_.expect_tied(peer, tensor);
+    const PayloadChannel::Ticket ticket = payloads_->receive(peer, Direction::forward);
+    payloads_->supply(ticket, tensor);
+    wait_for_payload(what, ticket);
+  });
+}
+
+void MessageTransport::wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket) {
+  payloads_->flush();
+  wait_until([&] { return what; }, [&] { return payloads_->test(ticket).has_value(); });
 }
 
 void MessageTransport::abort(const std::string& reason, ExitCode code) noexcept {
+  if (failure_.empty()) failure_ = reason;
+  payloads_->abort();
   link_->abort(reason, code);
 }
 
@@ -238,6 +271,9 @@ void MessageTransport::finish() {
                      " operations open, the first is " + describe(open_.begin()->second.operation));
     }
     control_.barrier();
+    payloads_->close([this](const std::string& what, const std::function<bool()>& ended) {
+      wait_until([&] { return what; }, ended);
+    });
     link_->close();
     finished_ = true;
   });

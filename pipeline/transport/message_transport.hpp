@@ -1,16 +1,17 @@
-// The transport over a link: header before data, order for each edge, deadlines, traffic. What the link is made of does
-// not matter here.
+// The transport over a link for headers and control and a channel for payloads: header before data, order for each
+// edge, deadlines, traffic. What the two are made of does not matter here.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/link.hpp"
+#include "pipeline/transport/payload_channel.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 
@@ -18,11 +19,15 @@ namespace plumbline {
 
 class MessageTransport final : public Transport {
  public:
-  MessageTransport(std::unique_ptr<Link> link, TransportSettings settings);
+  /// Without `payloads` they go over the link too.
+  MessageTransport(std::unique_ptr<Link> link, TransportSettings settings,
+                   std::unique_ptr<PayloadChannel> payloads = nullptr);
   ~MessageTransport() override;
 
   int rank() const override { return link_->rank(); }
   int world_size() const override { return link_->world_size(); }
+
+  void connect(const std::vector<RankPair>& pairs) override;
 
   std::vector<OperationId> post(std::vector<Operation> batch) override;
   bool test(OperationId id) override;
@@ -45,39 +50,39 @@ class MessageTransport final : public Transport {
     Operation operation;  ///< its payload is what is sent, or the receive's buffer once that is allocated
     MessageHeader got;    ///< a receive's header lands here
     std::optional<Link::Ticket> header;
-    std::optional<Link::Ticket> payload;
+    PayloadChannel::Ticket payload = 0;
+    bool buffer_supplied = false;
     bool header_checked = false;
     bool payload_moved = false;
     bool ended = false;
   };
-  /// Messages between this rank and a peer in one direction and one sense.
-  struct Edge {
-    std::uint64_t sequence = 0;
-    /// Receives whose payload is not posted, because it or an earlier one still waits for its header.
-    std::deque<OperationId> waiting_for_header;
-  };
 
   OperationId start_send(Operation operation);
   OperationId start_receive(Operation operation);
-  Edge& edge(const Operation& operation);
-  void post_payloads(Edge& edge);
-  /// Moves one operation on; whether it has ended.
-  void advance(Open& open);
+  /// Counts messages between this rank and a peer in one direction and one sense.
+  std::uint64_t& sequence(const Operation& operation);
+  void supply(Open& open);
+  void advance_headers();
+  void advance_payload(Open& open);
   /// Moves all open operations on; sends that have ended are dropped, with their tensors.
   void progress();
   bool has_ended(OperationId id);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
+  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
+                  std::chrono::milliseconds timeout, const char* advice);
+  void wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket);
   /// A failed transport stays failed: after a throw its channels may be out of step.
   template <typename Body>
   auto guarded(const Body& body);
 
   std::unique_ptr<Link> link_;
+  std::unique_ptr<PayloadChannel> payloads_;
   TransportSettings settings_;
   Control control_;
   TrafficCounter traffic_;
   std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
-  std::map<std::tuple<int, Direction, bool>, Edge> edges_;
+  std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;
   std::uint64_t posted_ = 0;
   std::int64_t batches_posted_ = 0;
   std::string failure_;

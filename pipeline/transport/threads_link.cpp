@@ -121,6 +121,8 @@ class ThreadsLink final : public Link {
     // What rang since the last call has perhaps not been looked at: then it returns at once.
     bell.rung.wait_until(guard, deadline, [&] { return bell.count != seen_; });
     seen_ = bell.count;
+    guard.unlock();
+    throw_if_aborted();  // who waits for something else than a message of this link learns it here
   }
 
   void abort(const std::string& reason, ExitCode /*code*/) noexcept override {

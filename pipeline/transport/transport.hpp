@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/action.hpp"
@@ -67,6 +68,9 @@ struct TrafficCount {
   std::int64_t bytes = 0;
 };
 
+/// Two different ranks, in either order.
+using RankPair = std::pair<int, int>;
+
 class Transport {
  public:
   /// Without `finish` before, it ends the job for all ranks as `abort` does. Never throws, never waits for another
@@ -75,6 +79,10 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
+
+  /// Collective, before the first message: opens what messages between these ranks need, the same list on all ranks.
+  /// Nothing to do where no connections are made. Throws DeadlineError and RunError naming the two ranks.
+  virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
 
   /// Starts all operations of a batch together, in list order per peer and direction, and returns at once. Ids in the
   /// order of `batch`.
@@ -114,6 +122,8 @@ class Transport {
 
 struct TransportSettings {
   std::chrono::milliseconds timeout{30000};
+  /// For `connect`: ranks come to it seconds apart, and libraries take their time to start.
+  std::chrono::milliseconds start_timeout{60000};
 };
 
 }  // namespace plumbline

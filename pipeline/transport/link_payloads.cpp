@@ -1,0 +1,51 @@
+#include "pipeline/transport/link_payloads.hpp"
+
+namespace plumbline {
+namespace {
+
+Channel channel_of(Direction direction) {
+  return direction == Direction::forward ? Channel::forward : Channel::backward;
+}
+
+}  // namespace
+
+PayloadChannel::Ticket LinkPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
+  started_[++last_ticket_] = link_.send(peer, channel_of(direction), payload.const_data_ptr(), payload.nbytes());
+  return last_ticket_;
+}
+
+PayloadChannel::Ticket LinkPayloads::receive(int peer, Direction direction) {
+  const Edge edge{peer, direction};
+  waiting_[++last_ticket_] = {edge, {}};
+  order_[edge].push_back(last_ticket_);
+  return last_ticket_;
+}
+
+void LinkPayloads::supply(Ticket receive, const at::Tensor& buffer) {
+  Receive& waiting = waiting_.at(receive);
+  waiting.buffer = buffer;
+  start_receives(Edge(waiting.edge));
+}
+
+void LinkPayloads::start_receives(const Edge& edge) {
+  std::deque<Ticket>& order = order_[edge];
+  while (!order.empty()) {
+    const auto next = waiting_.find(order.front());
+    const at::Tensor& buffer = next->second.buffer;
+    if (!buffer.defined()) return;
+    started_[next->first] =
+        link_.receive(edge.first, channel_of(edge.second), buffer.mutable_data_ptr(), buffer.nbytes());
+    waiting_.erase(next);
+    order.pop_front();
+  }
+}
+
+std::optional<std::size_t> LinkPayloads::test(Ticket ticket) {
+  const auto started = started_.find(ticket);
+  if (started == started_.end()) return std::nullopt;
+  const std::optional<std::size_t> bytes = link_.test(started->second);
+  if (bytes) started_.erase(started);
+  return bytes;
+}
+
+}  // namespace plumbline
