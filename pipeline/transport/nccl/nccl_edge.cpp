@@ -1,0 +1,186 @@
+#include "pipeline/transport/nccl/nccl_edge.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace plumbline {
+namespace {
+
+/// A group is closed also when one of its calls throws: NCCL counts open groups for the thread, and inside one even an
+/// abort would only be noted down.
+class OpenGroup {
+ public:
+  explicit OpenGroup(NcclApi& nccl) : nccl_(nccl) { nccl_.group_start(); }
+  ~OpenGroup() {
+    if (closed_) return;
+    try {
+      nccl_.group_end();
+    } catch (const RunError&) {  // what failed first is on its way up
+    }
+  }
+  OpenGroup(const OpenGroup&) = delete;
+  OpenGroup& operator=(const OpenGroup&) = delete;
+
+  NcclProgress close() {
+    closed_ = true;
+    return nccl_.group_end();
+  }
+
+ private:
+  NcclApi& nccl_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+NcclType nccl_type(at::ScalarType type) {
+  switch (type) {
+    case at::kChar:
+      return NcclType::int8;
+    case at::kByte:
+    case at::kBool:
+      return NcclType::uint8;
+    case at::kInt:
+      return NcclType::int32;
+    case at::kLong:
+      return NcclType::int64;
+    case at::kHalf:
+      return NcclType::float16;
+    case at::kFloat:
+      return NcclType::float32;
+    case at::kDouble:
+      return NcclType::float64;
+    case at::kBFloat16:
+      return NcclType::bfloat16;
+    default:
+      throw std::logic_error(std::string("NCCL does not carry ") + at::toString(type));
+  }
+}
+
+NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config)
+    : gpu_(gpu), events_(events), ends_(ends) {
+  stream_ = gpu_.cuda.create_stream();
+  try {
+    communicator_ = gpu_.nccl.init_rank(id, 2, ends_.rank < ends_.peer ? 0 : 1, config);
+  } catch (...) {
+    gpu_.cuda.destroy(stream_);
+    throw;
+  }
+}
+
+NcclEdge::~NcclEdge() {
+  if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(communicator_);
+  gpu_.cuda.destroy(stream_);
+}
+
+NcclCommunicator NcclEdge::give_up() noexcept {
+  return std::exchange(communicator_, NcclCommunicator::none);
+}
+
+std::string NcclEdge::text() const {
+  return "the NCCL communicator of ranks " + std::to_string(std::min(ends_.rank, ends_.peer)) + " and " +
+         std::to_string(std::max(ends_.rank, ends_.peer)) +
+         (ends_.direction == Direction::forward ? ", forward" : ", backward");
+}
+
+NcclProgress NcclEdge::state() {
+  const NcclState now = gpu_.nccl.state(communicator_);
+  if (now.progress == NcclProgress::failed) {
+    throw RunError("rank " + std::to_string(ends_.rank) + ": " + text() + " failed: " + now.text);
+  }
+  return now.progress;
+}
+
+bool NcclEdge::connected() {
+  return state() == NcclProgress::done;
+}
+
+void NcclEdge::send(Ticket ticket, const at::Tensor& payload) {
+  waiting_.push_back({ticket, true, payload, batch_});
+}
+
+void NcclEdge::receive(Ticket ticket) {
+  waiting_.push_back({ticket, false, {}, batch_});
+}
+
+void NcclEdge::supply(Ticket ticket, const at::Tensor& buffer) {
+  std::ranges::find(waiting_, ticket, &Message::ticket)->tensor = buffer;
+}
+
+void NcclEdge::progress() {
+  const NcclProgress now = state();
+  if (now == NcclProgress::busy) return;
+  if (starting_) finish_start();
+  take_reached();
+  while (!starting_ && start_group()) {
+  }
+}
+
+bool NcclEdge::start_group() {
+  Group group;
+  while (!waiting_.empty() && waiting_.front().tensor.defined()) {
+    const bool next_batch = !group.messages.empty() && waiting_.front().batch != group.messages.front().batch;
+    if (waiting_.front().batch == batch_ || next_batch) break;  // a batch still open may get more
+    group.messages.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  if (group.messages.empty()) return false;
+
+  // The payloads are what the compute stream makes by the work that is on it now, and the same work may still use
+  // memory that became a receive buffer.
+  const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
+  gpu_.cuda.wait(stream_, computed);
+  events_.give_back(computed);
+
+  const int peer = ends_.rank < ends_.peer ? 1 : 0;
+  OpenGroup open(gpu_.nccl);
+  for (const Message& message : group.messages) {
+    const auto count = static_cast<std::size_t>(message.tensor.numel());
+    const NcclType type = nccl_type(message.tensor.scalar_type());
+    if (message.send) {
+      gpu_.nccl.send(message.tensor.const_data_ptr(), count, type, peer, communicator_, stream_);
+    } else {
+      gpu_.nccl.receive(message.tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_);
+    }
+  }
+  starting_ = std::move(group);
+  if (open.close() == NcclProgress::done) finish_start();
+  return true;
+}
+
+void NcclEdge::finish_start() {
+  starting_->event = events_.record(stream_);
+  flying_.push_back(std::move(*starting_));
+  starting_.reset();
+}
+
+void NcclEdge::take_reached() {
+  while (!flying_.empty() && gpu_.cuda.reached(flying_.front().event)) {
+    Group& group = flying_.front();
+    // The host has seen the event; that the compute stream is behind it too is then said, not only known.
+    gpu_.cuda.wait(gpu_.cuda.compute_stream(), group.event);
+    events_.give_back(group.event);
+    for (const Message& message : group.messages) ended_[message.ticket] = message.tensor.nbytes();
+    flying_.pop_front();
+  }
+}
+
+std::optional<std::size_t> NcclEdge::take_ended(Ticket ticket) {
+  const auto node = ended_.extract(ticket);
+  if (node.empty()) return std::nullopt;
+  return node.mapped();
+}
+
+void NcclEdge::start_to_close() {
+  gpu_.nccl.finalize(communicator_);
+}
+
+bool NcclEdge::closed() {
+  if (communicator_ == NcclCommunicator::none) return true;
+  if (state() == NcclProgress::busy) return false;
+  gpu_.nccl.destroy(give_up());
+  return true;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,186 @@
+#include "pipeline/transport/nccl/nccl_payloads.hpp"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "pipeline/transport/nccl/bounded_call.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::array directions = {Direction::forward, Direction::backward};
+
+std::string version_text(const std::string& version) {
+  const int code = std::stoi(version);
+  return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
+}
+
+/// What `body` makes, or the words of its error after a '!'.
+template <typename Body>
+std::string answer_or_error(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    return std::string("!") + error.what();
+  }
+}
+
+/// Why these answers, one a rank, do not go together; empty when they do.
+std::string version_trouble(const std::vector<std::string>& versions) {
+  for (std::size_t rank = 0; rank < versions.size(); ++rank) {
+    const std::string& version = versions[rank];
+    if (version.starts_with('!')) return "rank " + std::to_string(rank) + ": " + version.substr(1);
+    if (version != versions.front()) {
+      return "rank " + std::to_string(rank) + " runs with NCCL " + version_text(version) + ", rank 0 with " +
+             version_text(versions.front()) + ": all ranks must load the same library";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+NcclPayloads::NcclPayloads(GpuApi gpu, int rank, NcclSettings settings)
+    : gpu_(gpu), rank_(rank), settings_(settings), events_(gpu.cuda) {}
+
+NcclPayloads::~NcclPayloads() {
+  abort();
+}
+
+NcclEdge& NcclPayloads::edge(int peer, Direction direction) {
+  const auto found = edges_.find({peer, direction});
+  if (found == edges_.end()) {
+    throw std::logic_error("ranks " + std::to_string(rank_) + " and " + std::to_string(peer) +
+                           " exchange messages without a connection");
+  }
+  return *found->second;
+}
+
+std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& control) {
+  const std::vector<std::string> versions =
+      control.gather(answer_or_error([&] { return std::to_string(gpu_.nccl.version()); }));
+  std::string answer;
+  if (!versions.empty()) {  // rank 0
+    const std::string trouble = version_trouble(versions);
+    answer = !trouble.empty() ? "!" + trouble : answer_or_error([&] {
+      std::string ids = "+";
+      for (std::size_t i = 0; i < count; ++i) ids += gpu_.nccl.unique_id();
+      return ids;
+    });
+  }
+  answer = control.broadcast(answer);
+  if (answer.starts_with('!')) throw RunError("NCCL cannot start: " + answer.substr(1));
+  const std::size_t bytes = (answer.size() - 1) / count;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(answer.substr(1 + i * bytes, bytes));
+  return ids;
+}
+
+void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) {
+  if (pairs.empty()) return;
+  const std::vector<std::string> ids = agree_on_ids(pairs.size() * directions.size(), control);
+  std::size_t next = 0;
+  for (const RankPair& pair : pairs) {
+    for (const Direction direction : directions) {
+      const std::string& id = ids.at(next++);
+      if (pair.first != rank_ && pair.second != rank_) continue;
+      const int peer = pair.first == rank_ ? pair.second : pair.first;
+      const NcclConfig config{direction == Direction::forward ? "plumbline forward" : "plumbline backward",
+                              settings_.max_ctas};
+      auto& made = edges_[{peer, direction}];
+      if (made) throw std::logic_error("two connections of the same ranks");
+      made = std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, peer, direction}, id, config);
+      wait(made->text(), [&] { return made->connected(); });
+      warm_up(*made, wait);
+    }
+  }
+}
+
+void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
+  const MemoryScope scope(MemoryOwner::transport);
+  constexpr std::int64_t elements = 4096;
+  const auto pattern = [&](int rank) {
+    return at::full({elements}, 1000 + rank, at::TensorOptions(at::kFloat).device(settings_.device));
+  };
+  const int peer = edge.ends().peer;
+  const Direction direction = edge.ends().direction;
+  const at::Tensor sent = pattern(rank_);
+  const at::Tensor got = at::empty_like(sent);
+  const Ticket out = send(peer, direction, sent);
+  const Ticket in = receive(peer, direction);
+  supply(in, got);
+  flush();
+  wait("the first exchange over " + edge.text(), [&] { return test(in).has_value(); });
+  wait("the first exchange over " + edge.text(), [&] { return test(out).has_value(); });
+  if (!at::equal(got, pattern(peer))) {
+    throw RunError("rank " + std::to_string(rank_) + ": " + edge.text() +
+                   " does not deliver what was sent; direct access between these GPUs may be broken on this machine: "
+                   "try NCCL_P2P_DISABLE=1");
+  }
+}
+
+PayloadChannel::Ticket NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
+  NcclEdge& way = edge(peer, direction);
+  way.send(++last_ticket_, payload);
+  open_[last_ticket_] = &way;
+  return last_ticket_;
+}
+
+PayloadChannel::Ticket NcclPayloads::receive(int peer, Direction direction) {
+  NcclEdge& way = edge(peer, direction);
+  way.receive(++last_ticket_);
+  open_[last_ticket_] = &way;
+  return last_ticket_;
+}
+
+void NcclPayloads::supply(Ticket receive, const at::Tensor& buffer) {
+  open_.at(receive)->supply(receive, buffer);
+}
+
+void NcclPayloads::flush() {
+  for (const auto& [key, way] : edges_) way->end_batch();
+  progress();
+}
+
+void NcclPayloads::progress() {
+  for (const auto& [key, way] : edges_) way->progress();
+}
+
+std::optional<std::size_t> NcclPayloads::test(Ticket ticket) {
+  const auto open = open_.find(ticket);
+  if (open == open_.end()) throw std::logic_error("a ticket was used after its message had ended");
+  const std::optional<std::size_t> bytes = open->second->take_ended(ticket);
+  if (bytes) open_.erase(open);
+  return bytes;
+}
+
+void NcclPayloads::close(const Control::Wait& wait) {
+  for (const auto& [key, way] : edges_) way->start_to_close();
+  for (const auto& [key, way] : edges_) {
+    wait("the end of " + way->text(), [&] { return way->closed(); });
+  }
+  edges_.clear();
+}
+
+void NcclPayloads::abort() noexcept {
+  std::vector<NcclCommunicator> communicators;
+  for (const auto& [key, way] : edges_) {
+    if (const NcclCommunicator communicator = way->give_up(); communicator != NcclCommunicator::none) {
+      communicators.push_back(communicator);
+    }
+  }
+  if (!communicators.empty()) {
+    // On a thread of its own: ncclCommAbort has been seen to hang, and then the job has to end all the same.
+    call_bounded(settings_.abort_limit, [&nccl = gpu_.nccl, communicators] {
+      for (const NcclCommunicator communicator : communicators) nccl.abort(communicator);
+    });
+  }
+  edges_.clear();
+}
+
+}  // namespace plumbline

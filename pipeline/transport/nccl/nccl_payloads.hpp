@@ -1,0 +1,62 @@
+// Payloads in GPU memory, by NCCL.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "pipeline/transport/nccl/nccl_edge.hpp"
+#include "pipeline/transport/payload_channel.hpp"
+
+namespace plumbline {
+
+struct NcclSettings {
+  at::Device device = at::kCPU;  ///< where receive buffers are made; CPU only with a model in place of the libraries
+  /// Streaming multiprocessors that one message may hold; 0: NCCL's choice. A receive holds them from the moment its
+  /// stream gets to it, while compute goes on beside it.
+  int max_ctas = 0;
+  /// How long communicators may take to abort before the job is ended without them.
+  std::chrono::milliseconds abort_limit{1000};
+};
+
+class NcclPayloads final : public PayloadChannel {
+ public:
+  /// For rank `rank` of `world_size`; its device is set. The libraries outlive it.
+  NcclPayloads(GpuApi gpu, int rank, NcclSettings settings);
+  ~NcclPayloads() override;
+
+  at::Device device() const override { return settings_.device; }
+  /// NCCL takes the count of its receiver, whatever comes.
+  bool respects_capacity() const override { return true; }
+  bool carries_tied_tensors() const override { return true; }
+  bool needs_looking_at() const override { return true; }
+
+  /// Rank 0 makes the ids and spreads them; then each pair, forward before backward, in the order of the list, makes
+  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use.
+  void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) override;
+
+  Ticket send(int peer, Direction direction, const at::Tensor& payload) override;
+  Ticket receive(int peer, Direction direction) override;
+  void supply(Ticket receive, const at::Tensor& buffer) override;
+  void flush() override;
+  void progress() override;
+  std::optional<std::size_t> test(Ticket ticket) override;
+  void close(const Control::Wait& wait) override;
+  void abort() noexcept override;
+
+ private:
+  NcclEdge& edge(int peer, Direction direction);
+  std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
+  void warm_up(NcclEdge& edge, const Control::Wait& wait);
+
+  GpuApi gpu_;
+  int rank_;
+  NcclSettings settings_;
+  GpuEvents events_;
+  std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
+  std::map<Ticket, NcclEdge*> open_;
+  Ticket last_ticket_ = 0;
+};
+
+}  // namespace plumbline
