@@ -16,7 +16,10 @@
 #include "pipeline/rank_trainer.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
 #include "pipeline/transport/threads_transport.hpp"
+#include "schedule/accumulation_order.hpp"
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "training/environment.hpp"
 #include "training/manifest.hpp"
 
@@ -25,17 +28,51 @@ namespace {
 
 Session load(const PipelineOptions& options) {
   Session session = load_session(options.run_file, options.text);
-  if (options.schedule) session.run.pipeline.schedule = *options.schedule;
-  if (options.transport) session.run.pipeline.transport = *options.transport;
+  PipelineSettings& settings = session.run.pipeline;
+  if (options.schedule) {
+    settings.schedule = *options.schedule;
+    settings.schedule_dialect.reset();  // the run file's is of the run file's schedule
+  }
+  if (options.schedule_dialect) settings.schedule_dialect = *options.schedule_dialect;
+  if (options.transport) settings.transport = *options.transport;
   return session;
+}
+
+std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
+  if (!settings.schedule_dialect) return std::nullopt;
+  const auto dialect = parse_csv_dialect(*settings.schedule_dialect);
+  if (!dialect) {
+    throw InputError("schedule dialect \"" + *settings.schedule_dialect +
+                     "\" is unknown; give torch, torch-old or plumbline");
+  }
+  if (!names_schedule_file(settings.schedule)) {
+    throw InputError("the schedule " + settings.schedule + " is no file and has no dialect; remove it");
+  }
+  return dialect;
+}
+
+RunnableSchedule schedule_of(const Session& session, int world) {
+  const PipelineSettings& settings = session.run.pipeline;
+  ScheduleRequest request;
+  request.schedule = settings.schedule;
+  request.dialect = dialect_of(settings);
+  request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
+  request.ranks = world;
+  request.microbatches = static_cast<std::int32_t>(session.plan.microbatches());
+  request.chunks = settings.chunks;
+  request.tied = session.config.tied;
+  request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
+  return make_runnable(request);
 }
 
 PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) try {
   const PipelineSettings& settings = session.run.pipeline;
   PipelinePlan plan;
-  const std::int32_t chunks = settings.chunks > 0 ? settings.chunks : default_chunks(settings.schedule);
-  plan.schedule =
-      make_schedule(settings.schedule, world, static_cast<std::int32_t>(session.plan.microbatches()), chunks);
+  RunnableSchedule runnable = schedule_of(session, world);
+  plan.schedule_csv = runnable.csv();
+  plan.notes = std::move(runnable.notes);
+  plan.schedule = std::move(runnable.compute);
+  plan.lowered = std::move(runnable.lowered);
   plan.stages = seams.partition(partition(session.config, settings, plan.schedule.placement.stages(), session.plan));
   return plan;
 } catch (const InputError& error) {  // they see settings, not where those were written
@@ -46,20 +83,34 @@ PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) t
 void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan) {
   const auto units = unit_names(session.config);
   std::vector<StageEntry> stages;
+  std::vector<std::vector<std::string>> units_of_stages;
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
     const UnitRange range = plan.stages[stage];
     stages.push_back({static_cast<std::int64_t>(stage),
                       plan.schedule.placement.rank_of(static_cast<std::int32_t>(stage)),
                       {units.begin() + range.first, units.begin() + range.end}});
   }
+  for (const StageEntry& stage : stages) units_of_stages.push_back(stage.units);
   ManifestSchedule schedule;
   schedule.name = plan.schedule.name;
   schedule.chunks_per_rank = plan.schedule.placement.chunks_per_rank;
-  schedule.csv = to_csv(plan.schedule);
+  schedule.csv = plan.schedule_csv;
+  const std::string order = accumulation_csv(plan.schedule, units_of_stages);
+  if (!order.empty()) {
+    schedule.accumulation = "listed";
+    schedule.accumulation_digest = hash_hex(order);
+  }
   claim_record_folder(options.record);
+  if (options.progress) {
+    for (const std::string& note : plan.notes) {
+      std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
+    }
+  }
   write_manifest(options.record, make_manifest("pipeline", options.command, session.run, session.config, session.plan,
                                                plan.schedule.placement.ranks, schedule, stages));
-  if (session.run.record_level != RecordLevel::none) write_schedule_csv(options.record, schedule.csv);
+  if (session.run.record_level == RecordLevel::none) return;
+  write_schedule_csv(options.record, schedule.csv);
+  if (!order.empty()) write_accumulation_csv(options.record, order);
 }
 
 /// All steps, then exit.json. Throws what went wrong, after exit.json says so.

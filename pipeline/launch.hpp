@@ -14,10 +14,11 @@ namespace plumbline {
 struct PipelineOptions {
   std::filesystem::path run_file;
   std::filesystem::path record;
-  std::optional<std::filesystem::path> text;  ///< replaces the run file's data
-  std::optional<std::string> schedule;        ///< replaces pipeline.schedule
-  std::optional<std::string> transport;       ///< replaces pipeline.transport
-  std::optional<int> world;                   ///< ranks, with --transport threads only
+  std::optional<std::filesystem::path> text;    ///< replaces the run file's data
+  std::optional<std::string> schedule;          ///< replaces pipeline.schedule; a name, or a CSV file from here
+  std::optional<std::string> schedule_dialect;  ///< of the file: torch, torch-old, plumbline
+  std::optional<std::string> transport;         ///< replaces pipeline.transport
+  std::optional<int> world;                     ///< ranks, with --transport threads only
   std::vector<std::string> command;
   bool progress = true;
 };

@@ -3,25 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
 namespace {
 
 using LayerCounts = std::vector<std::int64_t>;
-
-LayerCounts spread(std::int64_t layers, std::int32_t stages) {
-  LayerCounts counts(static_cast<std::size_t>(stages), 0);
-  if (layers >= stages) {
-    for (std::int32_t s = 0; s < stages; ++s) {
-      counts[static_cast<std::size_t>(s)] = layers / stages + (s < layers % stages ? 1 : 0);
-    }
-  } else {
-    // The first stage has the embedding to hold already.
-    std::fill_n(counts.begin() + 1, layers, 1);
-  }
-  return counts;
-}
 
 LayerCounts least_largest(const LlamaConfig& config, std::int32_t stages,
                           const std::vector<std::int64_t>& row_lengths) {
@@ -40,7 +28,7 @@ LayerCounts least_largest(const LlamaConfig& config, std::int32_t stages,
       least = largest;
     }
   }
-  LayerCounts counts = spread(config.layers - best, stages - 1);
+  LayerCounts counts = uniform_layers(config.layers - best, stages - 1);
   counts.push_back(best);
   return counts;
 }
@@ -72,7 +60,7 @@ LayerCounts given_balance(const LlamaConfig& config, const LayerCounts& balance,
 
 LayerCounts layer_counts(const LlamaConfig& config, const PipelineSettings& settings, std::int32_t stages,
                          const std::vector<std::int64_t>& row_lengths) {
-  if (settings.partition == "uniform") return spread(config.layers, stages);
+  if (settings.partition == "uniform") return uniform_layers(config.layers, stages);
   if (settings.partition == "cost") return least_largest(config, stages, row_lengths);
   if (settings.partition == "balance") return given_balance(config, settings.balance, stages);
   throw InputError("pipeline.partition = \"" + settings.partition + "\" is unknown: use uniform, cost, or a balance");

@@ -34,7 +34,9 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
   app.footer(
       "Examples:\n"
       "  mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline\n"
-      "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline");
+      "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline\n"
+      "  mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
+      "/tmp/zbv");
   PipelineOptions options;
   std::string device = "cpu";
   bool capabilities = false;
@@ -43,7 +45,10 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--schedule", options.schedule,
-                 "Schedule in place of the run file's: " + join(schedule_names(), ", "));
+                 "Schedule in place of the run file's: " + join(schedule_names(), ", ") +
+                     ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them");
+  app.add_option("--schedule-dialect", options.schedule_dialect,
+                 "Dialect of that file (default: told by its cells): torch, torch-old, plumbline");
   app.add_option("--transport", options.transport, "Transport in place of the run file's: mpi, threads");
   app.add_option("--world", options.world, "Ranks, with --transport threads");
   app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();

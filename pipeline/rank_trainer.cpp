@@ -59,8 +59,7 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       seams_(seams),
       transport_(seams.transport(transport)),
       units_(unit_names(session.config)),
-      actions_(seams.actions(
-          lower(plan.schedule, session.config.tied).ranks.at(static_cast<std::size_t>(transport.rank())))),
+      actions_(seams.actions(plan.lowered.ranks.at(static_cast<std::size_t>(transport.rank())))),
       meter_(this_thread_meter()),
       stages_(make_stages(session, plan, transport.rank())),
       parameters_(all_parameters(stages_)),

@@ -23,6 +23,9 @@ namespace plumbline {
 /// What all ranks agree on before the first step.
 struct PipelinePlan {
   Schedule schedule;              ///< compute-only
+  Schedule lowered;               ///< what ranks execute
+  std::string schedule_csv;       ///< for the record
+  std::vector<std::string> notes;  ///< on the reading of a schedule file
   std::vector<UnitRange> stages;  ///< units of each stage
   std::int64_t origin_ns = 0;     ///< monotonic time of rank 0's start-up
 };

@@ -50,6 +50,12 @@ void write_schedule_csv(const fs::path& record, std::string_view bytes) {
   write_file(path, bytes);
 }
 
+void write_accumulation_csv(const fs::path& record, std::string_view bytes) {
+  const fs::path path = record / "accumulation.csv";
+  refuse_existing(path);
+  write_file(path, bytes);
+}
+
 std::string new_run_id() {
   std::random_device random;
   std::array<unsigned, 16> bytes{};

@@ -27,6 +27,8 @@ void give_back_record_folder(const std::filesystem::path& record) noexcept;
 void write_manifest(const std::filesystem::path& record, const Json& manifest);
 /// schedule.csv: `bytes` are those that manifest.json's `schedule.digest` was taken of. Same errors.
 void write_schedule_csv(const std::filesystem::path& record, std::string_view bytes);
+/// The order in which gradients were summed, where the manifest says "listed".
+void write_accumulation_csv(const std::filesystem::path& record, std::string_view bytes);
 /// A random run id (UUID version 4).
 std::string new_run_id();
 /// RFC 3339, UTC.

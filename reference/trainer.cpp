@@ -225,16 +225,21 @@ void train_reference(const ReferenceOptions& options) {
   schedule.name = "sequential";
   schedule.csv = sequential_list(session.plan.microbatches());
   std::optional<ListedAccumulation> listed;
+  std::string order;
   if (options.accumulation) {
+    order = read_file(*options.accumulation);
     listed.emplace(read_accumulation_order(*options.accumulation, units, session.plan.microbatches()));
     schedule.accumulation = "listed";
-    schedule.accumulation_digest = hash_hex(read_file(*options.accumulation));
+    schedule.accumulation_digest = hash_hex(order);
   }
 
   claim_record_folder(options.record);
   write_manifest(options.record, make_manifest("reference", options.command, session.run, session.config, session.plan,
                                                1, schedule, {{0, 0, units}}));
-  if (session.run.record_level != RecordLevel::none) write_schedule_csv(options.record, schedule.csv);
+  if (session.run.record_level != RecordLevel::none) {
+    write_schedule_csv(options.record, schedule.csv);
+    if (!order.empty()) write_accumulation_csv(options.record, order);
+  }
   std::optional<ReferenceTrainer> trainer;
   try {
     trainer.emplace(session, options.record, std::move(listed));

@@ -49,7 +49,7 @@ struct RunnableSchedule {
 
 /// A file of compute actions is lowered as a generated schedule is; a file with SEND and RECV is taken as it stands,
 /// REDUCE and STEP put at its end where it has none. Nothing is returned that could deadlock under `model`. Throws
-/// InputError: what make_schedule and import_schedule refuse, and a file's first finding (a deadlock with its circle);
+/// InputError: what make_schedule and import_schedule refuse, and a file's first findings (a deadlock with its circle);
 /// OtherSizes with what would fit.
 RunnableSchedule make_runnable(const ScheduleRequest& request);
 

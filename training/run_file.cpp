@@ -237,6 +237,10 @@ class Reader {
     PipelineSettings& settings = run_.pipeline;
     // A schedule may be a name or a file, and which names exist is known where schedules are made.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
+    if (settings.schedule.ends_with(".csv")) settings.schedule = resolve(settings.schedule).string();  // a file
+    if (pipeline.has("schedule_dialect")) {
+      settings.schedule_dialect = one_of(pipeline, "schedule_dialect", "", {"torch", "torch-old", "plumbline"});
+    }
     const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1) : 0;
     if (chunks > std::numeric_limits<std::int32_t>::max()) {
       refuse(pipeline, "chunks", "is " + std::to_string(chunks) + ", beyond all reason");

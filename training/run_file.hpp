@@ -49,10 +49,11 @@ struct TrainSettings {
 };
 
 struct PipelineSettings {
-  std::string schedule = "1f1b";
-  std::int32_t chunks = 0;  ///< stages a rank; 0: as many as the schedule is made for
-  std::string partition = "uniform";  ///< uniform | cost | balance
-  std::vector<std::int64_t> balance;  ///< layers per stage when partition is "balance"
+  std::string schedule = "1f1b";                ///< a name, or a CSV file's path
+  std::optional<std::string> schedule_dialect;  ///< of the file, where its cells do not tell
+  std::int32_t chunks = 0;                      ///< stages a rank; 0: as many as the schedule is made for
+  std::string partition = "uniform";            ///< uniform | cost | balance
+  std::vector<std::int64_t> balance;            ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
   std::int64_t timeout_ms = 30000;
 };

@@ -18,29 +18,13 @@
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
 const std::string fixtures = PLUMBLINE_FIXTURES;
-
-SeamsFactory plain_seams() {
-  return [](int) { return std::make_unique<TrainerSeams>(); };
-}
-
-PipelineOptions options(const std::filesystem::path& run, const std::filesystem::path& record, int world,
-                        const std::string& schedule) {
-  PipelineOptions made;
-  made.run_file = run;
-  made.record = record;
-  made.transport = "threads";
-  made.world = world;
-  made.schedule = schedule;
-  made.command = {"test"};
-  made.progress = false;
-  return made;
-}
 
 /// quick.toml with other lines in [pipeline].
 std::filesystem::path run_with(const std::filesystem::path& folder, const std::string& pipeline) {
@@ -68,37 +52,8 @@ class Parity : public ::testing::Test {
     folder_.reset();
   }
 
-  /// Every loss, boundary, gradient, parameter and moment equals the reference's; returns how many were compared.
   static std::map<std::string, int> expect_same_bits(const Record& candidate) {
-    const RankRecord& one = reference_->ranks.front();
-    std::map<std::tuple<std::int64_t, std::string, std::string>, std::string> tensors;
-    for (const TensorRow& row : one.tensors) tensors[{row.step, row.kind, row.name}] = row.digest;
-    std::map<std::tuple<std::int64_t, std::int64_t, std::string, std::string>, std::string> boundaries;
-    for (const BoundaryRow& row : one.boundaries) {
-      boundaries[{row.step, row.microbatch, row.direction, row.cut}] = row.digest;
-    }
-    std::map<std::string, int> compared;
-    for (const RankRecord& rank : candidate.ranks) {
-      for (const TensorRow& row : rank.tensors) {
-        EXPECT_EQ(row.digest, (tensors[{row.step, row.kind, row.name}]))
-            << row.step << ' ' << row.kind << ' ' << row.name;
-        ++compared[row.kind];
-      }
-      for (const BoundaryRow& row : rank.boundaries) {
-        EXPECT_EQ(row.digest, (boundaries[{row.step, row.microbatch, row.direction, row.cut}]))
-            << row.direction << ' ' << row.cut << ' ' << row.side << ", microbatch " << row.microbatch;
-        ++compared["boundary"];
-      }
-      for (std::size_t i = 0; i < rank.microbatches.size(); ++i) {
-        if (!rank.microbatches[i].loss) continue;
-        EXPECT_EQ(rank.microbatches[i].loss, one.microbatches[i].loss);
-        ++compared["loss"];
-      }
-      for (std::size_t step = 0; step < rank.steps.size(); ++step) {
-        EXPECT_EQ(rank.steps[step].gradient_norm, one.steps[step].gradient_norm);
-      }
-    }
-    return compared;
+    return plumbline::expect_same_bits(*reference_, candidate);
   }
 
   static inline std::unique_ptr<testing::TemporaryFolder> folder_;

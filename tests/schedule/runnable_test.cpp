@@ -135,10 +135,20 @@ TEST_F(Runnable, BadFilesAreRefusedWithPlaceAndRemedy) {
       AllOf(HasSubstr("in a circle: 0B0 (rank 0, position 1) needs 1B0"), HasSubstr("1F1 (rank 1, position 1)")));
 }
 
-TEST_F(Runnable, SeveralFindingsAreCounted) {
-  EXPECT_THAT(fault("0F0,0B0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
-              AllOf(HasSubstr("the first of 2 findings"), HasSubstr("plumbline schedule check")));
-  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), Not(HasSubstr("findings")));
+TEST_F(Runnable, SeveralFindingsAreTold) {
+  EXPECT_THAT(fault("0F0,0B0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1,1B1\n"),
+              AllOf(HasSubstr("rank 0, position 2, 0B0"), HasSubstr("\n  rank 1, position 4, 1B1")));
+  EXPECT_THAT(fault("0F0,0F0,0F0,0F0,0B0\n1F0,1B0\n"),
+              AllOf(HasSubstr("more findings"), HasSubstr("plumbline schedule check")));
+  EXPECT_THAT(fault("0F0,0F1,0B0,0B1\n1F0,1F1,1B0\n"), Not(HasSubstr("\n")));
+}
+
+TEST_F(Runnable, InputAndWeightGradientsOfAStageHaveOneOrder) {
+  EXPECT_THAT(fault(request("0F0,0F1,0I0,0I1,0W1,0W0\n", 1, 2)),
+              AllOf(HasSubstr("stage 0 has the weight gradient of microbatch 1 where its input gradients have "),
+                    HasSubstr("put the W of each stage in the order of its I")));
+  EXPECT_NO_THROW(make_runnable(request("0F0,0F1,0I1,0I0,0W1,0W0\n", 1, 2)));
+  EXPECT_NO_THROW(make_runnable(request("0F0,0F1,0F2,0I1,0W1,0B2,0I0,0W0\n", 1, 3)));
 }
 
 TEST_F(Runnable, TheEndingMustBeOfTheModel) {

@@ -66,6 +66,12 @@ TEST_F(ScheduleCsv, EmptyCellsAreBubbles) {
   EXPECT_EQ(schedule.ranks.at(1), actions("1F0 1B0"));
 }
 
+TEST_F(ScheduleCsv, MessagesAreNoComputeActions) {
+  const Schedule schedule = read("0F0,0SEND_F0,0RECV_B0,0B0,0STEP\n1RECV_F0,1F0,1B0,1SEND_B0,1STEP\n");
+
+  EXPECT_EQ(schedule.ranks.at(1), actions("1F0 1B0"));
+}
+
 TEST_F(ScheduleCsv, ErrorsNameFileRowAndColumn) {
   EXPECT_THAT(fault("0F0,0B0\n1F0,1B0x\n"), AllOf(HasSubstr(path_), HasSubstr("row 2, column 2"), HasSubstr("1B0x")));
   EXPECT_THAT(fault("0F0,0BW0\n"), AllOf(HasSubstr("row 1, column 2"), HasSubstr("is no action")));
