@@ -8,9 +8,18 @@
 
 namespace plumbline {
 
+/// What the trainers' answers say of GPUs: {"can": [...], "why_not_more": [...], "devices": <the pipeline's>}. An
+/// answer without "gpu" counts as a CPU build's.
+Json examine_gpus(const Json& trainers);
+
+/// What CTest's --resource-spec-file takes: every GPU once, by its number, as the resource "gpus".
+Json ctest_resources(const Json& findings);
+
 /// {"trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs": {"mpirun": path |
 /// null, ...}, "cores": 2,
-///  "can": ["sweep over MPI processes on the CPU", ...], "missing": ["mpirun: install openmpi-bin", ...]}
+///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...], "missing": ["mpirun: install
+///  openmpi-bin",
+///  ...]}; what is missing keeps the CPU sweep from working, what GPUs lack does not.
 Json examine_machine(const std::filesystem::path& trainers);
 
 /// The same for people.

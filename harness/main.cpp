@@ -13,6 +13,7 @@
 #include "harness/sweep_plan.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
+#include "support/json.hpp"
 
 namespace {
 
@@ -52,8 +53,9 @@ int report(const fs::path& folder) {
   return as_int(ExitCode::holds);
 }
 
-int doctor(const fs::path& trainers, bool json) {
+int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
   const Json findings = examine_machine(trainers);
+  if (!resources.empty()) write_json(resources, ctest_resources(findings));
   std::cout << (json ? findings.dump(2) + "\n" : doctor_text(findings));
   return as_int(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
 }
@@ -101,6 +103,8 @@ int run(int argc, char** argv) {
   auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
   doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
   doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
+  fs::path resources;
+  doctor_command->add_option("--ctest-resources", resources, "Write this machine's GPUs for ctest --resource-spec-file");
   doctor_command->footer("Example: plumbline doctor");
 
   const auto run_schedule = add_schedule_command(app);
@@ -115,7 +119,7 @@ int run(int argc, char** argv) {
   if (*compare_command) return compare(reference, candidate, compare_json);
   if (*report_command) return report(folder);
   if (app.got_subcommand("schedule")) return run_schedule();
-  return doctor(doctor_trainers, doctor_json);
+  return doctor(doctor_trainers, doctor_json, resources);
 }
 
 }  // namespace
