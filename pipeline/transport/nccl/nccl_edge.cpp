@@ -109,6 +109,7 @@ void NcclEdge::supply(Ticket ticket, const at::Tensor& buffer) {
 }
 
 void NcclEdge::progress() {
+  if (communicator_ == NcclCommunicator::none) return;  // closed, while others are not
   const NcclProgress now = state();
   if (now == NcclProgress::busy) return;
   if (starting_) finish_start();

@@ -1,0 +1,207 @@
+#include "tests/strict_nccl/device_model.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace plumbline::strict {
+namespace {
+
+class Recording : public Work {
+ public:
+  explicit Recording(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
+  bool run(Stream& stream, DeviceModel& /*model*/) override {
+    stream.clock.tick(stream.id);
+    mark_->clock = stream.clock;
+    mark_->reached = true;
+    return true;
+  }
+  std::string text() const override { return "the recording of an event"; }
+
+ private:
+  std::shared_ptr<Mark> mark_;
+};
+
+class Waiting : public Work {
+ public:
+  explicit Waiting(std::shared_ptr<Mark> mark) : mark_(std::move(mark)) {}
+  bool run(Stream& stream, DeviceModel& /*model*/) override {
+    if (!mark_->reached) return false;
+    stream.clock.merge(mark_->clock);
+    return true;
+  }
+  std::set<int> waits_for() const override { return {mark_->stream}; }
+  std::string text() const override { return "the wait for an event"; }
+
+ private:
+  std::shared_ptr<Mark> mark_;
+};
+
+class Running : public Work {
+ public:
+  Running(int rank, Kernel kernel)
+      : who_("rank " + std::to_string(rank) + "'s kernel " + kernel.name), kernel_(std::move(kernel)) {}
+
+  bool run(Stream& stream, DeviceModel& model) override {
+    if (!end_) {
+      end_ = std::chrono::steady_clock::now() + kernel_.time;
+      for (const Range& range : kernel_.reads) accesses_.push_back(model.begin_access(stream, range, false, who_));
+      for (const Range& range : kernel_.writes) accesses_.push_back(model.begin_access(stream, range, true, who_));
+    }
+    if (std::chrono::steady_clock::now() < *end_) return false;
+    kernel_.body();
+    const std::uint64_t tick = stream.clock.tick(stream.id);
+    for (const auto& access : accesses_) access->tick = tick;
+    return true;
+  }
+  std::string text() const override { return who_; }
+  std::vector<std::pair<Range, bool>> ranges() const override {
+    std::vector<std::pair<Range, bool>> all;
+    for (const Range& range : kernel_.reads) all.emplace_back(range, false);
+    for (const Range& range : kernel_.writes) all.emplace_back(range, true);
+    return all;
+  }
+
+ private:
+  std::string who_;
+  Kernel kernel_;
+  std::optional<Time> end_;
+  std::vector<std::shared_ptr<Access>> accesses_;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> make_kernel(int rank, Kernel kernel) {
+  return std::make_unique<Running>(rank, std::move(kernel));
+}
+
+Stream& DeviceModel::create_stream(int rank, std::string name) {
+  Stream& made = streams_[++last_stream_];
+  made.id = last_stream_;
+  made.rank = rank;
+  made.name = std::move(name);
+  return made;
+}
+
+Stream& DeviceModel::stream(int id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || found->second.destroyed) throw std::logic_error("a stream was used that is not there");
+  return found->second;
+}
+
+void DeviceModel::destroy_stream(int id) {
+  stream(id).destroyed = true;
+  run();
+}
+
+void DeviceModel::put(Stream& stream, std::unique_ptr<Work> work) {
+  stream.entries.push_back({std::move(work), host(stream.rank)});
+}
+
+void DeviceModel::drop(const std::function<bool(const Work&)>& chosen) {
+  for (auto& [id, stream] : streams_) {
+    std::erase_if(stream.entries, [&](const Stream::Entry& entry) { return chosen(*entry.work); });
+  }
+}
+
+std::shared_ptr<Mark> DeviceModel::record(Stream& stream) {
+  auto mark = std::make_shared<Mark>();
+  mark->stream = stream.id;
+  put(stream, std::make_unique<Recording>(mark));
+  return mark;
+}
+
+void DeviceModel::wait(Stream& stream, std::shared_ptr<Mark> mark) {
+  put(stream, std::make_unique<Waiting>(std::move(mark)));
+}
+
+bool DeviceModel::reached(int rank, const Mark& mark) {
+  if (mark.reached) host(rank).merge(mark.clock);
+  return mark.reached;
+}
+
+bool DeviceModel::idle(int rank, Stream& stream) {
+  if (!stream.entries.empty()) return false;
+  host(rank).merge(stream.clock);
+  return true;
+}
+
+bool DeviceModel::step(Stream& stream) {
+  if (stream.entries.empty()) return false;
+  Stream::Entry& entry = stream.entries.front();
+  stream.clock.merge(entry.host);
+  if (!entry.work->run(stream, *this)) return false;
+  stream.entries.pop_front();
+  last_move_ = std::chrono::steady_clock::now();
+  return true;
+}
+
+void DeviceModel::run() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (auto& [id, stream] : streams_) {
+      while (!frozen_.contains(stream.rank) && step(stream)) moved = true;
+    }
+  }
+  std::erase_if(streams_, [](const auto& entry) { return entry.second.destroyed && entry.second.entries.empty(); });
+}
+
+std::vector<const Stream*> DeviceModel::circle() const {
+  for (const auto& [start, unused] : streams_) {
+    std::vector<const Stream*> path;
+    std::set<int> dead_ends;
+    // depth first: a stream goes on only when all that it waits for have
+    const std::function<bool(int)> search = [&](int id) {
+      const auto found = streams_.find(id);
+      if (found == streams_.end() || found->second.entries.empty() || dead_ends.contains(id)) return false;
+      const auto seen = std::ranges::find(path, id, &Stream::id);
+      if (seen != path.end()) {
+        path.erase(path.begin(), seen);
+        return true;
+      }
+      path.push_back(&found->second);
+      for (const int next : found->second.entries.front().work->waits_for()) {
+        if (search(next)) return true;
+      }
+      path.pop_back();
+      dead_ends.insert(id);
+      return false;
+    };
+    if (search(start)) return path;
+  }
+  return {};
+}
+
+std::shared_ptr<Access> DeviceModel::begin_access(Stream& stream, Range range, bool write, std::string who) {
+  std::optional<std::string> finding;
+  auto access = log_.begin({range, write, stream.id, std::move(who)}, stream.clock, finding);
+  if (finding) note(*finding);
+  return access;
+}
+
+bool DeviceModel::will_be_used(Range range) const {
+  for (const auto& [id, stream] : streams_) {
+    for (const Stream::Entry& entry : stream.entries) {
+      for (const auto& [used, write] : entry.work->ranges()) {
+        if (used.overlaps(range)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> DeviceModel::leftovers() const {
+  std::vector<std::string> left;
+  for (const auto& [id, stream] : streams_) {
+    if (!stream.destroyed && stream.name != "compute") {
+      left.push_back("rank " + std::to_string(stream.rank) + "'s " + stream.name + " stream");
+    }
+    for (const Stream::Entry& entry : stream.entries) {
+      left.push_back(entry.work->text() + " on rank " + std::to_string(stream.rank) + "'s " + stream.name + " stream");
+    }
+  }
+  return left;
+}
+
+}  // namespace plumbline::strict

@@ -1,0 +1,118 @@
+// Communicators, groups and messages as NCCL's contract has them, and no kinder: a send ends only with its receive
+// (there are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type
+// must agree, and a group ends as one. A real library may let pass what fails here, for small messages.
+//
+// One lock, held by the caller, guards all of it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/transport/nccl/gpu_api.hpp"
+#include "tests/strict_nccl/device_model.hpp"
+#include "tests/strict_nccl/settings.hpp"
+
+namespace plumbline::strict {
+
+struct Clique;
+
+/// One half of a message.
+struct Transfer {
+  Clique* clique = nullptr;
+  int from = 0;  ///< ranks of the world
+  int to = 0;
+  bool send = false;
+  void* data = nullptr;
+  std::size_t count = 0;
+  NcclType type = NcclType::uint8;
+  int stream = 0;
+
+  bool active = false;  ///< its stream has got to it
+  bool ended = false;
+  std::size_t content = 0;  ///< hash of what is sent, once it is there
+  bool content_known = false;
+  Time due{};
+  bool matched = false;
+  std::shared_ptr<Access> access;
+
+  std::size_t bytes() const;
+  int rank() const { return send ? from : to; }
+  std::string text() const;  ///< "rank 0's send of 12 float32 to rank 1"
+};
+
+/// One rank's communicator.
+struct Member {
+  int rank = 0;  ///< of the world
+  bool here = false;
+  bool gone = false;  ///< aborted or destroyed
+  bool finalising = false;
+  int busy_answers = 0;
+  std::string failure;
+  int stream = 0;  ///< the one that it is used on
+  std::vector<std::pair<int, std::unique_ptr<Work>>> not_started;
+};
+
+/// The communicators of one id.
+struct Clique {
+  std::vector<Member> members;
+  /// By (from, to): halves in the order handed over.
+  struct Way {
+    std::deque<std::shared_ptr<Transfer>> sends;
+    std::deque<std::shared_ptr<Transfer>> receives;
+  };
+  std::map<std::pair<int, int>, Way> ways;
+};
+
+class NcclModel {
+ public:
+  NcclModel(DeviceModel& device, const Settings& settings) : device_(device), settings_(settings) {}
+
+  std::string unique_id() { return "id " + std::to_string(1000000 + ++last_id_); }
+  NcclCommunicator init(int rank, const std::string& id, int ranks, int own);
+  NcclState state(NcclCommunicator communicator);
+  void finalize(NcclCommunicator communicator);
+  void destroy(NcclCommunicator communicator);
+  void abort(NcclCommunicator communicator);
+
+  struct Call {
+    NcclCommunicator communicator;
+    bool send = false;
+    void* data = nullptr;
+    std::size_t count = 0;
+    NcclType type = NcclType::uint8;
+    int peer = 0;
+    int stream = 0;
+  };
+  NcclProgress start_group(int rank, const std::vector<Call>& calls);
+  /// Whether a group of this stream has been handed over and is not on it yet.
+  bool starts_later(int stream) const;
+
+  /// Communicators of this rank (or of those that share one with it) fail, as an asynchronous error does.
+  void fail(int rank, const std::string& text);
+  void fail_peers_of(int rank, const std::string& text);
+  /// Looks for streams that wait for each other in a circle, and fails their communicators.
+  void find_circle();
+  std::vector<std::string> leftovers() const;
+
+ private:
+  struct Handle {
+    std::string id;
+    std::size_t own = 0;
+  };
+  Clique& clique(NcclCommunicator communicator) { return cliques_.at(handles_.at(communicator).id); }
+  Member& member(NcclCommunicator communicator) { return clique(communicator).members[handles_.at(communicator).own]; }
+  void start(Member& member);
+  static void fail(Clique& clique, const std::string& text);
+
+  DeviceModel& device_;
+  const Settings& settings_;
+  int last_id_ = 0;
+  std::uintptr_t last_handle_ = 0;
+  std::map<std::string, Clique> cliques_;
+  std::map<NcclCommunicator, Handle> handles_;
+};
+
+}  // namespace plumbline::strict

@@ -1,0 +1,25 @@
+#include "tests/strict_nccl/strict_transports.hpp"
+
+#include <utility>
+
+#include "pipeline/transport/threads_link.hpp"
+
+namespace plumbline::strict {
+
+std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& world, int ranks,
+                                                               TransportSettings settings, NcclSettings nccl,
+                                                               const GpuSeam& seam) {
+  auto links = make_threads_links(ranks);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const GpuApi gpu = seam ? seam(rank, world.gpu(rank)) : world.gpu(rank);
+    transports.push_back(make_nccl_transport(std::move(links[static_cast<std::size_t>(rank)]), gpu, settings, nccl));
+  }
+  return transports;
+}
+
+std::vector<RankPair> ring_pairs(int ranks) {
+  return pairs_of({ranks, 2, PlacementKind::loop}, /*tied=*/true);
+}
+
+}  // namespace plumbline::strict

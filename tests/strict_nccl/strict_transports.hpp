@@ -1,0 +1,23 @@
+// The NCCL transport over the strict libraries, one a rank; headers and control travel as between threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "pipeline/transport/nccl/nccl_transport.hpp"
+#include "tests/strict_nccl/strict_world.hpp"
+
+namespace plumbline::strict {
+
+/// What stands between a transport and its libraries; hands them on where nothing is planted.
+using GpuSeam = std::function<GpuApi(int rank, GpuApi inner)>;
+
+std::vector<std::unique_ptr<Transport>> make_strict_transports(StrictWorld& world, int ranks,
+                                                               TransportSettings settings, NcclSettings nccl = {},
+                                                               const GpuSeam& seam = {});
+
+/// All neighbours of a ring.
+std::vector<RankPair> ring_pairs(int ranks);
+
+}  // namespace plumbline::strict

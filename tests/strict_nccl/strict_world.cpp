@@ -1,0 +1,270 @@
+#include "tests/strict_nccl/strict_world.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "tests/strict_nccl/nccl_model.hpp"
+
+namespace plumbline::strict {
+
+struct StrictWorld::Shared {
+  Shared(int ranks, Settings chosen) : settings(std::move(chosen)), device(ranks), nccl(device, settings) {
+    for (int rank = 0; rank < ranks; ++rank) compute.push_back(device.create_stream(rank, "compute").id);
+  }
+
+  /// Moves everything on; a circle is looked for once nothing has moved for a while.
+  void run() {
+    device.run();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - device.last_move() < std::chrono::milliseconds(20) || now - last_search < std::chrono::milliseconds(20)) {
+      return;
+    }
+    last_search = now;
+    nccl.find_circle();
+  }
+
+  mutable std::mutex lock;
+  const Settings settings;
+  DeviceModel device;
+  NcclModel nccl;
+  std::vector<int> compute;  ///< streams
+  std::map<GpuEvent, std::shared_ptr<Mark>> events;
+  std::uintptr_t last_event = 0;
+  Time last_search{};
+  std::int64_t groups = 0;
+  std::int64_t largest_group = 0;
+  bool aborts_return = false;
+  std::condition_variable aborts_changed;
+};
+
+class StrictWorld::Cuda final : public CudaApi {
+ public:
+  Cuda(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+
+  int device_count() override { return shared_->settings.devices; }
+  void set_device(int device) override {
+    if (device < 0 || device >= shared_->settings.devices) throw GpuError("cudaSetDevice", "invalid device ordinal");
+  }
+  GpuMemory memory() override { return {std::size_t{1} << 33, std::size_t{1} << 34}; }
+
+  GpuStream compute_stream() override { return handle(shared_->compute[static_cast<std::size_t>(rank_)]); }
+  GpuStream create_stream() override {
+    const std::lock_guard guard(shared_->lock);
+    return handle(shared_->device.create_stream(rank_, "communication").id);
+  }
+  void destroy(GpuStream stream) noexcept override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->device.destroy_stream(number(stream));
+  }
+  bool idle(GpuStream stream) override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->run();
+    return shared_->device.idle(rank_, shared_->device.stream(number(stream)));
+  }
+
+  GpuEvent create_event() override {
+    const std::lock_guard guard(shared_->lock);
+    const auto made = static_cast<GpuEvent>(++shared_->last_event);
+    shared_->events[made] = nullptr;
+    return made;
+  }
+  void destroy(GpuEvent event) noexcept override {
+    const std::lock_guard guard(shared_->lock);
+    if (shared_->events.erase(event) == 0) shared_->device.note("an event was destroyed twice");
+  }
+  void record(GpuEvent event, GpuStream stream) override {
+    const std::lock_guard guard(shared_->lock);
+    if (shared_->nccl.starts_later(number(stream))) {
+      shared_->device.note("rank " + std::to_string(rank_) +
+                           " records an event behind a group that is not on the stream yet (ncclInProgress)");
+    }
+    shared_->events.at(event) = shared_->device.record(shared_->device.stream(number(stream)));
+  }
+  bool reached(GpuEvent event) override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->run();
+    const std::shared_ptr<Mark>& mark = shared_->events.at(event);
+    return !mark || shared_->device.reached(rank_, *mark);
+  }
+  void wait(GpuStream stream, GpuEvent event) override {
+    const std::lock_guard guard(shared_->lock);
+    const std::shared_ptr<Mark>& mark = shared_->events.at(event);
+    if (mark) shared_->device.wait(shared_->device.stream(number(stream)), mark);
+  }
+
+ private:
+  static GpuStream handle(int stream) { return static_cast<GpuStream>(stream); }
+  static int number(GpuStream stream) { return static_cast<int>(stream); }
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+};
+
+class StrictWorld::Nccl final : public NcclApi {
+ public:
+  Nccl(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+
+  int version() override {
+    const auto& versions = shared_->settings.versions;
+    return versions[std::min(static_cast<std::size_t>(rank_), versions.size() - 1)];
+  }
+  std::string unique_id() override {
+    const std::lock_guard guard(shared_->lock);
+    if (!shared_->settings.unique_id_error.empty()) {
+      throw GpuError("ncclGetUniqueId", shared_->settings.unique_id_error);
+    }
+    return shared_->nccl.unique_id();
+  }
+  NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& /*config*/) override {
+    const std::lock_guard guard(shared_->lock);
+    return shared_->nccl.init(rank_, id, ranks, rank);
+  }
+  NcclState state(NcclCommunicator communicator) override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->run();
+    return shared_->nccl.state(communicator);
+  }
+
+  void group_start() override {
+    if (open_) shared_->device.note("a group within a group");
+    open_ = true;
+    calls_.clear();
+  }
+  NcclProgress group_end() override {
+    const std::lock_guard guard(shared_->lock);
+    if (!open_) throw GpuError("ncclGroupEnd", "invalid usage: no group was started");
+    open_ = false;
+    shared_->groups += 1;
+    shared_->largest_group = std::max(shared_->largest_group, static_cast<std::int64_t>(calls_.size()));
+    return shared_->nccl.start_group(rank_, std::exchange(calls_, {}));
+  }
+  void send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+            GpuStream stream) override {
+    add({communicator, true, const_cast<void*>(data), count, type, peer, static_cast<int>(stream)});
+  }
+  void receive(void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+               GpuStream stream) override {
+    add({communicator, false, data, count, type, peer, static_cast<int>(stream)});
+  }
+
+  void finalize(NcclCommunicator communicator) override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->nccl.finalize(communicator);
+  }
+  void destroy(NcclCommunicator communicator) noexcept override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->nccl.destroy(communicator);
+  }
+  void abort(NcclCommunicator communicator) noexcept override {
+    std::unique_lock guard(shared_->lock);
+    if (open_) shared_->device.note("a communicator is aborted within a group, where it would only be noted down");
+    if (shared_->settings.abort_hangs) {
+      shared_->aborts_changed.wait(guard, [&] { return shared_->aborts_return; });
+    }
+    shared_->nccl.abort(communicator);
+  }
+
+  void* allocate(std::size_t bytes) override { return version() < 21900 ? nullptr : std::malloc(bytes); }
+  void release(void* memory) noexcept override { std::free(memory); }
+  std::optional<NcclRegistration> register_memory(NcclCommunicator /*communicator*/, void* /*data*/,
+                                                  std::size_t /*bytes*/) override {
+    if (version() < 21900) return std::nullopt;
+    return static_cast<NcclRegistration>(1);
+  }
+  void deregister(NcclCommunicator /*communicator*/, NcclRegistration /*registration*/) noexcept override {}
+
+ private:
+  void add(NcclModel::Call call) {
+    if (!open_) throw GpuError(call.send ? "ncclSend" : "ncclRecv", "outside a group it may start after its event");
+    calls_.push_back(call);
+  }
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+  bool open_ = false;
+  std::vector<NcclModel::Call> calls_;
+};
+
+StrictWorld::StrictWorld(int ranks, Settings settings) : shared_(std::make_shared<Shared>(ranks, std::move(settings))) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    cuda_.push_back(std::make_unique<Cuda>(shared_, rank));
+    nccl_.push_back(std::make_unique<Nccl>(shared_, rank));
+  }
+}
+
+StrictWorld::~StrictWorld() = default;
+
+GpuApi StrictWorld::gpu(int rank) {
+  return {*cuda_.at(static_cast<std::size_t>(rank)), *nccl_.at(static_cast<std::size_t>(rank))};
+}
+
+void StrictWorld::launch(int rank, Kernel kernel) {
+  const std::lock_guard guard(shared_->lock);
+  Stream& stream = shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank)));
+  shared_->device.put(stream, make_kernel(rank, std::move(kernel)));
+}
+
+bool StrictWorld::compute_idle(int rank) {
+  return cuda_.at(static_cast<std::size_t>(rank))
+      ->idle(static_cast<GpuStream>(shared_->compute.at(static_cast<std::size_t>(rank))));
+}
+
+void StrictWorld::freeze(int rank) {
+  const std::lock_guard guard(shared_->lock);
+  shared_->device.freeze(rank);
+}
+
+void StrictWorld::thaw(int rank) {
+  const std::lock_guard guard(shared_->lock);
+  shared_->device.thaw(rank);
+}
+
+void StrictWorld::fail(int rank, const std::string& text) {
+  const std::lock_guard guard(shared_->lock);
+  shared_->nccl.fail(rank, text);
+}
+
+void StrictWorld::lose(int rank) {
+  const std::lock_guard guard(shared_->lock);
+  shared_->device.freeze(rank);
+  shared_->nccl.fail_peers_of(rank, "remote process exited or there was a network error");
+}
+
+void StrictWorld::let_aborts_return() {
+  {
+    const std::lock_guard guard(shared_->lock);
+    shared_->aborts_return = true;
+  }
+  shared_->aborts_changed.notify_all();
+}
+
+std::vector<std::string> StrictWorld::findings() const {
+  const std::lock_guard guard(shared_->lock);
+  return {shared_->device.findings().begin(), shared_->device.findings().end()};
+}
+
+std::vector<std::string> StrictWorld::leftovers() const {
+  const std::lock_guard guard(shared_->lock);
+  std::vector<std::string> left = shared_->device.leftovers();
+  for (const std::string& communicator : shared_->nccl.leftovers()) left.push_back(communicator);
+  if (!shared_->events.empty()) left.push_back(std::to_string(shared_->events.size()) + " events");
+  return left;
+}
+
+std::int64_t StrictWorld::groups() const {
+  const std::lock_guard guard(shared_->lock);
+  return shared_->groups;
+}
+
+std::int64_t StrictWorld::largest_group() const {
+  const std::lock_guard guard(shared_->lock);
+  return shared_->largest_group;
+}
+
+}  // namespace plumbline::strict
