@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {
@@ -32,11 +33,11 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
   if (!candidate.schedule_csv) return;
   const auto& manifest = candidate.manifest;
   try {
-    compute_list = schedule_from_csv((candidate.path / "schedule.csv").string(), manifest.schedule_name,
-                                     static_cast<std::int32_t>(manifest.chunks_per_rank));
-    lowered_list = lower(*compute_list, tied());
+    RunnableSchedule lists = runnable_from_record((candidate.path / "schedule.csv").string(), manifest.schedule_name,
+                                                  static_cast<std::int32_t>(manifest.chunks_per_rank), tied());
+    compute_list = std::move(lists.compute);
+    lowered_list = std::move(lists.lowered);
   } catch (const InputError& error) {
-    compute_list.reset();
     schedule_error = error.what();
   }
 }

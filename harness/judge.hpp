@@ -28,6 +28,8 @@ struct LaunchFinding {
 /// What the sweep file asked of this cell: decides what applies and what is required, before any table is read.
 struct CellPlan {
   std::string id, run, model, schedule, optimizer;
+  std::string
+      schedule_csv;  ///< the bytes that the record's schedule.csv must have; empty = the schedule's name decides
   std::int64_t world = 0;
   std::vector<std::int64_t> balance;
   std::vector<std::int64_t>

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -104,16 +105,18 @@ std::vector<std::int64_t> numbers_of(const toml::node& node) {
   return numbers;
 }
 
-std::optional<std::int64_t> layers_of(const fs::path& config) {
+void read_model_facts(RunFacts& facts) {
   try {
-    const Json json = read_json(config);
+    const Json json = read_json(facts.config);
     if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
-      return json.at("num_hidden_layers").get<std::int64_t>();
+      facts.layers = json.at("num_hidden_layers").get<std::int64_t>();
+    }
+    if (json.contains("tie_word_embeddings") && json.at("tie_word_embeddings").is_boolean()) {
+      facts.tied = json.at("tie_word_embeddings").get<bool>();
     }
   } catch (const InputError&) {
     // The trainer says what is wrong with it, and says it better.
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -127,9 +130,14 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.model = facts.config.filename() == "config.json" && facts.config.has_parent_path()
                     ? facts.config.parent_path().filename().string()
                     : facts.config.stem().string();
-  facts.layers = layers_of(facts.config);
+  read_model_facts(facts);
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
+  if (names_schedule_file(facts.schedule)) {
+    facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
+    facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
+  }
+  facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
     facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
@@ -137,6 +145,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
       facts.lengths.push_back(numbers_of((*lengths)[static_cast<std::size_t>(microbatch) % lengths->size()]));
     }
   }
+  facts.partition = root["pipeline"]["partition"].value_or(std::string("uniform"));
   if (root["pipeline"]["balance"].is_array()) facts.balance = numbers_of(*root["pipeline"]["balance"].node());
   return facts;
 }
@@ -151,7 +160,13 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
                          const fs::path& folder) {
   toml::table root = changed(run, changes);
   toml::table& pipeline = table_of(root, "pipeline");
-  pipeline.insert_or_assign("schedule", schedule);
+  if (names_schedule_file(schedule)) {
+    const fs::path to = fs::weakly_canonical(fs::absolute(folder));
+    pipeline.insert_or_assign("schedule", fs::weakly_canonical(fs::absolute(schedule)).lexically_relative(to).string());
+  } else {
+    pipeline.insert_or_assign("schedule", schedule);
+  }
+  if (schedule != read_run_facts(run, changes).schedule) pipeline.erase("schedule_dialect");  // of the run's own file
   // A sweep starts processes; ranks as threads of one process are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
   return text_for(std::move(root), run, folder);

@@ -18,10 +18,14 @@ struct RunFacts {
   std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
   std::string optimizer;
-  std::string schedule;
-  std::int32_t chunks = 0;  ///< 0: as many as the schedule is made for
+  std::string schedule;                         ///< a name, or a CSV file's path
+  std::optional<std::string> schedule_dialect;  ///< of a schedule file
+  std::string transport;
+  bool tied = false;
+  std::int32_t chunks = 0;                         ///< 0: as many as the schedule is made for
   std::int64_t microbatches = 0;                   ///< 0 when the file does not say
   std::vector<std::vector<std::int64_t>> lengths;  ///< as RunChanges::lengths, one entry for each microbatch
+  std::string partition;                           ///< uniform | cost; says nothing where there is a balance
   std::vector<std::int64_t> balance;               ///< empty unless the partition is given by hand
 };
 
@@ -29,8 +33,8 @@ struct RunFacts {
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
 
 /// TOML texts for a file that will lie in `folder`: paths in them are relative to it. The optimiser's own keys go when
-/// another is asked for. The reference's has no [pipeline] table, so that all cells that train the same have the same
-/// one.
+/// another is asked for. `schedule`: a name, or a CSV file's path from here. The reference's has no [pipeline] table,
+/// so that all cells that train the same have the same one.
 std::string reference_run(const std::filesystem::path& run, const RunChanges& changes,
                           const std::filesystem::path& folder);
 std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,

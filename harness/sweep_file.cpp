@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "harness/judge.hpp"
-#include "schedule/schedule.hpp"
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"
@@ -52,6 +52,21 @@ fs::path run_path(const TomlTable& table, const fs::path& folder, const std::str
                    "; paths are taken from the sweep file's folder");
 }
 
+/// A schedule's name as it is, a schedule file's path from here. Throws InputError for a name that is not known and a
+/// file that is not there.
+std::string known_schedule(const TomlTable& table, const std::string& key, const std::string& text,
+                           const fs::path& folder) {
+  if (!names_schedule_file(text)) {
+    need_known(table, key, text, schedule_names());
+    return text;
+  }
+  const fs::path path = (folder / text).lexically_normal();
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return path.string();
+  throw InputError(table.where(key) + ": there is no schedule file " + path.string() +
+                   "; paths are taken from the sweep file's folder");
+}
+
 template <typename Value>
 Value required(const TomlTable& table, const std::string& key, std::optional<Value> value) {
   if (value) return *value;
@@ -65,7 +80,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.world_size = required(table, "world_size", table.integer("world_size"));
   need_world(table, "world_size", cell.world_size);
   cell.schedule = table.text("schedule");
-  if (cell.schedule) need_known(table, "schedule", *cell.schedule, schedule_names());
+  if (cell.schedule) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
   cell.changes.partition = table.text("partition");
@@ -157,7 +172,10 @@ SweepFile read_sweep_file(const fs::path& path) {
     need_distinct(table, key, values);
     return values;
   };
-  sweep.schedules = texts("schedules", schedule_names());
+  for (const auto& schedule : table.texts("schedules").value_or(std::vector<std::string>{})) {
+    sweep.schedules.push_back(known_schedule(table, "schedules", schedule, folder));
+  }
+  need_distinct(table, "schedules", sweep.schedules);
   sweep.in_turn = texts("in_turn", schedule_names());
   sweep.optimizers = texts("optimizers", optimizer_names);
   sweep.checks = texts("checks", check_names());

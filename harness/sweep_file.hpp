@@ -33,7 +33,7 @@ struct SweepFile {
   std::string name;  ///< the file's name without its ending
   std::vector<std::filesystem::path> runs;
   std::vector<std::int64_t> world_sizes;
-  std::vector<std::string> schedules;  ///< empty: each run file's own
+  std::vector<std::string> schedules;  ///< names, or paths of CSV files; empty: each run file's own
   std::vector<std::string> in_turn;    ///< schedules beside the matrix: each once at every world size, the runs in turn
   std::vector<std::string> optimizers;  ///< empty: each run file's own
   std::vector<std::string> checks;      ///< empty: all

@@ -29,6 +29,10 @@ class Conformance {
       structure("schedule.csv", std::to_string(manifest.microbatches) + " microbatches",
                 std::to_string(list.microbatches), "the schedule is for another number of microbatches than the data");
     }
+    if (!evidence_.plan.schedule_csv.empty() && *evidence_.candidate.schedule_csv != evidence_.plan.schedule_csv) {
+      structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), digest,
+                "not the list of the file " + evidence_.plan.schedule + ", by its digest");
+    }
     for (const auto& stage : evidence_.stages.stages) {
       const auto rank = list.placement.rank_of(static_cast<std::int32_t>(stage.stage));
       if (rank != stage.rank) {
