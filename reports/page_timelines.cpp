@@ -73,6 +73,10 @@ std::string caption(const Candidate& chosen) {
   if (timeline.closed_form_rate) {
     text += " Closed form, for equal stages with the mean of these times: " + percent(*timeline.closed_form_rate) + ".";
   }
+  const RecordLevel level = chosen.run->manifest.level;
+  if (level == RecordLevel::full || level == RecordLevel::dump) {
+    text += " The ranks also digested every tensor that crossed, for the record: what they sent, between actions.";
+  }
   const std::optional<std::int64_t> cores = cores_of(chosen.run->manifest);
   if (!cores) return text + " The record does not say how many cores there were.";
   if (chosen.cell->world > *cores) {

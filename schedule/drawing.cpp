@@ -124,7 +124,8 @@ class Svg {
       const double x = left + (time.start - origin_) * scale_;
       const double span = (time.end - time.start) * scale_;
       if (list[i].type == ActionType::send_forward || list[i].type == ActionType::send_backward) {
-        if (span > 0) thin += bar(x, y_ + bar_height + 1, span, 2, sending_fill);
+        const double shown = std::min(span, left + width_ - x);  // one may end long after the last computation
+        if (shown > 0) thin += bar(x, y_ + bar_height + 1, shown, 2, sending_fill);
       }
       if (!is_compute(list[i].type)) continue;
       const double wait = timeline.waits.empty() ? time.start - idle_since : timeline.waits[rank][i];

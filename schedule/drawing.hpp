@@ -22,8 +22,9 @@ struct Timeline {
 std::string draw_text(const std::vector<Timeline>& timelines, std::size_t columns, bool colour);
 
 /// A self-contained SVG with a legend; every compute action has its text as a tooltip, waiting and messages under way
-/// are thin bars. Several stand below each other on one time scale, each from its own first start. `width` in pixels
-/// for the longest makespan; 0: by the number of actions.
+/// are thin bars (a measured message lasts until its sender has seen that it ended). Several stand below each other on
+/// one time scale, each from its own first start. `width` in pixels for the longest makespan; 0: by the number of
+/// actions.
 std::string draw_svg(const std::vector<Timeline>& timelines, double width = 0);
 
 }  // namespace plumbline

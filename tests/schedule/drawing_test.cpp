@@ -70,11 +70,17 @@ TEST(Draw, TwoTimelinesShareOneTimeScaleEachFromItsOwnFirstStart) {
 }
 
 TEST(DrawSvg, MessagesUnderWayAreThinBars) {
-  const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::send_forward, 0}}}};
-  const Simulation simulation = summarise(schedule, {{{0, 10}, {2, 5}}});
+  const Schedule schedule{
+      "hand",
+      {1, 1},
+      1,
+      {{{0, ActionType::send_forward, 0}, {0, ActionType::forward, 0}, {0, ActionType::send_backward, 0}}}};
+  const Simulation simulation = summarise(schedule, {{{2, 5}, {0, 10}, {9, 99}}});
 
-  EXPECT_THAT(draw_svg({{"", schedule, simulation}}, 1000),
-              HasSubstr("<rect x=\"260\" y=\"26\" width=\"300\" height=\"2\" fill=\"#444444\"/>"));
+  const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
+
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"260\" y=\"26\" width=\"300\" height=\"2\" fill=\"#444444\"/>"));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"960\" y=\"26\" width=\"100\" height=\"2\" fill=\"#444444\"/>")) << "cut off";
 }
 
 TEST(Draw, NoTimeAtAllDrawsNothingAndDividesByNothing) {
