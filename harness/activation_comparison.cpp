@@ -110,11 +110,10 @@ class PeakComparison {
 }  // namespace
 
 void compare_saved_bytes(const CellEvidence& evidence, Judgement& judgement) {
-  if (evidence.reference.manifest.dtype != "float32") return;  // the closed forms are of fp32
   for (const auto& [key, row] : saved_table(evidence.reference)) {
     const auto& sizes = evidence.reference_rows.microbatches(0, row.microbatch);
     const auto tokens = sizes.empty() ? 0 : sizes.front().row->batch * sizes.front().row->sequence_length;
-    const auto expected = saved_bytes_fp32(evidence.model, row.unit, tokens);
+    const auto expected = saved_bytes(evidence.model, row.unit, tokens, evidence.reference.manifest.dtype);
     judgement.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) continue;
     FirstDivergence divergence;

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <iomanip>
 #include <sstream>
 
 #include "record/digest.hpp"
@@ -44,22 +48,42 @@ std::optional<Found> find_tensor(const fs::path& record, std::optional<std::int6
 }
 
 template <typename Value>
-std::string value_text(const std::byte* at) {
+Value element_as(const SafetensorsEntry& entry, std::size_t element) {
   Value value;
-  std::memcpy(&value, at, sizeof value);
-  return to_text(value);
+  std::memcpy(&value, entry.bytes.data() + element * sizeof value, sizeof value);
+  return value;
 }
 
 std::string value_at(const SafetensorsEntry& entry, std::size_t element) {
-  const std::byte* at = entry.bytes.data() + element * dtype_size(entry.dtype);
-  if (entry.dtype == "float32") return value_text<float>(at);
-  if (entry.dtype == "float64") return value_text<double>(at);
-  if (entry.dtype == "int64") return value_text<std::int64_t>(at);
-  std::uint16_t bits = 0;  // the 16-bit forms: as bits, which is what differs
-  std::memcpy(&bits, at, sizeof bits);
+  if (entry.dtype == "float32") return to_text(element_as<float>(entry, element));
+  if (entry.dtype == "float64") return to_text(element_as<double>(entry, element));
+  if (entry.dtype == "int64") return to_text(element_as<std::int64_t>(entry, element));
+  const auto bits = element_as<std::uint16_t>(entry, element);
   std::ostringstream text;
-  text << "0x" << std::hex << bits;
+  // a bfloat16 is the upper half of a float32
+  if (entry.dtype == "bfloat16") text << to_text(std::bit_cast<float>(std::uint32_t{bits} << 16U)) << " = ";
+  text << "0x" << std::setfill('0') << std::setw(4) << std::hex << bits;
   return text.str();
+}
+
+/// Place of a number among all of its dtype in order, so that neighbours are 1 apart and both zeros are one.
+template <typename Bits>
+std::int64_t ordinal(const SafetensorsEntry& entry, std::size_t element) {
+  const auto bits = element_as<Bits>(entry, element);
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof bits - 1));
+  const auto size = static_cast<std::int64_t>(bits & static_cast<Bits>(~sign));
+  return (bits & sign) != 0 ? -size : size;
+}
+
+/// Nothing for integers, and for a NaN, which has no place in the order.
+std::optional<std::int64_t> ulp_between(const SafetensorsEntry& one, const SafetensorsEntry& other,
+                                        std::size_t element) {
+  const auto not_a_number = [&](const SafetensorsEntry& entry) { return value_at(entry, element).starts_with("nan"); };
+  if (not_a_number(one) || not_a_number(other)) return std::nullopt;
+  const auto apart = [&](auto ordinal_of) { return std::abs(ordinal_of(one, element) - ordinal_of(other, element)); };
+  if (one.dtype == "float32") return apart(ordinal<std::uint32_t>);
+  if (one.dtype == "bfloat16") return apart(ordinal<std::uint16_t>);
+  return std::nullopt;
 }
 
 std::vector<std::int64_t> place_of(std::size_t element, const std::vector<std::int64_t>& shape) {
@@ -111,6 +135,7 @@ std::optional<ElementDifference> first_element(const FirstDivergence& divergence
     difference.index = place_of(element, got.shape);
     difference.expected = value_at(expected, element);
     difference.got = value_at(got, element);
+    difference.ulp = ulp_between(expected, got, element);
   }
   return difference.differing > 0 ? std::optional(difference) : std::nullopt;
 }
@@ -124,8 +149,8 @@ std::string to_text(const ElementDifference& difference) {
     elements *= number;
   }
   return "element [" + join(index, ", ") + "] of " + join(shape, "x") + ": expected " + difference.expected + ", got " +
-         difference.got + "; " + std::to_string(difference.differing) + " of " + std::to_string(elements) +
-         " elements differ";
+         difference.got + (difference.ulp ? " (" + std::to_string(*difference.ulp) + " ULP)" : "") + "; " +
+         std::to_string(difference.differing) + " of " + std::to_string(elements) + " elements differ";
 }
 
 void keep_dumps_of_step(const fs::path& record, std::int64_t step) {

@@ -16,7 +16,9 @@ struct ElementDifference {
   std::string key;  ///< of the candidate's dump: "boundary/forward/2/layers.3/send"
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> index;  ///< one number a dimension
-  std::string expected, got;        ///< values, in the shortest form that reads back to the same bits
+  std::string expected,
+      got;  ///< values, in the shortest form that reads back to the same bits; 2-byte ones as bits too
+  std::optional<std::int64_t> ulp;  ///< between the two; of float32 and bfloat16 that are numbers
   std::int64_t differing = 0;       ///< elements that differ
 };
 
@@ -32,7 +34,7 @@ std::optional<ElementDifference> first_element(const FirstDivergence& divergence
                                                const std::filesystem::path& reference,
                                                const std::filesystem::path& candidate);
 
-/// "element [0, 3, 17] of 2x16x64: expected 0.5, got 0.25; 12 of 2048 elements differ".
+/// "element [0, 3, 17] of 2x16x64: expected 0.5, got 0.25 (8388608 ULP); 12 of 2048 elements differ".
 std::string to_text(const ElementDifference& difference);
 
 /// Dumps are large: those of the other steps go.

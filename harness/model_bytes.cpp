@@ -51,13 +51,17 @@ std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Mani
   return StateBytes{bytes, 0, *state};
 }
 
-std::optional<std::int64_t> saved_bytes_fp32(const ExpectedModel& model, const std::string& unit, std::int64_t tokens) {
+std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit, std::int64_t tokens,
+                                        const std::string& dtype) {
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype)), wide = std::max<std::int64_t>(size, 4);
   const auto hidden = model.hidden, attention = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  const auto norm = tokens * (wide * (hidden + 1) + size * hidden);
   if (unit == "embed_tokens") return 0;
-  if (unit == "norm") return 4 * tokens * (2 * hidden + 1);
-  if (unit == "lm_head") return 4 * tokens * (model.vocabulary + hidden) + 4;
+  if (unit == "norm") return norm;
+  if (unit == "lm_head") return tokens * (size * hidden + wide * model.vocabulary) + wide;
   if (!is_layer(unit)) return std::nullopt;
-  return 4 * tokens * (6 * hidden + 2 * attention + 2 * key + 4 * model.intermediate + model.heads + 2);
+  return 2 * norm + size * tokens * (2 * hidden + 2 * attention + 2 * key + 4 * model.intermediate) +
+         wide * tokens * model.heads;
 }
 
 }  // namespace plumbline::judging

@@ -30,11 +30,14 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
 /// bytes of the dtype.
 std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest);
 
-/// Closed form of saved_bytes for N tokens in fp32, with V vocabulary, H hidden, A = heads x head size, K = kv heads x
-/// head size, I intermediate, h heads: embedding 0; layer 4N(6H + 2A + 2K + 4I + h + 2): both norms keep input, normed
-/// input and 1/rms (4H + 2), their outputs feed the linear layers (2H), attention keeps q, its output (2A), k, v (2K)
-/// and the row sums (h), the MLP gate, silu, up and product (4I); norm 4N(2H + 1); lm_head with loss 4N(V + H) + 4.
-/// Biases are saved nowhere. Nothing for an unknown unit.
-std::optional<std::int64_t> saved_bytes_fp32(const ExpectedModel& model, const std::string& unit, std::int64_t tokens);
+/// Closed form of saved_bytes for N tokens, with V vocabulary, H hidden, A = heads x head size, K = kv heads x head
+/// size, I intermediate, h heads, s bytes of the dtype, w bytes of what norms, softmax and loss are computed in (4 for
+/// the 2-byte dtypes, else s). embedding 0; norm N(wH + w + sH): its input and 1/rms in w, the normed input in s; layer
+/// 2N(wH + w + sH) + sN(2H + 2A + 2K + 4I) + wNh: both norms, whose outputs feed the linear layers (2H), attention's q
+/// and output (2A), k, v (2K) and row sums (h), the MLP's gate, silu, up and product (4I); lm_head with loss
+/// sNH + wNV + w. In float32 that is 4N(6H + 2A + 2K + 4I + h + 2), 4N(2H + 1), 4N(V + H) + 4. Biases are saved
+/// nowhere. Nothing for an unknown unit.
+std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit, std::int64_t tokens,
+                                        const std::string& dtype);
 
 }  // namespace plumbline::judging

@@ -38,6 +38,27 @@ std::optional<std::int64_t> read_pad_token(const ConfigReader& reader, std::int6
   return value.get<std::int64_t>();
 }
 
+std::string read_saved_dtype(const ConfigReader& reader) {
+  std::string dtype;
+  for (const std::string key : {"dtype", "torch_dtype"}) {
+    std::string found = reader.text_or(key, "");
+    if (found.starts_with("torch.")) {
+      found.erase(0, std::string("torch.").size());
+    }
+    if (found.empty()) {
+      continue;
+    }
+    if (found != "float32" && found != "float64" && found != "bfloat16" && found != "float16") {
+      throw reader.unsupported(key, "float32, float64, bfloat16 and float16");
+    }
+    if (!dtype.empty() && dtype != found) {
+      throw reader.wrong(key, "contradicts dtype = \"" + dtype + "\": keep one of the two");
+    }
+    dtype = found;
+  }
+  return dtype;
+}
+
 }  // namespace
 
 LlamaConfig load_config(const std::filesystem::path& path) {
@@ -66,6 +87,8 @@ LlamaConfig load_config(const std::filesystem::path& path) {
   config.tied = reader.boolean_or("tie_word_embeddings", false);
   config.attention_bias = reader.boolean_or("attention_bias", false);
   config.mlp_bias = reader.boolean_or("mlp_bias", false);
+
+  config.saved_dtype = read_saved_dtype(reader);
 
   const RopeConfig rope = read_rope(reader, config.max_position_embeddings);
   config.rope_theta = rope.theta;

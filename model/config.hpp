@@ -38,6 +38,9 @@ struct LlamaConfig {
   bool tied = false;
   bool attention_bias = false;
   bool mlp_bias = false;
+  /// What the weights were saved in: `dtype`, or `torch_dtype` as older files spell it; empty when the file does not
+  /// say. It decides nothing: the run file says what is trained in.
+  std::string saved_dtype;
   Json source;  ///< the file's own keys, for the manifest
 
   std::int64_t attention_width() const { return heads * head_dim; }

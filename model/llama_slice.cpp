@@ -86,8 +86,8 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
     throw std::logic_error("units [" + std::to_string(units.first) + ", " + std::to_string(units.end) +
                            ") are no part of a model of " + std::to_string(config.layers + 3) + " units");
   }
-  if (dtype != at::kFloat && dtype != at::kDouble) {
-    throw std::logic_error("a slice is float32 or float64, not " + std::string(c10::toString(dtype)));
+  if (dtype != at::kFloat && dtype != at::kDouble && dtype != at::kBFloat16) {
+    throw std::logic_error("a slice is float32, float64 or bfloat16, not " + std::string(c10::toString(dtype)));
   }
   impl_ = std::make_unique<Units>(
       Units{config, units, dtype, make_parameters(config, units, dtype), {}, {}, 0, {}, {}, {}});

@@ -34,8 +34,9 @@ struct Parameter {
 
 class LlamaSlice {
  public:
-  /// Creates the parameters of these units only, uninitialised and without gradients. `dtype`: kFloat or kDouble.
-  /// Throws std::logic_error for a range that is no part of the model, or another dtype.
+  /// Creates the parameters of these units only, uninitialised and without gradients. `dtype`: kFloat, kDouble or
+  /// kBFloat16, of parameters, gradients and activations alike. Throws std::logic_error for a range that is no part of
+  /// the model, or another dtype.
   LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype);
   ~LlamaSlice();
   LlamaSlice(LlamaSlice&&) noexcept;
@@ -69,13 +70,15 @@ class LlamaSlice {
 
 /// Matrices and embeddings N(0, initializer_range), norm weights 1, biases 0; each tensor from its own generator seeded
 /// by hash64("<seed>/<name>"), so independent of the partition. A tied lm_head.weight takes embed_tokens' name and so
-/// its bits. float64 parameters are the float32 ones widened: both precisions start from the same numbers.
+/// its bits. All are drawn in float32, then widened to float64 or rounded to bfloat16: every precision starts from the
+/// same numbers.
 void initialise(LlamaSlice& slice, std::uint64_t seed);
 
 /// Weights of the slice's own parameters from a Hugging Face model.safetensors (other entries are left alone; a tied
 /// file may hold either of lm_head.weight and model.embed_tokens.weight, or both with equal bytes). bfloat16 and
-/// float16 are widened, float32 also to a float64 slice; nothing is narrowed. Throws InputError naming file, tensor,
-/// expected and found shape or dtype.
+/// float16 are widened, float32 also to a float64 slice; a bfloat16 slice, which somebody asked for by name, takes
+/// float32 and float16 rounded to the nearest, ties to even, as transformers' from_pretrained(dtype=bfloat16) does.
+/// Nothing else is narrowed. Throws InputError naming file, tensor, expected and found shape or dtype.
 void load_weights(LlamaSlice& slice, const std::filesystem::path& path);
 
 }  // namespace plumbline

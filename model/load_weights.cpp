@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "model/llama_slice.hpp"
 #include "support/error.hpp"
@@ -19,9 +20,9 @@ namespace {
 const char* const embedding_name = "model.embed_tokens.weight";
 const char* const head_name = "lm_head.weight";
 
-/// Copies element by element: the file's bytes need not be aligned.
+/// Element by element: the file's bytes need not be aligned. To bfloat16 it rounds to the nearest, ties to even.
 template <typename From, typename To>
-void widen(std::span<const std::byte> bytes, To* out, std::int64_t elements) {
+void convert(std::span<const std::byte> bytes, To* out, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
     From element;
     std::memcpy(&element, bytes.data() + static_cast<std::size_t>(i) * sizeof(From), sizeof(From));
@@ -33,14 +34,18 @@ template <typename To>
 bool copy_as(const SafetensorsEntry& entry, at::Tensor& value) {
   To* out = value.mutable_data_ptr<To>();
   if (entry.dtype == "float32") {
-    widen<float>(entry.bytes, out, value.numel());
+    convert<float>(entry.bytes, out, value.numel());
   } else if (entry.dtype == "bfloat16") {
-    widen<c10::BFloat16>(entry.bytes, out, value.numel());
+    convert<c10::BFloat16>(entry.bytes, out, value.numel());
   } else if (entry.dtype == "float16") {
-    widen<c10::Half>(entry.bytes, out, value.numel());
-  } else if (entry.dtype == "float64" && sizeof(To) == sizeof(double)) {
-    widen<double>(entry.bytes, out, value.numel());
+    convert<c10::Half>(entry.bytes, out, value.numel());
   } else {
+    if constexpr (std::is_same_v<To, double>) {
+      if (entry.dtype == "float64") {
+        convert<double>(entry.bytes, out, value.numel());
+        return true;
+      }
+    }
     return false;
   }
   return true;
@@ -53,9 +58,13 @@ void copy_entry(const SafetensorsFile& file, const std::string& name, at::Tensor
     throw InputError(where + ": the config makes its shape [" + shape_text(value.sizes().vec()) + "], found [" +
                      shape_text(entry.shape) + "]: config.json and weights are not of one model");
   }
-  const bool single = value.scalar_type() == at::kFloat;
-  if (!(single ? copy_as<float>(entry, value) : copy_as<double>(entry, value))) {
-    throw InputError(where + ": expected " + (single ? "float32" : "float64, float32") +
+  const bool twice = value.scalar_type() == at::kDouble;
+  const bool half = value.scalar_type() == at::kBFloat16;
+  const bool taken = twice  ? copy_as<double>(entry, value)
+                     : half ? copy_as<c10::BFloat16>(entry, value)
+                            : copy_as<float>(entry, value);
+  if (!taken) {
+    throw InputError(where + ": expected " + (twice ? "float64, float32" : "float32") +
                      ", bfloat16 or float16, found " + entry.dtype);
   }
 }

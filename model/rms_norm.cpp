@@ -6,11 +6,21 @@
 #include <ATen/ops/rsqrt.h>
 
 namespace plumbline {
+namespace {
 
-at::Tensor rms_norm(const at::Tensor& input, const at::Tensor& weight, double eps) {
+at::Tensor normalise(const at::Tensor& input, double eps) {
   // pow(2), not input * input: the gradients of the two differ in their last bit.
   const at::Tensor inverse_rms = at::rsqrt(at::mean(at::pow(input, 2), {-1}, /*keepdim=*/true).add(eps));
-  return at::mul(weight, at::mul(input, inverse_rms));
+  return at::mul(input, inverse_rms);
+}
+
+}  // namespace
+
+at::Tensor rms_norm(const at::Tensor& input, const at::Tensor& weight, double eps) {
+  if (input.scalar_type() == at::kBFloat16) {
+    return at::mul(weight, normalise(input.to(at::kFloat), eps).to(at::kBFloat16));
+  }
+  return at::mul(weight, normalise(input, eps));
 }
 
 }  // namespace plumbline

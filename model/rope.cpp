@@ -52,10 +52,11 @@ at::Tensor rotate_half(const at::Tensor& heads) {
 
 RopeTables make_rope_tables(const LlamaConfig& config, std::int64_t longest_sequence, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
-  const at::Tensor positions = at::arange(longest_sequence, dtype).unsqueeze(-1);
-  const at::Tensor angles = positions.mul(inverse_frequencies(config, dtype));
+  const at::ScalarType made_in = dtype == at::kBFloat16 ? at::kFloat : dtype;
+  const at::Tensor positions = at::arange(longest_sequence, made_in).unsqueeze(-1);
+  const at::Tensor angles = positions.mul(inverse_frequencies(config, made_in));
   const at::Tensor both_halves = at::cat({angles, angles}, -1);
-  return {both_halves.cos(), both_halves.sin()};
+  return {both_halves.cos().to(dtype), both_halves.sin().to(dtype)};
 }
 
 RopeTables first_positions(const RopeTables& tables, std::int64_t sequence) {

@@ -14,7 +14,8 @@ struct RopeTables {
 };
 
 /// Tables in `dtype`. float32: every step in float32, as transformers does (tables made in float64 and rounded differ).
-/// float64: every step in float64, so that a float64 model is the exact function that the float32 one rounds.
+/// float64: every step in float64, so that a float64 model is the exact function that the float32 one rounds. bfloat16:
+/// the float32 tables rounded once, at the end; positions beyond 256 would not even be whole numbers in bfloat16.
 RopeTables make_rope_tables(const LlamaConfig& config, std::int64_t longest_sequence, at::ScalarType dtype);
 
 /// The first `sequence` rows of both tables; views.

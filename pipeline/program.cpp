@@ -18,7 +18,7 @@ int print_capabilities() {
   Json capabilities;
   capabilities["program"] = "plumbline-pipeline";
   capabilities["devices"] = {"cpu"};
-  capabilities["dtypes"] = {"float32", "float64"};
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
   capabilities["transports"] = {"mpi", "threads"};
   capabilities["schedules"] = schedule_names();
   capabilities["versions"] = versions_json();

@@ -240,7 +240,7 @@ void RankTrainer::backward(std::int64_t step, const Action& action) {
   meter_.reset_peak(MemoryOwner::activations);
   {
     const MemoryScope scope(MemoryOwner::activations);
-    if (here.last()) gradient = at::ones({}, at::TensorOptions().dtype(parse_dtype(session_.run.train.dtype)));
+    if (here.last()) gradient = at::ones({}, loss_dtype(parse_dtype(session_.run.train.dtype)));
     at::Tensor input_gradient = action.type == ActionType::backward
                                     ? here.backward(action.microbatch, std::move(gradient))
                                     : here.backward_input(action.microbatch, std::move(gradient));

@@ -23,15 +23,24 @@
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/loss.hpp"
+#include "training/tensor_record.hpp"
 
 namespace plumbline {
 namespace {
 
+/// The loosest limits that a golden may ask for.
+struct DerivedLimits {
+  double logits, loss, gradient, floor;
+};
 // Goldens re-made on other code paths (AVX2, no vector instructions, MKL_CBWR=COMPATIBLE) moved by at most 3e-6; the
-// smallest mistake tried, a wrong eps, moves logits by 2e-3.
-constexpr double derived_limit = 2e-5;
-// One unit of float32's last place; on those code paths the remains of such zero gradients were up to a ninth of it.
-constexpr double derived_floor = 0x1p-23;
+// smallest mistake tried, a wrong eps, moves logits by 2e-3. The floor is one unit of float32's last place; on those
+// code paths the remains of such zero gradients were up to a ninth of it.
+constexpr DerivedLimits of_float32{2e-5, 2e-5, 2e-5, 0x1p-23};
+// In bfloat16 other code paths (AVX2, no vector instructions, oneDNN held to AVX2) moved logits by up to 2^-6, which is
+// one unit in the last place of the largest, the loss by 9e-5, and gradients by up to 0.7 % of the tensor's largest;
+// these are some twice that (the loss five times). They see a wrong rotation or mask, not a wrong eps: only the bits
+// see that.
+constexpr DerivedLimits of_bfloat16{0x1p-5, 0x1p-11, 0x1p-6, 0};
 
 /// One tensor of a golden against ours.
 struct Comparison {
@@ -61,7 +70,7 @@ at::Tensor to_tensor(const SafetensorsFile& file, const std::string& name, const
   if (entry.dtype != dtype) {
     throw InputError(file.path().string() + ": " + name + " must be " + dtype + ", found " + entry.dtype);
   }
-  const at::Tensor tensor = at::empty(entry.shape, dtype == "int64" ? at::kLong : at::kFloat);
+  const at::Tensor tensor = at::empty(entry.shape, parse_dtype(dtype));
   if (!entry.bytes.empty()) {
     std::memcpy(tensor.mutable_data_ptr(), entry.bytes.data(), entry.bytes.size());
   }
@@ -102,13 +111,23 @@ at::Tensor read_shifted_labels(const SafetensorsFile& file, const LlamaConfig& c
   return labels;
 }
 
+/// What the golden was computed in: its logits' dtype. One without logits fails for that, in whatever dtype.
+std::string read_dtype(const SafetensorsFile& io) {
+  const auto logits = io.entries().find("logits");
+  const std::string dtype = logits == io.entries().end() ? "float32" : logits->second.dtype;
+  if (dtype != "float32" && dtype != "bfloat16") {
+    throw InputError(io.path().string() + ": logits must be float32 or bfloat16, found " + dtype);
+  }
+  return dtype;
+}
+
 /// What the model computes, under the names of io.safetensors.
 std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
-                                                  const SafetensorsFile& io) {
+                                                  const SafetensorsFile& io, at::ScalarType dtype) {
   const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
   const at::Tensor labels = read_shifted_labels(io, config, ids);
 
-  LlamaSlice model(config, {0, config.layers + 3}, at::kFloat);
+  LlamaSlice model(config, {0, config.layers + 3}, dtype);
   load_weights(model, directory / "model.safetensors");
   model.allocate_gradients();
   model.prepare_tables(ids.size(1));
@@ -126,16 +145,20 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   return outputs;
 }
 
+/// Both of one dtype, float32 or bfloat16.
 void compare_values(Comparison& result, const at::Tensor& expected, const at::Tensor& computed) {
-  const auto* golden = expected.const_data_ptr<float>();
-  const auto* ours = computed.const_data_ptr<float>();
+  // A bfloat16 is the upper half of a float32, so that neighbours lie 2^16 float32 apart.
+  const std::int64_t ulp = expected.scalar_type() == at::kBFloat16 ? 1 << 16 : 1;
+  const at::Tensor wide_expected = expected.to(at::kFloat), wide_computed = computed.to(at::kFloat);
+  const auto* golden = wide_expected.const_data_ptr<float>();
+  const auto* ours = wide_computed.const_data_ptr<float>();
   result.elements = expected.numel();
   for (std::int64_t i = 0; i < result.elements; ++i) {
     if (!std::isfinite(golden[i]) || !std::isfinite(ours[i])) {
       result.defect = std::isfinite(golden[i]) ? "NaN or infinity in ours" : "NaN or infinity in the golden";
       return;
     }
-    result.largest_ulp = std::max(result.largest_ulp, std::abs(ordinal(golden[i]) - ordinal(ours[i])));
+    result.largest_ulp = std::max(result.largest_ulp, std::abs(ordinal(golden[i]) - ordinal(ours[i])) / ulp);
     const double difference = std::abs(static_cast<double>(golden[i]) - static_cast<double>(ours[i]));
     result.largest_difference = std::max(result.largest_difference, difference);
   }
@@ -150,7 +173,7 @@ double largest_gradient(const SafetensorsFile& io) {
   double largest = 0;
   for (const auto& entry : io.entries()) {
     if (entry.first.starts_with("grad.")) {
-      largest = std::max(largest, largest_element(to_tensor(io, entry.first, "float32")));
+      largest = std::max(largest, largest_element(to_tensor(io, entry.first, entry.second.dtype)));
     }
   }
   return largest;
@@ -184,7 +207,7 @@ Comparison compare(const std::string& name, const SafetensorsFile& io, const std
     result.defect = "missing in io.safetensors";
     return result;
   }
-  const at::Tensor expected = to_tensor(io, name, "float32");
+  const at::Tensor expected = to_tensor(io, name, dtype_name(ours->second.scalar_type()));
   if (expected.sizes() != ours->second.sizes()) {
     result.defect =
         "shape [" + shape_text(expected.sizes().vec()) + "], ours [" + shape_text(ours->second.sizes().vec()) + "]";
@@ -235,10 +258,11 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   }
   const std::filesystem::path producer = directory / "golden.json";
   const Json golden = std::filesystem::exists(producer) ? read_json(producer) : Json(nullptr);
-  const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer);
   const LlamaConfig config = load_config(directory / "config.json");
   const SafetensorsFile io(directory / "io.safetensors");
-  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io);
+  const std::string dtype = read_dtype(io);
+  const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer, dtype);
+  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io, parse_dtype(dtype));
 
   out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
       << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
@@ -286,7 +310,10 @@ std::string path_difference(const Json& golden, const Json& machine, const Json&
     return "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
   }
   const Json producer = golden.value("machine", Json::object());
-  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"}) {
+  std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
+  // a golden in bfloat16 says it; float32 has no use for these instructions
+  if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
+  for (const char* key : keys) {
     const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
     const Json ours = machine.value(key, Json(nullptr));
     if (theirs.is_null() || theirs != ours) {
@@ -304,7 +331,7 @@ std::string path_difference(const Json& golden, const Json& machine, const Json&
 }  // namespace
 
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
-                           const std::filesystem::path& path) {
+                           const std::filesystem::path& path, const std::string& dtype) {
   if (!golden.is_null() && !golden.is_object()) {
     throw InputError(path.string() + ": a golden.json must hold one object { ... }");
   }
@@ -316,10 +343,11 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
                                            machine.value("cpu_model_number", Json()).dump() + ", " +
                                            machine.value("aten_capability", "") + ", LibTorch " TORCH_VERSION ")"
                                      : difference;
-  demand.logits_absolute = read_limit(golden, "logits_absolute", derived_limit, path);
-  demand.loss_absolute = read_limit(golden, "loss_absolute", derived_limit, path);
-  demand.gradient_relative_to_largest = read_limit(golden, "gradient_relative_to_largest", derived_limit, path);
-  demand.gradient_floor_relative_to_all = read_limit(golden, "gradient_floor_relative_to_all", derived_floor, path);
+  const DerivedLimits& derived = dtype == "bfloat16" ? of_bfloat16 : of_float32;
+  demand.logits_absolute = read_limit(golden, "logits_absolute", derived.logits, path);
+  demand.loss_absolute = read_limit(golden, "loss_absolute", derived.loss, path);
+  demand.gradient_relative_to_largest = read_limit(golden, "gradient_relative_to_largest", derived.gradient, path);
+  demand.gradient_floor_relative_to_all = read_limit(golden, "gradient_floor_relative_to_all", derived.floor, path);
   return demand;
 }
 

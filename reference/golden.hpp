@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "support/json.hpp"
@@ -24,13 +25,14 @@ struct GoldenDemand {
 
 /// Bits where golden.json's producer had this machine's code path (CPU vendor, family and model, ATen capability, MKL
 /// and LibTorch version, no switch in the environment that moves kernels), else limits: those of golden.json, never
-/// looser than our own. `golden` null: no golden.json. Throws InputError naming `path` for limits that are looser or no
-/// numbers.
+/// looser than our own for the dtype the golden was computed in (float32 | bfloat16). `golden` null: no golden.json.
+/// Throws InputError naming `path` for limits that are looser or no numbers.
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
-                           const std::filesystem::path& path);
+                           const std::filesystem::path& path, const std::string& dtype = "float32");
 
 /// Runs the whole model on each directory's config.json, model.safetensors and io.safetensors (input_ids; labels, which
-/// are shifted here, or shift_labels; logits, loss, grad.<parameter>; a tied gradient is the sum of both uses, at
+/// are shifted here, or shift_labels; logits, loss, grad.<parameter>; the model is in the dtype of the logits, float32
+/// or bfloat16; the loss is float32; a tied gradient is the sum of both uses, at
 /// embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason, and how
 /// much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many never
 /// holds. Throws InputError naming the directory for files that are missing or broken.

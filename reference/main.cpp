@@ -17,7 +17,7 @@ int print_capabilities() {
   plumbline::Json capabilities;
   capabilities["program"] = "plumbline-reference";
   capabilities["devices"] = {"cpu"};
-  capabilities["dtypes"] = {"float32", "float64"};
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
   capabilities["versions"] = plumbline::versions_json();
   capabilities["machine"] = plumbline::machine_json();
   std::cout << capabilities.dump(2) << '\n';

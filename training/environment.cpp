@@ -6,15 +6,16 @@
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "support/numbers.hpp"
+#include "support/text.hpp"
 #include "training/commit.hpp"
 
 namespace plumbline {
@@ -48,6 +49,22 @@ Json value_or_null(const std::map<std::string, std::string>& values, const std::
   }
   const std::optional<std::int64_t> number = parse_integer(found->second);
   return number ? Json(*number) : Json(found->second);
+}
+
+/// Those of the processor's instructions that LibTorch's matrix products in bfloat16 choose their kernel by: a
+/// hypervisor may hide some of them from a processor that has them all.
+std::string bf16_instructions(const std::map<std::string, std::string>& processor) {
+  const auto flags = processor.find("flags");
+  if (flags == processor.end()) {
+    return "";
+  }
+  std::vector<std::string> found;
+  for (const std::string name : {"avx512_bf16", "amx_bf16"}) {
+    if ((" " + flags->second + " ").find(" " + name + " ") != std::string::npos) {
+      found.push_back(name);
+    }
+  }
+  return join(found, " ");
 }
 
 Json memory_bytes() {
@@ -104,6 +121,7 @@ Json machine_json() {
   machine["cpu_model"] = value_or_null(processor, "model name");
   machine["aten_capability"] = at::get_cpu_capability();
   machine["mkl_version"] = at::get_mkl_version();
+  machine["bf16_instructions"] = bf16_instructions(processor);
   machine["cores"] = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   machine["memory_bytes"] = memory_bytes();
   return machine;
@@ -128,9 +146,12 @@ Json environment_json() {
 
 bool same_code_path(const Json& golden_machine) {
   const Json here = machine_json();
+  std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
+  if (golden_machine.contains("bf16_instructions")) {
+    keys.push_back("bf16_instructions");
+  }
   return std::ranges::all_of(
-      std::array{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"},
-      [&](const char* key) { return golden_machine.contains(key) && golden_machine.at(key) == here.at(key); });
+      keys, [&](const char* key) { return golden_machine.contains(key) && golden_machine.at(key) == here.at(key); });
 }
 
 }  // namespace plumbline

@@ -2,9 +2,13 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <c10/util/BFloat16.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -24,10 +28,29 @@ at::Tensor gradient_of(const Parameter& parameter) {
 }
 
 template <typename Number>
+Number rounded(double value) {
+  return static_cast<Number>(value);
+}
+
+/// To the nearest bfloat16, ties to even. LibTorch's own conversion goes through the nearest float32 and so rounds
+/// twice, which is wrong where that lands on the middle between two bfloat16. Rounded to odd instead, float32 holds a
+/// middle only where the value was one (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+template <>
+c10::BFloat16 rounded<c10::BFloat16>(double value) {
+  auto odd = static_cast<float>(value);
+  const bool even = (std::bit_cast<std::uint32_t>(odd) & 1U) == 0;
+  if (std::isfinite(odd) && even && static_cast<double>(odd) != value) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    odd = std::nextafter(odd, static_cast<double>(odd) < value ? infinity : -infinity);
+  }
+  return c10::BFloat16(odd);
+}
+
+template <typename Number>
 void scale(const at::Tensor& gradient, double coefficient) {
   const std::span numbers(gradient.mutable_data_ptr<Number>(), static_cast<std::size_t>(gradient.numel()));
   for (Number& number : numbers) {
-    number = static_cast<Number>(static_cast<double>(number) * coefficient);
+    number = rounded<Number>(static_cast<double>(number) * coefficient);
   }
 }
 
@@ -123,8 +146,10 @@ void scale_gradients(std::vector<Parameter>& parameters, double coefficient) {
       scale<float>(gradient, coefficient);
     } else if (gradient.scalar_type() == at::kDouble) {
       scale<double>(gradient, coefficient);
+    } else if (gradient.scalar_type() == at::kBFloat16) {
+      scale<c10::BFloat16>(gradient, coefficient);
     } else {
-      throw std::logic_error("the gradient of " + parameter.name + " is neither float32 nor float64");
+      throw std::logic_error("the gradient of " + parameter.name + " is none of float32, float64 and bfloat16");
     }
   }
 }

@@ -7,9 +7,13 @@
 
 namespace plumbline {
 
+/// What the loss of a model in `dtype` is computed in, and so the gradient that starts its backward pass: float32 for
+/// bfloat16, as transformers does, else the model's own.
+at::ScalarType loss_dtype(at::ScalarType dtype);
+
 /// Summed cross-entropy over the valid labels of this microbatch / valid tokens of the whole step; 0 when none is
 /// valid. logits [batch, sequence, vocabulary], labels int64 [batch, sequence] (shifted already, -100 = not valid).
-/// Scalar, in logits' dtype.
+/// Scalar in loss_dtype of the logits; bfloat16 logits are widened first, so that sum and exponentials are float32.
 at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t valid_tokens_of_step);
 
 }  // namespace plumbline

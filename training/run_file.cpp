@@ -195,7 +195,7 @@ class Reader {
     }
     settings.steps = integer_from(train, "steps", 0, 1);
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
-    settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64"});
+    settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64", "bfloat16"});
     settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);
     if (settings.warmup_steps > settings.steps) {
       refuse(

@@ -53,7 +53,29 @@ TEST_F(FirstElement, IsNamedWithPlaceAndBothValues) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->key, "boundary/forward/0/layers.1/send");
   EXPECT_THAT(found->index, ElementsAre(1, 1));
-  EXPECT_EQ(to_text(*found), "element [1, 1] of 2x3: expected 5, got 5.5; 2 of 6 elements differ");
+  EXPECT_EQ(to_text(*found), "element [1, 1] of 2x3: expected 5, got 5.5 (1048576 ULP); 2 of 6 elements differ");
+}
+
+TEST_F(FirstElement, OfBfloat16IsShownAsNumberAndBits) {
+  const std::vector<std::uint16_t> one{0x3f80, 0x8000, 0xbf80},
+      other{0x3f80, 0x0001, 0xbf81};  // 1, -0 -> least, -1 -> next
+  FirstDivergence found_by_digest;
+  found_by_digest.step = 0;
+  found_by_digest.rank = 0;
+  const auto dump_as = [&](const std::string& place, const std::vector<std::uint16_t>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    make_folder((folder_ / place).parent_path());
+    write_safetensors(folder_ / place, {{"gradient/w", {"bfloat16", {3}, bytes}}});
+    return tensor_digest("bfloat16", {3}, {bytes.begin(), bytes.end()});
+  };
+  found_by_digest.expected = dump_as("one/rank-0/dumps/step-0.safetensors", one);
+  found_by_digest.got = dump_as("other/rank-0/dumps/step-0.safetensors", other);
+
+  const auto found = first_element(found_by_digest, folder_ / "one", folder_ / "other");
+
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(*found),
+            "element [1] of 3: expected -0 = 0x8000, got 1e-40 = 0x0001 (1 ULP); 2 of 3 elements differ");
 }
 
 TEST_F(FirstElement, OfTheStartLiesInItsOwnFile) {

@@ -38,6 +38,13 @@ TEST(StateBytes, OfFp64AreTwiceAsManyButForTheStepCounts) {
   EXPECT_EQ(bytes, (StateBytes{32, 32, 64 + 4}));
 }
 
+TEST(StateBytes, OfBf16AreHalfAsManyButForTheStepCounts) {
+  const auto model = expected_model(small(true));
+
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(adamw, "bfloat16")), (StateBytes{8, 8, 16 + 4}));
+  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw, "bfloat16")), (StateBytes{64, 0, 128 + 4}));
+}
+
 TEST(StateBytes, OfSgdAreOneBufferWithMomentumAndNoneWithout) {
   const auto model = expected_model(small(false));
 
@@ -79,17 +86,36 @@ TEST(StateBytes, UnknownOptimiserIsNotGuessed) {
 TEST(SavedBytes, ClosedFormsByHand) {
   const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
 
-  EXPECT_EQ(saved_bytes_fp32(model, "embed_tokens", 5), 0);
-  EXPECT_EQ(saved_bytes_fp32(model, "layers.0", 5), 4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
-  EXPECT_EQ(saved_bytes_fp32(model, "norm", 5), 4 * 5 * 9);
-  EXPECT_EQ(saved_bytes_fp32(model, "lm_head", 5), 4 * 5 * 12 + 4);
-  EXPECT_FALSE(saved_bytes_fp32(model, "head", 5));
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", 5, "float32"), 0);
+  EXPECT_EQ(saved_bytes(model, "layers.0", 5, "float32"), 4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
+  EXPECT_EQ(saved_bytes(model, "norm", 5, "float32"), 4 * 5 * 9);
+  EXPECT_EQ(saved_bytes(model, "lm_head", 5, "float32"), 4 * 5 * 12 + 4);
+  EXPECT_FALSE(saved_bytes(model, "head", 5, "float32"));
+}
+
+TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
+  const auto model = expected_model(small(false));
+
+  for (const char* unit : {"embed_tokens", "layers.0", "norm", "lm_head"}) {
+    EXPECT_EQ(*saved_bytes(model, unit, 5, "float64"), 2 * *saved_bytes(model, unit, 5, "float32")) << unit;
+  }
+}
+
+TEST(SavedBytes, OfBf16KeepNormsAndSoftmaxInFp32) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", 5, "bfloat16"), 0);
+  const int norm = 5 * (4 * (4 + 1) + 2 * 4);
+  EXPECT_EQ(saved_bytes(model, "norm", 5, "bfloat16"), norm);
+  EXPECT_EQ(saved_bytes(model, "layers.0", 5, "bfloat16"),
+            2 * norm + 2 * 5 * (2 * 4 + 2 * 6 + 2 * 3 + 4 * 6) + 4 * 5 * 2);
+  EXPECT_EQ(saved_bytes(model, "lm_head", 5, "bfloat16"), 5 * (2 * 4 + 4 * 8) + 4);
 }
 
 TEST(SavedBytes, AttentionAsWideAsTheHiddenStateGivesTheMeasuredForm) {
   Json config = small(false);
   config["head_dim"] = 2;  // A = H: 4N(8H + 2K + 4I + h + 2)
-  EXPECT_EQ(saved_bytes_fp32(expected_model(config), "layers.0", 7), 4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
+  EXPECT_EQ(saved_bytes(expected_model(config), "layers.0", 7, "float32"), 4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
 }
 
 }  // namespace

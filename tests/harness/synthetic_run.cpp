@@ -79,7 +79,7 @@ struct Kept {
   std::int64_t saved, forward, backward;
 };
 Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int64_t microbatch) {
-  const auto saved = *judging::saved_bytes_fp32(model, unit, lengths[microbatch]);
+  const auto saved = *judging::saved_bytes(model, unit, lengths[microbatch], "float32");
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 

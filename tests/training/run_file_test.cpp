@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"AllMasked", data_file("text = \"a\"\nmasked = [0, 1]\nlengths = [3, 4]"), {"data.masked"}},
         Broken{"NoSteps", train_file(""), {"train.steps"}},
         Broken{"StepsZero", train_file("steps = 0"), {":7:", "train.steps"}},
-        Broken{"Dtype", steps_and("dtype = \"bfloat16\""), {"train.dtype", "float32, float64"}},
+        Broken{"Dtype", steps_and("dtype = \"float16\""), {"train.dtype", "float32, float64, bfloat16"}},
         Broken{"Optimizer", steps_and("optimizer = \"adam\""), {"train.optimizer", "adamw, sgd"}},
         Broken{"RateZero", steps_and("learning_rate = 0"), {"train.learning_rate"}},
         Broken{"WarmUpBeyondSteps", steps_and("warmup_steps = 6"), {"train.warmup_steps", "5"}},
