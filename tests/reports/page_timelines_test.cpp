@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "reports/page.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
@@ -23,8 +25,9 @@ MeasuredTimeline timeline_of(const std::string& schedule, std::int32_t world) {
   return timeline;
 }
 
-std::string page_of(std::int64_t worlds, std::int64_t cores) {
-  const Verdict verdict = testing::sample_verdict(worlds);
+std::string page_of(std::int64_t worlds, std::int64_t cores, bool largest_first = false) {
+  Verdict verdict = testing::sample_verdict(worlds);
+  if (largest_first) std::ranges::reverse(verdict.cells);
   Evidence evidence = testing::sample_evidence(verdict, 2);
   for (const CellVerdict& cell : verdict.cells) {
     RunSummary& run = evidence.cells.at(cell.id);
@@ -47,6 +50,13 @@ TEST(PageTimelines, EachScheduleAtItsLargestWorldSizeThatFitsTheCores) {
   EXPECT_THAT(page, HasSubstr("stories260k-adamw-1f1b-w3, step 3. Measured: 30 ms, bubble 20.0 %."));
   EXPECT_THAT(page, Not(HasSubstr("machine&apos;s doing")));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
+}
+
+TEST(PageTimelines, TheOrderOfTheCellsDoesNotMatter) {
+  for (const bool largest_first : {false, true}) {
+    EXPECT_THAT(page_of(5, 3, largest_first), HasSubstr("<summary>1f1b, P = 3: drawn</summary>"));
+    EXPECT_THAT(page_of(5, 1, largest_first), HasSubstr("<summary>1f1b, P = 2 (more than cores): drawn</summary>"));
+  }
 }
 
 TEST(PageTimelines, WhereNoPipelineFitsTheSmallestIsShownAndSaidToShare) {
