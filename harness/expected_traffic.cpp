@@ -69,7 +69,8 @@ std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, con
   std::int64_t live = 0, most = 0;
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     const Action& action = lowered[i];
-    if (is_communication(action.type)) live += bytes_of(action, bytes);
+    const bool received = action.type == ActionType::receive_forward || action.type == ActionType::receive_backward;
+    if (received) live += bytes_of(action, bytes);
     most = std::max(most, live + (action.type == ActionType::reduce ? tied_bytes : 0));
     if (!is_compute(action.type)) continue;
     for (std::size_t before = 0; before < i; ++before) {
@@ -80,7 +81,8 @@ std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, con
     if (action.type == ActionType::backward_weight) continue;  // takes and gives nothing
     const std::int64_t along = action.type == ActionType::forward ? 1 : -1;
     if (neighbour_on_rank(stages, action.stage, -along)) live -= bytes_of(action, bytes);
-    if (neighbour_on_rank(stages, action.stage, along)) live += bytes_of(action, bytes);
+    // Kept for the neighbour from here on, however late its SEND stands.
+    if (stages.find(action.stage + along) != nullptr) live += bytes_of(action, bytes);
     most = std::max(most, live);
   }
   return most;

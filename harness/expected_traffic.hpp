@@ -34,9 +34,9 @@ std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const S
                                               const std::vector<std::int64_t>& bytes);
 
 /// An upper bound of a rank's transport buffers in a step: a receive buffer counts from its place in the list until the
-/// action that consumes it has started, a sent tensor from its SEND to the end of the step (the contract lets it be
-/// reaped any time before), a tensor handed over within the rank from its maker's end until its taker starts, and
-/// `tied_bytes` while REDUCE runs. No order of arrivals can need more.
+/// action that consumes it has started, a sent tensor from its maker on (a SEND may stand late) to the end of the step
+/// (the contract lets it be reaped any time before), a tensor handed over within the rank from its maker's end until
+/// its taker starts, and `tied_bytes` while REDUCE runs. No order of arrivals can need more.
 std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, const std::vector<std::int64_t>& bytes,
                           std::int64_t tied_bytes);
 

@@ -51,13 +51,13 @@ TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
 }
 
 TEST(BufferBound, ReceivesUntilConsumedSendsUntilTheEnd) {
-  // receives 10 and 20 (30), F0 frees 10 and a send of 10 is added (30), F1 frees 20 and a send of 20 (30), receive 10
-  // (40), B0 frees it
-  const auto list =
-      list_of({"1RECV_F0", "1RECV_F1", "1F0", "1SEND_F0", "1F1", "1SEND_F1", "1RECV_B0", "1B0", "1REDUCE", "1STEP"});
+  // receives 10 and 20 (30), F0 frees 10 and leaves 10 to send (30), F1 frees 20 and leaves 20 (30), receive 10 (40),
+  // B0 frees it and leaves as much
+  const auto list = list_of({"1RECV_F0", "1RECV_F1", "1F0", "1SEND_F0", "1F1", "1SEND_F1", "1RECV_B0", "1B0",
+                             "1SEND_B0", "1REDUCE", "1STEP"});
 
   EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 0), 40);
-  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 100), 130);
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 100), 140);
 }
 
 TEST(BufferBound, HandOversWithinTheRankFromMakerToTaker) {
@@ -65,7 +65,14 @@ TEST(BufferBound, HandOversWithinTheRankFromMakerToTaker) {
   // takes none
   const auto list = list_of({"1RECV_F0", "1F0", "1RECV_F1", "2F0", "2I0", "2W0", "1I0", "1W0"});
 
-  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1, 0}), {10, 20}, 0), 30);
+  // 20 of RECV_F1, 10 for stage 3 until the end, and 10 left by I2, later by I1
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1, 0}), {10, 20}, 0), 40);
+}
+
+TEST(BufferBound, WhatIsSentLateIsKeptFromItsMakerOn) {
+  const auto list = list_of({"1RECV_F0", "1F0", "1RECV_B0", "1B0", "1SEND_F0", "1SEND_B0"});
+
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10}, 0), 20) << "F0's output while B0's gradient comes in";
 }
 
 TEST(StageMap, CutBehindEmptyStagesIsTheNextUnit) {
