@@ -43,6 +43,7 @@ int sweep(const SweepOptions& options) {
               static_cast<long long>(verdict.counts.at("cells_holding")),
               static_cast<long long>(verdict.counts.at("cells")));
   if (!verdict.not_run.empty()) std::printf(", %zu not run", verdict.not_run.size());
+  if (!verdict.not_applicable.empty()) std::printf(", %zu cannot be", verdict.not_applicable.size());
   std::printf("\nreport: %s\n", (folder / "report.html").c_str());
   return as_int(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }

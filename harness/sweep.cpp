@@ -354,6 +354,7 @@ class Sweep {
       verdict.not_run.push_back(id + ": " +
                                 (reason != not_run_.end() ? reason->second : "the sweep ended before: " + stopped_by_));
     }
+    verdict.not_applicable = plan_.not_applicable;
     verdict.counts["cells_not_run"] = static_cast<std::int64_t>(verdict.not_run.size());
     verdict.holds = !cells_.empty() && verdict.not_run.empty() &&
                     std::all_of(cells_.begin(), cells_.end(), [](const CellVerdict& cell) { return cell.holds; });

@@ -55,12 +55,14 @@ void check_balance(const std::string& where, const RunFacts& facts, std::int64_t
   }
 }
 
-void check_schedule(const std::string& where, const RunFacts& facts, const std::string& schedule, std::int64_t world) {
-  const auto microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
+/// Why the schedule cannot have these sizes, and what would fit; nothing where it can.
+std::optional<std::string> why_not(const std::string& schedule, std::int64_t world, std::int64_t microbatches,
+                                   std::int32_t chunks) {
   try {
-    make_schedule(schedule, static_cast<std::int32_t>(world), microbatches, facts.chunks);
+    make_schedule(schedule, static_cast<std::int32_t>(world), static_cast<std::int32_t>(microbatches), chunks);
+    return std::nullopt;
   } catch (const InputError& error) {
-    throw InputError(where + ": " + error.what());
+    return error.what();
   }
 }
 
@@ -85,13 +87,18 @@ class Planner {
     const bool only_in_turn = sweep_.schedules.empty() && !sweep_.in_turn.empty();
     if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules));
     add_in_turn();
-    for (const auto& cell : sweep_.cells) add(cell);
+    if (plan_.cells.empty() && !plan_.not_applicable.empty()) {
+      throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
+    }
+    for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
     mark_repeats();
     return plan_;
   }
 
  private:
   using OptionalTexts = std::vector<std::optional<std::string>>;
+  /// What becomes of a schedule that cannot have a cell's sizes: a matrix goes on, a cell written out was meant.
+  enum class Unfit { not_applicable, refused };
 
   void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
     for (const auto& run : sweep_.runs) {
@@ -104,7 +111,7 @@ class Planner {
             cell.schedule = schedule;
             cell.changes.optimizer = optimizer;
             cell.where = sweep_.path.string() + ", run " + run.string();
-            add(cell);
+            add(cell, Unfit::not_applicable);
           }
         }
       }
@@ -123,7 +130,7 @@ class Planner {
         cell.schedule = schedule;
         cell.where = sweep_.path.string() + ", in_turn " + schedule;
         cell.changes.lengths = repeated_until_it_fits(cell);
-        add(cell);
+        add(cell, Unfit::not_applicable);
       }
     }
   }
@@ -134,21 +141,16 @@ class Planner {
     constexpr std::size_t most_repeats = 8;
     const RunFacts facts = read_run_facts(cell.run, {});
     std::vector<std::vector<std::int64_t>> lengths;
+    const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule);
     for (std::size_t repeats = 1; repeats <= most_repeats; ++repeats) {
       lengths.insert(lengths.end(), facts.lengths.begin(), facts.lengths.end());
-      try {
-        make_schedule(*cell.schedule, static_cast<std::int32_t>(cell.world_size),
-                      static_cast<std::int32_t>(lengths.size()),
-                      facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule));
-        return repeats == 1 ? std::vector<std::vector<std::int64_t>>{} : lengths;
-      } catch (const InputError&) {
-        continue;
-      }
+      if (why_not(*cell.schedule, cell.world_size, std::ssize(lengths), chunks)) continue;
+      return repeats == 1 ? std::vector<std::vector<std::int64_t>>{} : lengths;
     }
     return {};
   }
 
-  void add(ExtraCell wanted) {
+  void add(ExtraCell wanted, Unfit unfit) {
     RunFacts facts = read_run_facts(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
     for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
@@ -157,18 +159,23 @@ class Planner {
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
     if (facts.chunks == 0) facts.chunks = default_chunks(schedule);
     check_balance(wanted.where, facts, wanted.world_size);
-    check_schedule(wanted.where, facts, schedule, wanted.world_size);
     PlannedCell cell;
-    cell.run = wanted.run;
-    cell.changes = wanted.changes;
-    cell.reference = reference_of(wanted);
     CellPlan& plan = cell.plan;
     plan.id = training_id(wanted.run, wanted.changes) + "-" + schedule + "-w" + std::to_string(wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
+    if (const auto reason =
+            why_not(schedule, wanted.world_size, std::max<std::int64_t>(facts.microbatches, 1), facts.chunks)) {
+      if (unfit == Unfit::refused) throw InputError(wanted.where + ": " + *reason);
+      plan_.not_applicable.push_back(plan.id + ": " + *reason);
+      return;
+    }
     if (!ids_.insert(plan.id).second) {
       throw InputError(wanted.where + ": the cell " + plan.id + " stands in the sweep twice; remove one");
     }
+    cell.run = wanted.run;
+    cell.changes = wanted.changes;
+    cell.reference = reference_of(wanted);
     plan.run = wanted.run.stem().string();
     plan.model = facts.model;
     plan.schedule = schedule;

@@ -29,13 +29,15 @@ struct PlannedCell {
 struct SweepPlan {
   std::vector<PlannedReference> references;
   std::vector<PlannedCell> cells;
+  /// Cells of the matrix that the schedule cannot have, "<id>: <why, and what would fit>".
+  std::vector<std::string> not_applicable;
 };
 
 /// The matrix run x optimizer x schedule x world size, then the extra cells. A cell's id is
 /// "<run>[-<optimizer>]-<schedule>-w<world>", with
 /// "-<partition>", "-balance-2-0-3", "-lengths-<hash>" where the cell changes these. Throws InputError: a balance that
-/// does not fit layers or world size, a schedule that cannot have these sizes, two cells of one id, two run files of
-/// one name, a `repeat` that names no cell.
+/// does not fit layers or world size, a [[cell]] whose schedule cannot have these sizes or a matrix of nothing else, two
+/// cells of one id, two run files of one name, a `repeat` that names no cell.
 SweepPlan make_plan(const SweepFile& sweep);
 
 /// Keeps the cells named and the references that they need. Throws InputError naming an id that is no cell's, and the

@@ -86,6 +86,8 @@ class VerdictReader {
     verdict.started = get<std::string>(json, "started", "");
     verdict.counts = get<std::map<std::string, std::int64_t>>(json, "counts", "");
     verdict.not_run = get<std::vector<std::string>>(json, "not_run", "");
+    if (json.contains("not_applicable"))  // verdicts of before 2026-11-21 lack it
+      verdict.not_applicable = get<std::vector<std::string>>(json, "not_applicable", "");
     verdict.machine = at(json, "machine", "");
     const Json& cells = at(json, "cells", "");
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -200,6 +202,7 @@ Json to_json(const Verdict& verdict) {
           {"counts", verdict.counts.empty() ? Json::object() : Json(verdict.counts)},
           {"cells", std::move(cells)},
           {"not_run", verdict.not_run},
+          {"not_applicable", verdict.not_applicable},
           {"machine", verdict.machine}};
 }
 

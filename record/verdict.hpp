@@ -32,11 +32,11 @@ struct FirstDivergence {
 struct CheckResult {
   std::string name;
   Outcome outcome = Outcome::not_run;
-  std::string reason;                            ///< one sentence; for `holds` what was shown
+  std::string reason;                             ///< one sentence; for `holds` what was shown
   std::map<std::string, std::int64_t> looked_at;  ///< tensors, elements, nonzero_elements, microbatches, ranks, ...
-  std::string limit;                             ///< "0 ULP", "equal to the byte", "60 % of the reference" and why
+  std::string limit;                              ///< "0 ULP", "equal to the byte", "60 % of the reference" and why
   std::string measured;
-  std::optional<double> margin;                  ///< measured / limit; absent for exact checks
+  std::optional<double> margin;  ///< measured / limit; absent for exact checks
   std::optional<FirstDivergence> first_divergence;
   bool required = true;
 };
@@ -58,8 +58,9 @@ struct Verdict {
   std::string name, started;
   std::map<std::string, std::int64_t> counts;  ///< cells, cells_holding, checks, tensors, elements, bytes, ...
   std::vector<CellVerdict> cells;
-  std::vector<std::string> not_run;  ///< what was to run and did not, with why
-  Json machine;                      ///< from the reference's manifest: machine, versions, environment
+  std::vector<std::string> not_run;         ///< what was to run and did not, with why
+  std::vector<std::string> not_applicable;  ///< cells of the matrix that their schedule cannot have, with why
+  Json machine;                             ///< from the reference's manifest: machine, versions, environment
 };
 
 Json to_json(const Verdict& verdict);

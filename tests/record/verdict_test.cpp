@@ -54,6 +54,7 @@ Verdict example() {
   verdict.counts = {{"cells", 1}};
   verdict.cells = {cell};
   verdict.not_run = {"tiny-w8: stopped"};
+  verdict.not_applicable = {"tiny-dualpipe-v-w8: needs 16 microbatches"};
   verdict.machine = {{"cores", 2}};
   return verdict;
 }
