@@ -18,7 +18,8 @@ std::string stream_name(const LlamaConfig& config, const std::string& name) {
 
 void draw_normal(at::Tensor& value, double standard_deviation, std::uint64_t seed) {
   const at::Generator generator = at::detail::createCPUGenerator(seed);
-  if (value.scalar_type() == at::kFloat) {
+  // Drawn on the CPU for every device: each has a generator of its own, and the numbers are to be the same.
+  if (value.scalar_type() == at::kFloat && value.is_cpu()) {
     value.normal_(0.0, standard_deviation, generator);
   } else {
     value.copy_(at::empty(value.sizes(), at::kFloat).normal_(0.0, standard_deviation, generator));

@@ -42,7 +42,7 @@ DecoderLayer bind_layer(const std::vector<Parameter>& parameters, std::int64_t n
   return layer;
 }
 
-std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange units, at::ScalarType dtype) {
+std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange units, const at::TensorOptions& made_as) {
   const std::vector<std::string> names = unit_names(config);
   std::vector<Parameter> parameters;
   std::int64_t unit = 0;
@@ -56,7 +56,7 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
     const at::Tensor embedding =
         shape.name == head_name && config.tied ? find(parameters, embedding_name) : at::Tensor();
     Parameter parameter{shape.name, shape.unit, {}, embedding.defined()};
-    parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, dtype);
+    parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, made_as);
     parameter.value.set_requires_grad(true);
     parameters.push_back(std::move(parameter));
   }
@@ -68,7 +68,7 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
 struct LlamaSlice::Units {
   LlamaConfig config;
   UnitRange range;
-  at::ScalarType dtype;
+  at::TensorOptions made_as;  ///< dtype and device
   std::vector<Parameter> parameters;
   at::Tensor embedding;
   std::vector<DecoderLayer> layers;  ///< those held
@@ -81,7 +81,7 @@ struct LlamaSlice::Units {
   std::int64_t head_unit() const { return config.layers + 2; }
 };
 
-LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype) {
+LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device) {
   if (units.first < 0 || units.first > units.end || units.end > config.layers + 3) {
     throw std::logic_error("units [" + std::to_string(units.first) + ", " + std::to_string(units.end) +
                            ") are no part of a model of " + std::to_string(config.layers + 3) + " units");
@@ -89,8 +89,9 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
   if (dtype != at::kFloat && dtype != at::kDouble && dtype != at::kBFloat16) {
     throw std::logic_error("a slice is float32, float64 or bfloat16, not " + std::string(c10::toString(dtype)));
   }
+  const at::TensorOptions made_as = at::TensorOptions(dtype).device(device);
   impl_ = std::make_unique<Units>(
-      Units{config, units, dtype, make_parameters(config, units, dtype), {}, {}, 0, {}, {}, {}});
+      Units{config, units, made_as, make_parameters(config, units, made_as), {}, {}, 0, {}, {}, {}});
   impl_->embedding = find(impl_->parameters, embedding_name);
   impl_->norm = find(impl_->parameters, "model.norm.weight");
   impl_->head.weight = find(impl_->parameters, head_name);
@@ -120,7 +121,10 @@ void LlamaSlice::allocate_gradients() {
 void LlamaSlice::prepare_tables(std::int64_t longest_sequence) {
   const bool long_enough = impl_->tables.cos.defined() && impl_->tables.cos.size(0) >= longest_sequence;
   if (!impl_->layers.empty() && !long_enough) {
-    impl_->tables = make_rope_tables(impl_->config, longest_sequence, impl_->dtype);
+    // The CPU's tables on every device: their bits do not hang on a device's sine and cosine.
+    const RopeTables made =
+        make_rope_tables(impl_->config, longest_sequence, c10::typeMetaToScalarType(impl_->made_as.dtype()));
+    impl_->tables = {made.cos.to(impl_->made_as.device()), made.sin.to(impl_->made_as.device())};
   }
 }
 

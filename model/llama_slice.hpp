@@ -37,7 +37,7 @@ class LlamaSlice {
   /// Creates the parameters of these units only, uninitialised and without gradients. `dtype`: kFloat, kDouble or
   /// kBFloat16, of parameters, gradients and activations alike. Throws std::logic_error for a range that is no part of
   /// the model, or another dtype.
-  LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype);
+  LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device = at::kCPU);
   ~LlamaSlice();
   LlamaSlice(LlamaSlice&&) noexcept;
   LlamaSlice& operator=(LlamaSlice&&) noexcept;

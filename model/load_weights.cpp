@@ -1,5 +1,6 @@
 // Parameters from a Hugging Face model.safetensors.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
@@ -93,7 +94,14 @@ void load_weights(LlamaSlice& slice, const std::filesystem::path& path) {
   const SafetensorsFile file(path);
   for (Parameter& parameter : slice.parameters()) {
     if (!parameter.alias) {
-      copy_entry(file, entry_name(slice.config(), file, parameter.name), parameter.value);
+      const std::string entry = entry_name(slice.config(), file, parameter.name);
+      at::Tensor& value = parameter.value;
+      at::Tensor host = value.is_cpu() ? value : at::empty(value.sizes(), value.options().device(at::kCPU));
+      copy_entry(file, entry, host);
+      if (!value.is_cpu()) {
+        const at::NoGradGuard no_grad;
+        value.copy_(host);
+      }
     }
   }
 }

@@ -12,16 +12,26 @@
 #include <thread>
 #include <utility>
 
+#include "pipeline/gpu_ranks.hpp"
 #include "pipeline/partition.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "pipeline/rank_trainer.hpp"
-#include "pipeline/transport/mpi_transport.hpp"
+#include "pipeline/transport/message_transport.hpp"
+#include "pipeline/transport/mpi_link.hpp"
+#include "pipeline/transport/nccl/nccl_transport.hpp"
+#include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/text.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_start.hpp"
 #include "training/manifest.hpp"
+#include "training/tensor_record.hpp"
 
 namespace plumbline {
 namespace {
@@ -35,6 +45,7 @@ Session load(const PipelineOptions& options) {
   }
   if (options.schedule_dialect) settings.schedule_dialect = *options.schedule_dialect;
   if (options.transport) settings.transport = *options.transport;
+  session.run.device = options.device;
   return session;
 }
 
@@ -107,14 +118,45 @@ void begin_record(const PipelineOptions& options, const Session& session, const 
     }
   }
   write_manifest(options.record, make_manifest("pipeline", options.command, session.run, session.config, session.plan,
-                                               plan.schedule.placement.ranks, schedule, stages));
+                                               plan.schedule.placement.ranks, schedule, stages, session.gpus));
   if (session.run.record_level == RecordLevel::none) return;
   write_schedule_csv(options.record, schedule.csv);
   if (!order.empty()) write_accumulation_csv(options.record, order);
 }
 
+MemoryPlan memory_of(const Session& session, const PipelinePlan& plan, int rank) {
+  return plan_rank_memory(session.config, plan.stages, plan.schedule.placement.stages_on(rank),
+                          plan.schedule.ranks.at(static_cast<std::size_t>(rank)), session.plan, session.run.train);
+}
+
+std::string words_for(const MemoryPlan& need, int rank) {
+  return "rank " + std::to_string(rank) + "'s plan is " + to_text(need);
+}
+
+/// This thread's GPU and its room for the rank. Throws SystemError, RunError.
+void prepare_gpu(const Session& session, const MemoryPlan& need, const std::string& who) {
+  if (session.device.is_cpu()) return;
+  const GpuDevice device = start_gpu(session.device, parse_dtype(session.run.train.dtype));
+  const GpuFreeMemory memory = load_gpu_module().free_memory(session.device.index());
+  check_fits(need, memory.free_bytes, memory.total_bytes,
+             who + ", GPU " + std::to_string(session.device.index()) + " (" + device.name + ")");
+}
+
+/// What all ranks together keep on one GPU from the first step to the last.
+MemoryPlan memory_of_all(const Session& session, const PipelinePlan& plan, int world) {
+  MemoryPlan all;
+  for (int rank = 0; rank < world; ++rank) {
+    const MemoryPlan one = memory_of(session, plan, rank);
+    all.parameters += one.parameters;
+    all.gradients += one.gradients;
+    all.optimizer += one.optimizer;
+    all.activations += one.activations;
+  }
+  return all;
+}
+
 /// All steps, then exit.json. Throws what went wrong, after exit.json says so.
-void train_rank(RankTrainer& trainer, bool progress) {
+void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect) {
   const auto fail = [&](const char* status) {
     try {
       trainer.finish(status, static_cast<int>(ExitCode::does_not_hold));
@@ -122,6 +164,7 @@ void train_rank(RankTrainer& trainer, bool progress) {
     }
   };
   try {
+    connect();
     trainer.run(progress);
   } catch (const DeadlineError&) {
     fail("timeout");
@@ -144,12 +187,17 @@ TransportSettings transport_settings(const Session& session) {
 }
 
 int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_seams) {
-  const Session session = load(options);
+  Session session = load(options);
+  if (options.device == "cuda") {
+    session.device = at::Device(at::kCUDA, 0);
+    session.gpus = {load_gpu_module().device(0).name};
+  }
   const int world = options.world.value_or(1);
   PipelinePlan plan = make_plan(session, world, *make_seams(0));
+  prepare_gpu(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
-  auto transports = make_threads_transports(world, transport_settings(session));
+  auto transports = make_threads_transports(world, transport_settings(session), session.device);
   std::mutex lock;
   std::optional<ExitCode> failure;
   std::vector<std::jthread> threads;
@@ -160,8 +208,12 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
         new_memory_meter().attach();
         at::set_num_threads(1);  // OpenMP keeps this number a thread
         const auto seams = make_seams(rank);
-        RankTrainer trainer(session, plan, transport, *seams, options.record);
-        train_rank(trainer, options.progress);
+        const MemoryPlan need = memory_of(session, plan, rank);
+        prepare_gpu(session, need, "rank " + std::to_string(rank));
+        with_gpu_memory_words(words_for(need, rank), [&] {
+          RankTrainer trainer(session, plan, transport, *seams, options.record);
+          train_rank(trainer, options.progress, [] {});
+        });
         transport.finish();
       } catch (const std::exception& error) {
         const std::lock_guard guard(lock);
@@ -213,10 +265,57 @@ std::optional<int> agree_to_stop(Transport& transport, const Hindrance& own) {
   return std::stoi(word);
 }
 
+GpuApi real_gpu_api() {
+  const auto cuda = reinterpret_cast<CudaApi* (*)()>(gpu_module_entry("plumbline_cuda_api"));
+  const auto nccl = reinterpret_cast<NcclApi* (*)()>(gpu_module_entry("plumbline_nccl_api"));
+  return {*cuda(), *nccl()};
+}
+
+/// This rank's GPU, from what all ranks see; `ranks` in rank order.
+void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks, int rank, Session& session) {
+  // A rank that sees none has said why already, and says it to all.
+  if (std::ranges::any_of(ranks, [](const RankGpus& each) { return each.devices.empty(); })) return;
+  GpuSharing sharing;
+  sharing.mixed_models = options.mixed_gpus;
+  const bool nccl = session.run.pipeline.transport == "nccl";
+  const std::string why_not = nccl ? why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()) : "";
+  sharing.several_ranks_per_gpu = why_not.empty();
+  std::vector<int> assigned;
+  try {
+    assigned = assign_gpus(ranks, sharing);
+  } catch (const InputError& error) {
+    throw InputError(error.what() + (why_not.empty() ? "" : ". " + why_not));
+  }
+  session.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(assigned.at(static_cast<std::size_t>(rank))));
+  session.gpus = models_used(ranks, assigned);
+  load_gpu_module().use(session.device.index());
+}
+
+/// The ranks' messages over MPI, and on GPUs their payloads over NCCL or through host memory. Collective: a rank that
+/// is kept from going on (`hindrance`, which this may add to) takes part, so that all hear of it.
+std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Session* session, Hindrance& hindrance) {
+  const TransportSettings settings = session != nullptr ? transport_settings(*session) : TransportSettings{};
+  std::unique_ptr<Link> link = make_mpi_link({});
+  if (options.device != "cpu") {
+    const bool able = session != nullptr && hindrance.words.empty();
+    const std::vector<RankGpus> ranks =
+        exchange_gpus(*link, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
+    if (able) hindrance = hindrance_in([&] { take_gpu(options, ranks, link->rank(), *session); });
+  }
+  const at::Device device = session != nullptr ? session->device : at::kCPU;
+  if (!device.is_cpu() && session->run.pipeline.transport == "nccl") {
+    NcclSettings nccl;
+    nccl.device = device;
+    return make_nccl_transport(std::move(link), real_gpu_api(), settings, nccl);
+  }
+  auto payloads = make_staged_payloads(*link, device);
+  return std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads));
+}
+
 int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams, Hindrance refusal) {
   std::optional<Session> session;
   if (refusal.words.empty()) refusal = hindrance_in([&] { session = load(options); });
-  const auto transport = make_mpi_transport(session ? transport_settings(*session) : TransportSettings{});
+  const auto transport = open_mpi_job(options, session ? &*session : nullptr, refusal);
   const auto leave = [&](int code) {
     transport->finish();
     return code;
@@ -232,16 +331,23 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
   plan.origin_ns = std::stoll(transport->broadcast(std::to_string(monotonic_ns())));
 
+  const MemoryPlan need = memory_of(*session, plan, transport->rank());
+  const std::string memory_words = words_for(need, transport->rank());
   std::optional<RankTrainer> trainer;
-  const Hindrance no_trainer =
-      hindrance_in([&] { trainer.emplace(*session, plan, *transport, *seams, options.record); });
+  const Hindrance no_trainer = hindrance_in([&] {
+    prepare_gpu(*session, need, "rank " + std::to_string(transport->rank()));
+    with_gpu_memory_words(memory_words, [&] { trainer.emplace(*session, plan, *transport, *seams, options.record); });
+  });
   if (const auto code = agree_to_stop(*transport, no_trainer)) {
     trainer.reset();
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);
   }
   try {
-    train_rank(*trainer, options.progress);
+    with_gpu_memory_words(memory_words, [&] {
+      train_rank(*trainer, options.progress,
+                 [&] { transport->connect(pairs_of(plan.schedule.placement, session->config.tied)); });
+    });
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
@@ -262,16 +368,27 @@ std::string chosen_transport(const PipelineOptions& options) {
     throw InputError("give a run file and --record DIR; see --help");
   }
   std::string transport = options.transport ? *options.transport : load_run_file(options.run_file).pipeline.transport;
-  if (transport == "mpi" && options.world) {
-    throw InputError("--world goes with --transport threads; with mpi, mpirun -n says how many ranks");
+  if (transport != "threads" && options.world) {
+    throw InputError("--world goes with --transport threads; with " + transport + ", mpirun -n says how many ranks");
   }
-  if (transport != "mpi" && transport != "threads") {
-    throw InputError("transport \"" + transport + "\" is not in this build; it has mpi and threads");
+  const std::vector<std::string> known = transports_of_this_build();
+  if (std::ranges::find(known, transport) == known.end()) {
+    throw InputError("transport \"" + transport + "\" is not in this build; it has " + join(known, ", ") +
+                     (transport == "nccl" ? "; make cuda makes one that has it" : ""));
+  }
+  if (transport == "nccl" && options.device != "cuda") {
+    throw InputError("transport nccl moves tensors between GPUs; give --device cuda with it");
   }
   return transport;
 }
 
 }  // namespace
+
+std::vector<std::string> transports_of_this_build() {
+  std::vector<std::string> transports{"mpi", "threads"};
+  if (has_gpu_module()) transports.push_back("nccl");
+  return transports;
+}
 
 int refuse(const PipelineOptions& options, const Error& error) {
   if (started_by_a_launcher()) return train_with_mpi(options, {}, {error.what(), error.code()});
@@ -280,14 +397,15 @@ int refuse(const PipelineOptions& options, const Error& error) {
 }
 
 int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seams) {
-  apply_deterministic_settings();
-  install_memory_meter();
   std::string transport;
   try {
     transport = chosen_transport(options);
+    if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
   } catch (const Error& error) {
     return refuse(options, error);
   }
+  apply_deterministic_settings();
+  install_memory_meter();
   if (transport == "threads") return train_with_threads(options, make_seams);
   return train_with_mpi(options, make_seams, {});
 }

@@ -19,9 +19,14 @@ struct PipelineOptions {
   std::optional<std::string> schedule_dialect;  ///< of the file: torch, torch-old, plumbline
   std::optional<std::string> transport;         ///< replaces pipeline.transport
   std::optional<int> world;                     ///< ranks, with --transport threads only
+  std::string device = "cpu";                   ///< cpu | cuda
+  bool mixed_gpus = false;                      ///< GPUs of different models may be used together
   std::vector<std::string> command;
   bool progress = true;
 };
+
+/// mpi, threads and, in a build with the CUDA half, nccl.
+std::vector<std::string> transports_of_this_build();
 
 /// Tells a fault that every rank finds for itself (a wrong option, a broken run file) once, and returns its exit code:
 /// started by an MPI launcher, rank 0 alone says it. For the time before training.

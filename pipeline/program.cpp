@@ -4,25 +4,35 @@
 #include <iostream>
 #include <sstream>
 
+#include "pipeline/gpu_ranks.hpp"
 #include "pipeline/launch.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
 namespace {
 
 int print_capabilities() {
+  Json gpu = gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
   apply_deterministic_settings();
   Json capabilities;
   capabilities["program"] = "plumbline-pipeline";
-  capabilities["devices"] = {"cpu"};
+  capabilities["devices"] = Json::array({"cpu"});
+  if (gpu.value("usable", false)) {
+    capabilities["devices"].push_back("cuda");
+    const std::string why = why_nccl_needs_one_gpu_a_rank_here(load_gpu_module());
+    gpu["why_not_two_ranks_on_one_gpu"] = why.empty() ? Json(nullptr) : Json(why);
+  }
   capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
-  capabilities["transports"] = {"mpi", "threads"};
+  capabilities["transports"] = transports_of_this_build();
   capabilities["schedules"] = schedule_names();
   capabilities["versions"] = versions_json();
   capabilities["machine"] = machine_json();
+  capabilities["gpu"] = gpu;
   std::cout << capabilities.dump(2) << '\n';
   return 0;
 }
@@ -38,7 +48,6 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
       "  mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
       "/tmp/zbv");
   PipelineOptions options;
-  std::string device = "cpu";
   bool capabilities = false;
   bool quiet = false;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
@@ -49,9 +58,14 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
                      ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them");
   app.add_option("--schedule-dialect", options.schedule_dialect,
                  "Dialect of that file (default: told by its cells): torch, torch-old, plumbline");
-  app.add_option("--transport", options.transport, "Transport in place of the run file's: mpi, threads");
+  app.add_option("--transport", options.transport,
+                 "Transport in place of the run file's: " + join(transports_of_this_build(), ", "));
   app.add_option("--world", options.world, "Ranks, with --transport threads");
-  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();
+  app.add_option("--device", options.device,
+                 "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_flag("--mixed-gpus", options.mixed_gpus, "Take GPUs of different models, whose bits may differ");
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
   try {

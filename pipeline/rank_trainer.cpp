@@ -23,7 +23,7 @@ std::vector<Stage> make_stages(const Session& session, const PipelinePlan& plan,
   std::vector<Stage> stages;
   for (const std::int32_t index : plan.schedule.placement.stages_on(rank)) {
     stages.emplace_back(session.config, index, plan.stages.at(static_cast<std::size_t>(index)),
-                        parse_dtype(session.run.train.dtype), session.plan.longest_sequence());
+                        parse_dtype(session.run.train.dtype), session.plan.longest_sequence(), session.device);
   }
   return stages;
 }
@@ -207,7 +207,7 @@ void RankTrainer::forward(std::int64_t step, const Action& action) {
   LossTarget target;
   at::Tensor input;
   if (here.first() || here.last()) {
-    Microbatch data = session_.plan.make(step, action.microbatch);
+    Microbatch data = to_device(session_.plan.make(step, action.microbatch), session_.device);
     if (here.first()) input = std::move(data.ids);
     target = {std::move(data.labels), valid_tokens_, loss_};
   }
@@ -220,7 +220,7 @@ void RankTrainer::forward(std::int64_t step, const Action& action) {
     const MemoryScope scope(MemoryOwner::activations);
     at::Tensor output = here.forward(action.microbatch, std::move(input), target);
     if (here.last()) {
-      losses_.at(static_cast<std::size_t>(action.microbatch)) = output.item<float>();
+      losses_.set(action.microbatch, output);
     } else {
       output = seams_.stage_output(std::move(output), step, action);
       keep_for_sending(action, Direction::forward, std::move(output));
@@ -240,7 +240,10 @@ void RankTrainer::backward(std::int64_t step, const Action& action) {
   meter_.reset_peak(MemoryOwner::activations);
   {
     const MemoryScope scope(MemoryOwner::activations);
-    if (here.last()) gradient = at::ones({}, loss_dtype(parse_dtype(session_.run.train.dtype)));
+    if (here.last()) {
+      const at::ScalarType dtype = loss_dtype(parse_dtype(session_.run.train.dtype));
+      gradient = at::ones({}, at::TensorOptions(dtype).device(session_.device));
+    }
     at::Tensor input_gradient = action.type == ActionType::backward
                                     ? here.backward(action.microbatch, std::move(gradient))
                                     : here.backward_input(action.microbatch, std::move(gradient));
@@ -320,7 +323,7 @@ void RankTrainer::step(std::int64_t step) {
   start_bytes_ = meter_.count(MemoryOwner::activations).live;
   activation_peak_ = 0;
   valid_tokens_ = session_.plan.totals(step).valid_tokens;
-  if (owns_loss()) losses_.assign(static_cast<std::size_t>(session_.plan.microbatches()), 0.0F);
+  if (owns_loss()) losses_.begin(session_.plan.microbatches());
   if (seams_.zeroes_gradients(step)) zero_gradients(parameters_);
 
   for (std::size_t i = 0; i < actions_.size();) {
@@ -358,7 +361,8 @@ void RankTrainer::step(std::int64_t step) {
   log_.end_step(step);
 
   const bool sees_data = std::ranges::any_of(stages_, [](const Stage& s) { return s.first() || s.last(); });
-  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_, sees_data)) writer_.add(std::move(row));
+  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), sees_data))
+    writer_.add(std::move(row));
   for (const TrafficCount& count : transport_.take_traffic()) {
     writer_.add(TrafficRow{step, count.peer, direction_name(count.direction), count.send ? "send" : "receive",
                            count.operations, count.bytes});
@@ -366,7 +370,7 @@ void RankTrainer::step(std::int64_t step) {
   writer_.add(memory_row(meter_, step, activation_peak_));
   recorder_.end_step(step);
   std::optional<float> loss;
-  if (owns_loss()) loss = step_loss(losses_);
+  if (owns_loss()) loss = step_loss(losses_.read());
   writer_.end_step(step_row(session_.plan, step, update_, loss, static_cast<double>(monotonic_ns() - begin_ns) * 1e-9));
   // last, so that the record shows what differs
   if (session_.config.tied && plan_.stages.size() > 1) compare_tied_copies(transport_, step, parameters_);
@@ -382,7 +386,7 @@ void RankTrainer::run(bool show_progress) {
   for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
     step(index);
     tokens += session_.plan.totals(index).tokens;
-    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_), tokens);
+    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_.read()), tokens);
   }
   if (line) line->finish();
   transport_.barrier();

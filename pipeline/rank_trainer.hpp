@@ -16,18 +16,19 @@
 #include "training/action_log.hpp"
 #include "training/session.hpp"
 #include "training/step_end.hpp"
+#include "training/step_losses.hpp"
 #include "training/step_recorder.hpp"
 
 namespace plumbline {
 
 /// What all ranks agree on before the first step.
 struct PipelinePlan {
-  Schedule schedule;              ///< compute-only
-  Schedule lowered;               ///< what ranks execute
-  std::string schedule_csv;       ///< for the record
+  Schedule schedule;               ///< compute-only
+  Schedule lowered;                ///< what ranks execute
+  std::string schedule_csv;        ///< for the record
   std::vector<std::string> notes;  ///< on the reading of a schedule file
-  std::vector<UnitRange> stages;  ///< units of each stage
-  std::int64_t origin_ns = 0;     ///< monotonic time of rank 0's start-up
+  std::vector<UnitRange> stages;   ///< units of each stage
+  std::int64_t origin_ns = 0;      ///< monotonic time of rank 0's start-up
 };
 
 class RankTrainer {
@@ -86,7 +87,7 @@ class RankTrainer {
   std::map<Key, Posted> arriving_;
   std::map<Key, at::Tensor> leaving_;
   std::vector<Posted> sends_;
-  std::vector<float> losses_;
+  StepLosses losses_;
   std::int64_t valid_tokens_ = 0;  ///< of the current step
   std::int64_t start_bytes_ = 0;
   std::int64_t activation_peak_ = 0;

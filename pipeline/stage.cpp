@@ -7,16 +7,16 @@
 namespace plumbline {
 namespace {
 
-LlamaSlice make_slice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype) {
+LlamaSlice make_slice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device) {
   const MemoryScope scope(MemoryOwner::parameters);
-  return {config, units, dtype};
+  return {config, units, dtype, device};
 }
 
 }  // namespace
 
 Stage::Stage(const LlamaConfig& config, std::int64_t index, UnitRange units, at::ScalarType dtype,
-             std::int64_t longest_sequence)
-    : index_(index), slice_(make_slice(config, units, dtype)) {
+             std::int64_t longest_sequence, at::Device device)
+    : index_(index), slice_(make_slice(config, units, dtype, device)) {
   {
     const MemoryScope scope(MemoryOwner::gradients);
     slice_.allocate_gradients();

@@ -19,7 +19,7 @@ class Stage {
  public:
   /// Creates the parameters of these units only, with zeroed gradients, each under its memory owner.
   Stage(const LlamaConfig& config, std::int64_t index, UnitRange units, at::ScalarType dtype,
-        std::int64_t longest_sequence);
+        std::int64_t longest_sequence, at::Device device = at::kCPU);
 
   std::int64_t index() const { return index_; }
   LlamaSlice& slice() { return slice_; }

@@ -7,19 +7,23 @@
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
 
 namespace {
 
 using plumbline::ReferenceOptions;
 
 int print_capabilities() {
+  const plumbline::Json gpu = plumbline::gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
   plumbline::apply_deterministic_settings();
   plumbline::Json capabilities;
   capabilities["program"] = "plumbline-reference";
-  capabilities["devices"] = {"cpu"};
+  capabilities["devices"] = plumbline::Json::array({"cpu"});
+  if (gpu.value("usable", false)) capabilities["devices"].push_back("cuda");
   capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
   capabilities["versions"] = plumbline::versions_json();
   capabilities["machine"] = plumbline::machine_json();
+  capabilities["gpu"] = gpu;
   std::cout << capabilities.dump(2) << '\n';
   return 0;
 }
@@ -30,7 +34,6 @@ int run(int argc, char** argv) {
       "held against.");
   app.footer("Example: plumbline-reference fixtures/runs/quick.toml --record /tmp/reference");
   ReferenceOptions options;
-  std::string device = "cpu";
   bool capabilities = false;
   bool quiet = false;
   std::vector<std::filesystem::path> goldens;
@@ -39,7 +42,9 @@ int run(int argc, char** argv) {
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch): sum gradients in this order instead of ascending");
-  app.add_option("--device", device, "cpu")->check(CLI::IsMember({"cpu"}))->capture_default_str();
+  app.add_option("--device", options.device, "cpu, or cuda: the first GPU that CUDA_VISIBLE_DEVICES shows")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");

@@ -16,11 +16,16 @@
 #include "support/progress_line.hpp"
 #include "training/action_log.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/manifest.hpp"
+#include "training/memory_plan.hpp"
 #include "training/step_end.hpp"
+#include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
@@ -59,7 +64,7 @@ class ReferenceTrainer {
   ProgressPage page_;
   std::optional<ListedAccumulation> listed_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
-  std::vector<float> losses_;
+  StepLosses losses_;
   std::int64_t valid_tokens_ = 0;  ///< of the current step
   std::int64_t activation_peak_ = 0;
 };
@@ -67,7 +72,8 @@ class ReferenceTrainer {
 LlamaSlice make_slice(const Session& session, std::size_t units) {
   LlamaSlice slice = [&] {
     const MemoryScope scope(MemoryOwner::parameters);
-    return LlamaSlice(session.config, {0, static_cast<std::int64_t>(units)}, parse_dtype(session.run.train.dtype));
+    return LlamaSlice(session.config, {0, static_cast<std::int64_t>(units)}, parse_dtype(session.run.train.dtype),
+                      session.device);
   }();
   {
     const MemoryScope scope(MemoryOwner::gradients);
@@ -99,7 +105,7 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
-  Microbatch data = session_.plan.make(step, microbatch);
+  Microbatch data = to_device(session_.plan.make(step, microbatch), session_.device);
   UnitMeter unit_meter(meter_, recorder_, units_, step, microbatch);
   const MemoryScope scope(MemoryOwner::activations);
   const auto number = std::to_string(microbatch);
@@ -109,7 +115,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   const std::size_t forward = actions_.begin("0F" + number, 0, microbatch);
   at::Tensor loss =
       forward_units(slice_, std::move(data.ids), {data.labels, valid_tokens_, token_weighted_loss}, &unit_meter);
-  losses_.push_back(loss.item<float>());
+  losses_.set(microbatch, loss);
   GraphEnd graph(loss);
   const at::TensorOptions scalar = loss.options();
   loss.reset();  // only the graph's edge is kept: the scalar's storage is no activation
@@ -146,7 +152,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
 void ReferenceTrainer::measure_split_backward() {
   const std::int64_t valid_tokens = session_.plan.totals(0).valid_tokens;
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) {
-    Microbatch data = session_.plan.make(0, index);
+    Microbatch data = to_device(session_.plan.make(0, index), session_.device);
     DeferredWeights deferred;
     UnitMeter unit_meter(meter_, deferred, units_, index);
     const MemoryScope scope(MemoryOwner::activations);
@@ -170,7 +176,7 @@ void ReferenceTrainer::step(std::int64_t step) {
   const std::int64_t begin_ns = monotonic_ns();
   meter_.reset_total_peak();
   activation_peak_ = 0;
-  losses_.clear();
+  losses_.begin(session_.plan.microbatches());
   valid_tokens_ = session_.plan.totals(step).valid_tokens;
   zero_gradients(slice_.parameters());
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) microbatch(step, index);
@@ -187,11 +193,11 @@ void ReferenceTrainer::step(std::int64_t step) {
   actions_.end(action);
   actions_.end_step(step);
 
-  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_, true)) writer_.add(std::move(row));
+  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), true)) writer_.add(std::move(row));
   writer_.add(memory_row(meter_, step, activation_peak_));
   recorder_.end_step(step);
   const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
-  writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_), seconds));
+  writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_.read()), seconds));
 }
 
 void ReferenceTrainer::run(bool show_progress) {
@@ -205,7 +211,7 @@ void ReferenceTrainer::run(bool show_progress) {
   for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
     step(index);
     tokens += session_.plan.totals(index).tokens;
-    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_), tokens);
+    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_.read()), tokens);
   }
   if (line) line->finish();
 }
@@ -214,13 +220,35 @@ void ReferenceTrainer::finish(const std::string& status, int code) {
   writer_.finish({0, status, code, std::nullopt, actions_.last_action()});
 }
 
+/// One microbatch at a time is in flight: the longest decides.
+MemoryPlan plan_reference_memory(const Session& session) {
+  const UnitRange all{0, session.config.layers + 3};
+  const at::ScalarType dtype = parse_dtype(session.run.train.dtype);
+  MemoryPlan plan = plan_state(session.config, {all}, dtype, session.run.train.optimizer);
+  for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
+    const std::int64_t tokens = session.plan.batch(microbatch) * session.plan.sequence_length(microbatch);
+    plan.activations = std::max(plan.activations, plan_saved(session.config, all, tokens, dtype));
+  }
+  return plan;
+}
+
 }  // namespace
 
 void train_reference(const ReferenceOptions& options) {
+  if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
   apply_deterministic_settings();
   install_memory_meter();
-  const Session session = load_session(options.run_file, options.text);
+  Session session = load_session(options.run_file, options.text);
+  session.run.device = options.device;
   const auto units = unit_names(session.config);
+  const MemoryPlan need = plan_reference_memory(session);
+  const std::string memory_words = "the plan is " + to_text(need);
+  if (options.device == "cuda") {
+    session.device = at::Device(at::kCUDA, 0);
+    session.gpus = {start_gpu(session.device, parse_dtype(session.run.train.dtype)).name};
+    const GpuFreeMemory memory = load_gpu_module().free_memory(0);
+    check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + session.gpus.front() + ")");
+  }
   ManifestSchedule schedule;
   schedule.name = "sequential";
   schedule.csv = sequential_list(session.plan.microbatches());
@@ -235,20 +263,20 @@ void train_reference(const ReferenceOptions& options) {
 
   claim_record_folder(options.record);
   write_manifest(options.record, make_manifest("reference", options.command, session.run, session.config, session.plan,
-                                               1, schedule, {{0, 0, units}}));
+                                               1, schedule, {{0, 0, units}}, session.gpus));
   if (session.run.record_level != RecordLevel::none) {
     write_schedule_csv(options.record, schedule.csv);
     if (!order.empty()) write_accumulation_csv(options.record, order);
   }
   std::optional<ReferenceTrainer> trainer;
   try {
-    trainer.emplace(session, options.record, std::move(listed));
+    with_gpu_memory_words(memory_words, [&] { trainer.emplace(session, options.record, std::move(listed)); });
   } catch (const Error&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(options.record);
     throw;
   }
   try {
-    trainer->run(options.progress);
+    with_gpu_memory_words(memory_words, [&] { trainer->run(options.progress); });
   } catch (const std::exception&) {
     try {
       trainer->finish("error", static_cast<int>(ExitCode::does_not_hold));

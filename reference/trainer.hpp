@@ -16,6 +16,7 @@ struct ReferenceOptions {
   std::filesystem::path record;
   std::optional<std::filesystem::path> text;          ///< replaces the run file's data
   std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order of this file
+  std::string device = "cpu";                         ///< cpu | cuda: the first GPU that the process sees
   std::vector<std::string> command;
   bool progress = true;
 };

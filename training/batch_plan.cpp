@@ -126,6 +126,13 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
           tokens(microbatch), valid_tokens(microbatch)};
 }
 
+Microbatch to_device(Microbatch microbatch, at::Device device) {
+  const MemoryScope scope(MemoryOwner::data);
+  microbatch.ids = microbatch.ids.to(device, /*non_blocking=*/true);
+  microbatch.labels = microbatch.labels.to(device, /*non_blocking=*/true);
+  return microbatch;
+}
+
 StepTotals BatchPlan::totals(std::int64_t step) const {
   StepTotals totals;
   std::set<std::int64_t> live;

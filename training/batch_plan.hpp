@@ -24,6 +24,9 @@ struct Microbatch {
   std::int64_t valid_tokens = 0;  ///< labels other than -100
 };
 
+/// Its tensors on another device; nothing happens on the CPU.
+Microbatch to_device(Microbatch microbatch, at::Device device);
+
 struct StepTotals {
   std::int64_t tokens = 0;
   std::int64_t valid_tokens = 0;

@@ -104,6 +104,13 @@ void apply_deterministic_settings() {
   at::set_num_threads(1);
 }
 
+void choose_attention_kernel(at::Device device, at::ScalarType dtype) {
+  const bool flash = device.is_cpu() || dtype == at::kBFloat16 || dtype == at::kHalf;
+  at::Context& context = at::globalContext();
+  context.setSDPUseFlash(flash);
+  context.setSDPUseMath(!flash);
+}
+
 Json versions_json() {
   Json versions;
   versions["libtorch"] = TORCH_VERSION;
@@ -135,7 +142,8 @@ Json environment_json() {
   flags["cudnn_benchmark"] = context.benchmarkCuDNN();
   flags["tf32_cublas"] = context.allowTF32CuBLAS();
   flags["tf32_cudnn"] = context.allowTF32CuDNN();
-  flags["attention"] = context.userEnabledFlashSDP() && !context.userEnabledMathSDP() ? "flash" : "not fixed";
+  const bool flash = context.userEnabledFlashSDP(), math = context.userEnabledMathSDP();
+  flags["attention"] = flash == math ? "not fixed" : flash ? "flash" : "math";
   flags["compute_threads"] = at::get_num_threads();
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR",
                            "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", cublas_workspace}) {

@@ -1,6 +1,9 @@
 // The settings that decide bits, and what the machine is: applied once, and written down.
 #pragma once
 
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -8,6 +11,9 @@ namespace plumbline {
 /// Deterministic algorithms on, one compute thread, TF32 off, no filling of uninitialised memory, flush-denormal off,
 /// the attention kernel chosen (exactness.md, 8). Call before the first tensor.
 void apply_deterministic_settings();
+/// The attention kernel for tensors of this device and dtype, in place of any other: on the CPU and for bfloat16 flash,
+/// on a GPU for float32 and float64 the plain one of matrix products and softmax, since flash takes neither there.
+void choose_attention_kernel(at::Device device, at::ScalarType dtype);
 /// "versions": LibTorch, compiler, commit. "machine": CPU vendor, family, model, ATen capability, MKL version, cores.
 /// "environment": flags that change bits.
 Json versions_json();

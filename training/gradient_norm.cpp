@@ -2,6 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/stack.h>
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
@@ -84,13 +86,19 @@ std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& paramete
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::scratch);
   std::vector<ParameterNorm> norms;
-  norms.reserve(parameters.size());
+  std::vector<at::Tensor> found;
   for (const Parameter& parameter : parameters) {
     if (!parameter.alias) {
-      const at::Tensor norm =
-          at::linalg_vector_norm(gradient_of(parameter), 2, std::nullopt, /*keepdim=*/false, at::kDouble);
-      norms.push_back({parameter.name, norm.item<double>()});
+      norms.push_back({parameter.name, 0});
+      found.push_back(at::linalg_vector_norm(gradient_of(parameter), 2, std::nullopt, /*keepdim=*/false, at::kDouble));
     }
+  }
+  if (found.empty()) {
+    return norms;
+  }
+  const at::Tensor together = at::stack(found).to(at::kCPU);  // one wait for a GPU, not one a parameter
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    norms[i].norm = together.const_data_ptr<double>()[i];
   }
   return norms;
 }
@@ -141,6 +149,12 @@ void scale_gradients(std::vector<Parameter>& parameters, double coefficient) {
     const at::Tensor gradient = gradient_of(parameter);
     if (!gradient.is_contiguous()) {
       throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
+    }
+    if (!gradient.is_cpu()) {
+      const at::NoGradGuard no_grad;
+      const MemoryScope scope(MemoryOwner::scratch);
+      gradient.copy_(at::mul(gradient.to(at::kDouble), at::Scalar(coefficient)));
+      continue;
     }
     if (gradient.scalar_type() == at::kFloat) {
       scale<float>(gradient, coefficient);

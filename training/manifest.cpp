@@ -2,6 +2,7 @@
 
 #include "support/hash.hpp"
 #include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
 
 namespace plumbline {
 
@@ -32,7 +33,7 @@ Json stages_json(const std::vector<StageEntry>& stages) {
 
 Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
                    const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
-                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages) {
+                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus) {
   const auto& source = run.data.text ? run.data.text : run.data.tokens;
   Json manifest;
   manifest["schema"] = "plumbline-record/1";
@@ -42,7 +43,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["model"] = config.source;
   manifest["seed"] = run.train.seed;
   manifest["dtype"] = run.train.dtype;
-  manifest["device"] = "cpu";
+  manifest["device"] = run.device;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
   manifest["data"] = {{"digest", plan.data_digest(run.train.steps)},
@@ -69,6 +70,10 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["versions"] = versions_json();
   manifest["machine"] = machine_json();
   manifest["environment"] = environment_json();
+  if (run.device == "cuda") {
+    manifest["versions"].update(gpu_versions_json());
+    manifest["machine"]["gpus"] = gpus;
+  }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();
   return manifest;

@@ -20,8 +20,9 @@ struct ManifestSchedule {
   std::string accumulation_digest;  ///< of the order file; empty = null
 };
 
+/// `gpus`: of a run on GPUs, the models used, each once.
 Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
                    const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
-                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages);
+                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus = nullptr);
 
 }  // namespace plumbline

@@ -66,6 +66,7 @@ struct RunFile {
   TrainSettings train;
   PipelineSettings pipeline;
   RecordLevel record_level = RecordLevel::full;
+  std::string device = "cpu";  ///< cpu | cuda; no key of the file, but --device
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
 };
 

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "model/config.hpp"
 #include "training/batch_plan.hpp"
@@ -14,6 +16,8 @@ struct Session {
   RunFile run;
   LlamaConfig config;
   BatchPlan plan;
+  at::Device device = at::kCPU;     ///< of this rank
+  std::vector<std::string> gpus{};  ///< models that the run uses, each once; none on the CPU
 };
 
 /// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained; microbatches that are

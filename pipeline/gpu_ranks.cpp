@@ -1,0 +1,58 @@
+#include "pipeline/gpu_ranks.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <sstream>
+
+#include "pipeline/transport/control.hpp"
+#include "pipeline/transport/message.hpp"
+
+namespace plumbline {
+
+RankGpus visible_gpus(GpuSupport& gpu) {
+  RankGpus own;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) own.host = host.data();
+  std::string ignored;
+  const int count = gpu.device_count(ignored);
+  for (int index = 0; index < count; ++index) own.devices.push_back(gpu.device(index));
+  return own;
+}
+
+std::vector<RankGpus> exchange_gpus(Link& link, const RankGpus& own, std::chrono::milliseconds timeout) {
+  const auto wait = [&](const std::string& what, const std::function<bool()>& ended) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    while (!ended()) {
+      if (std::chrono::steady_clock::now() >= deadline) {
+        throw DeadlineError(waiting_text(link.rank(), what, timeout) + ": the ranks could not agree on their GPUs");
+      }
+      link.idle(deadline);
+    }
+  };
+  Control control(link, wait);  // of its own: the control calls of the run are numbered from 0
+  std::string lines;
+  for (const std::string& line : control.gather(to_text(own))) lines += line + "\n";
+  std::istringstream all(control.broadcast(lines));
+  std::vector<RankGpus> ranks;
+  for (std::string line; std::getline(all, line);) ranks.push_back(parse_rank_gpus(line));
+  return ranks;
+}
+
+std::vector<std::string> models_used(const std::vector<RankGpus>& ranks, const std::vector<int>& assigned) {
+  std::vector<std::string> models;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::string& name = ranks[rank].devices.at(static_cast<std::size_t>(assigned.at(rank))).name;
+    if (std::ranges::find(models, name) == models.end()) models.push_back(name);
+  }
+  return models;
+}
+
+std::string why_nccl_needs_one_gpu_a_rank_here(GpuSupport& gpu) {
+  const char* enabled = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return why_nccl_needs_one_gpu_a_rank(gpu.versions().nccl, enabled != nullptr && std::string(enabled) == "1");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,30 @@
+#include "pipeline/rank_memory.hpp"
+
+#include <algorithm>
+
+#include "training/tensor_record.hpp"
+
+namespace plumbline {
+
+MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRange>& stages,
+                            const std::vector<std::int32_t>& own, const ActionList& list, const BatchPlan& batches,
+                            const TrainSettings& train) {
+  const c10::ScalarType dtype = parse_dtype(train.dtype);
+  std::vector<UnitRange> units;
+  for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
+  MemoryPlan plan = plan_state(config, units, dtype, train.optimizer);
+
+  std::int64_t live = 0;
+  for (const Action& action : list) {
+    const bool begins = action.type == ActionType::forward;
+    const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
+    if (!begins && !ends) continue;
+    const std::int64_t tokens = batches.batch(action.microbatch) * batches.sequence_length(action.microbatch);
+    const std::int64_t bytes = plan_saved(config, stages.at(static_cast<std::size_t>(action.stage)), tokens, dtype);
+    live += begins ? bytes : -bytes;
+    plan.activations = std::max(plan.activations, live);
+  }
+  return plan;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,50 @@
+#include "training/gpu/gpu_start.hpp"
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <mutex>
+
+#include "support/error.hpp"
+#include "training/environment.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+void watch_once(GpuSupport& gpu) {
+  static std::once_flag watched;
+  std::call_once(watched, [&] { gpu.watch(count_device_allocation, count_device_free); });
+}
+
+}  // namespace
+
+GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
+  GpuSupport& gpu = load_gpu_module();
+  gpu.use(device.index());
+  watch_once(gpu);
+  choose_attention_kernel(device, dtype);
+  const MemoryScope scope(MemoryOwner::other);
+  const auto options = at::TensorOptions(dtype).device(device);
+  const at::Tensor matrix = at::zeros({16, 16}, options);
+  at::mm(matrix, matrix);
+  at::addmm(at::zeros({16}, options), matrix, matrix);
+  at::bmm(matrix.unsqueeze(0), matrix.unsqueeze(0));
+  gpu.synchronise();
+  return gpu.device(device.index());
+}
+
+void rethrow_out_of_memory(const std::exception& error, const std::string& plan) {
+  const auto* out = dynamic_cast<const c10::OutOfMemoryError*>(&error);
+  if (out == nullptr) return;
+  std::string words = out->what_without_backtrace();
+  words = words.substr(0, words.find(" If reserved but unallocated"));  // advice on an allocator setting of Python's
+  throw RunError("out of GPU memory: " + words + " (" + plan +
+                 "). Use more ranks, smaller microbatches, or a schedule that keeps fewer of them in flight");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,37 @@
+// A rank's GPU made ready: chosen, counted, and with everything on it that libraries make at their first use.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <exception>
+#include <string>
+
+#include "training/gpu/gpu_support.hpp"
+
+namespace plumbline {
+
+/// After open_gpus, on the thread that trains and before its first tensor: `device` is this thread's from now on, its
+/// tensor bytes count, the attention kernel is chosen, and cuBLAS has its workspace (under MemoryOwner::other: it
+/// stays, and is no activation of the microbatch that happens to come first). Throws RunError with CUDA's words.
+GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
+
+/// Runs `body`; running out of GPU memory in it becomes a RunError that says how much was asked for, what CUDA has, and
+/// what was planned (`plan`: "the plan for it is 3.2 GiB of ...").
+template <typename Body>
+void with_gpu_memory_words(const std::string& plan, const Body& body);
+
+/// What with_gpu_memory_words throws for this exception while it is handled; does nothing for any other.
+void rethrow_out_of_memory(const std::exception& error, const std::string& plan);
+
+template <typename Body>
+void with_gpu_memory_words(const std::string& plan, const Body& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    rethrow_out_of_memory(error, plan);
+    throw;
+  }
+}
+
+}  // namespace plumbline

@@ -1,0 +1,44 @@
+// The bytes that a part of the model will take, known before anything is made: for the message of who runs out of them.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/llama_slice.hpp"
+#include "training/run_file.hpp"
+
+namespace plumbline {
+
+/// Bytes. What kernels take while they run is not in it, so more is needed.
+struct MemoryPlan {
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;
+  std::int64_t optimizer = 0;
+  std::int64_t activations = 0;  ///< kept for the backward pass, at their peak
+
+  /// What lives from the first step to the last.
+  std::int64_t state() const { return parameters + gradients + optimizer; }
+  std::int64_t total() const { return state() + activations; }
+};
+
+/// "3.2 GiB" of bytes, as people read them.
+std::string bytes_text(std::int64_t bytes);
+/// "at least 3.2 GiB: parameters 0.8 GiB, ..."
+std::string to_text(const MemoryPlan& plan);
+
+/// Parameters, gradients and optimiser state of these units; no activations.
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
+                      const OptimizerSettings& optimizer);
+
+/// What these units keep of one microbatch of `tokens` positions until its backward pass (docs/exactness.md gives the
+/// closed forms; with another attention kernel than flash it is more).
+std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
+
+/// Throws SystemError when not even what lives through all steps fits into what is free. `place`: "rank 2, GPU 0
+/// (...)".
+void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place);
+
+}  // namespace plumbline
