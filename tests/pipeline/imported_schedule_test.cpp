@@ -241,5 +241,51 @@ TEST_F(Imported, ARefusalLeavesAnotherRunsRecordAlone) {
   EXPECT_EQ(read_file(folder_ / "record/manifest.json"), "another run's");
 }
 
+TEST_F(Imported, BadFilesNamePlaceAndRemedyAndBeginNothing) {
+  const std::string second = "1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n";
+  const struct {
+    const char* what;
+    std::string text;
+    const char* said;
+    const char* dialect = nullptr;
+  } cases[] = {
+      {"another dialect", "0F0,0BW0\n",
+       "row 1, column 2: \"0BW0\" is the full backward of older torch files; pass "
+       "--schedule-dialect (or pipeline.schedule_dialect) torch-old",
+       "torch"},
+      {"either dialect", "0F0,0B0,0W0\n", "say which with --schedule-dialect"},
+      {"an unknown dialect", "0F0,0B0\n", "\"tourch\" is unknown", "tourch"},
+      {"cut short", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2\n", "1B3: "},
+      {"a rank too few", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n", "has rows for 1 rank, the run has 2 ranks"},
+      {"junk behind an action", "0F0,0F1,0F2,0F3x,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0F3x\""},
+      {"an unknown action", "0F0,0F1,0F2,0G3,0B0,0B1,0B2,0B3\n" + second, "row 1, column 4: \"0G3\" is no action"},
+      {"a stage on two ranks", "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3,1F3,1B3\n1F0,1F1,1F2,1B0,1B1,1B2\n",
+       "rank 0, position 8, 1F3: "},
+      {"microbatch 7 of 4", "0F0,0F1,0F2,0F7,0B0,0B1,0B2,0B7\n" + second, "rank 0, position 3, 0F7: "},
+      {"nothing", "", "the file is empty"},
+  };
+  for (const auto& bad : cases) {
+    SCOPED_TRACE(bad.what);
+    const auto file = folder_.file("bad.csv", bad.text);
+    PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
+    if (bad.dialect != nullptr) asked.schedule_dialect = bad.dialect;
+
+    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked, plain_seams()); }), HasSubstr(bad.said));
+    EXPECT_FALSE(fs::exists(folder_ / "record"));
+  }
+}
+
+TEST_F(Imported, SizesThatFitNothingAreRefused) {
+  const std::string file = (fixtures / "schedules" / "zbv-p2-m8.csv").string();
+
+  EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 2, 4); }),
+              HasSubstr("is for 8 microbatches, the run has 4; give data.lengths 8 entries"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train("1f1b", 0, 4); }), HasSubstr("must be at least 1"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 0, 8); }), HasSubstr("the run has 0 ranks"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train("1f1b", 2, 0); }), HasSubstr("data.lengths"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train("dualpipe-v", 4, 4); }), HasSubstr("at least 2 microbatches"));
+  EXPECT_FALSE(fs::exists(folder_ / "record"));
+}
+
 }  // namespace
 }  // namespace plumbline

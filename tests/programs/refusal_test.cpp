@@ -124,6 +124,51 @@ TEST_F(Refusal, FolderOfAnotherRunStaysAsItIs) {
   EXPECT_EQ(read_file(folder_ / "record" / "manifest.json"), "another run's");
 }
 
+// What is wrong with a list is found before anything is trained, whoever made the list.
+TEST_F(Refusal, ScheduleFileThatDeadlocksIsToldOnceWithItsCircle) {
+  const auto run = run_file({});
+  const auto file = folder_.file("circle.csv",
+                                 "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3\n"
+                                 "2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3\n");
+
+  const Ended ended = on_three_ranks(run + " --schedule " + file.string() + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("0B0 (rank 0, position 1) needs 1B0, before which rank 1 must get past 1F1 (rank 1, "
+                                   "position 1), which needs 0F1, before which rank 0 must get past 0B0"));
+  EXPECT_TRUE(record_is_free());
+}
+
+// Complete and in order, but every rank's RECV waits for a SEND that stands behind it.
+TEST_F(Refusal, MessagesThatDeadlockAreToldOnceWithTheirCircle) {
+  const auto run = run_file({"lengths = [16]", "masked = []"});
+  const auto file = folder_.file("circle.csv",
+                                 "0F0,0RECV_B0,0B0,0SEND_F0\n1RECV_F0,1F0,1SEND_F0,1RECV_B0,1B0,1SEND_B0\n"
+                                 "2RECV_F0,2F0,2B0,2SEND_B0\n");
+
+  const Ended ended = on_three_ranks(run + " --schedule " + file.string() + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("waits forever under the model buffered"));
+  EXPECT_TRUE(record_is_free());
+}
+
+TEST_F(Refusal, SizesThatAScheduleCannotHaveSayWhatWouldFit) {
+  const auto run = run_file({});
+  const std::string for_two = " --schedule " PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv";
+
+  for (const auto& [options, words] : {std::pair{std::string(" --schedule dualpipe-v"), "at least 2 microbatches"},
+                                       std::pair{for_two,
+                                                 "has rows for 2 ranks, the run has 3 ranks; start it with a "
+                                                 "world size of 2"}}) {
+    const Ended ended = on_three_ranks(run + options + record());
+
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.said, SaysOnce(words));
+    EXPECT_TRUE(record_is_free());
+  }
+}
+
 // What the machine refuses is not the user's mistake: 3, not 2. (/proc takes no folders, not even from root.)
 TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
   const auto run = run_file({});
