@@ -60,12 +60,12 @@ std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs:
   for (const auto& reference : plan.references) {
     const RunFacts facts = read_run_facts(reference.run, reference.changes);
     std::error_code missing;
-    add(reference.id + reference_run(reference.run, reference.changes, "/"));
+    add(reference.id + reference_run(reference.run, reference.changes, "/") + reference.accumulation);
     add(fs::exists(facts.config, missing) ? read_file(facts.config) : "");
   }
   for (const auto& cell : plan.cells) {
     const CellPlan& asked = cell.plan;
-    add(asked.id + pipeline_run(cell.run, cell.changes, asked.schedule, "/"));
+    add(asked.id + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv);
     add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : ""));
     add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
   }
@@ -148,12 +148,24 @@ class Sweep {
     return work;
   }
 
+  LaunchFinding run_reference(const std::string& id, const fs::path& record, const PlannedReference& reference,
+                              const std::string& run_text) {
+    return run_one(id, record, {(options_.trainers / reference_program).string()}, reference_program, 1, run_text,
+                   reference.accumulation);
+  }
+
+  /// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
   LaunchFinding run_one(const std::string& id, const fs::path& record, std::vector<std::string> command,
-                        const std::string& speaker, std::int64_t ranks, const std::string& run_text) {
+                        const std::string& speaker, std::int64_t ranks, const std::string& run_text,
+                        const std::string& accumulation = "") {
     const fs::path place = folder_.launch(id);
     folder_.make_way(record, place);
     write_file(place / "run.toml", run_text);
     command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
+    if (!accumulation.empty()) {
+      write_file(place / "accumulation.csv", accumulation);
+      command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});
+    }
     write_file(place / "command.txt", join(command, " ") + "\n");
     Launch launch;
     launch.command = std::move(command);
@@ -197,9 +209,8 @@ class Sweep {
       }
       check_stop(id);
       progress_.begin(id, 1);
-      const auto finding =
-          run_one(id, folder_.reference(reference.id), {(options_.trainers / reference_program).string()},
-                  reference_program, 1, reference_run(reference.run, reference.changes, folder_.launch(id)));
+      const auto finding = run_reference(id, folder_.reference(reference.id), reference,
+                                         reference_run(reference.run, reference.changes, folder_.launch(id)));
       progress_.end();
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
         throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
@@ -256,15 +267,15 @@ class Sweep {
     try {
       if (!fs::exists(one)) {
         const std::string id = "dump-" + reference_id;
-        const auto ended = run_one(id, one, {(options_.trainers / reference_program).string()}, reference_program, 1,
-                                   at_level_dump(reference_run(reference.run, reference.changes, folder_.launch(id))));
+        const auto ended = run_reference(
+            id, one, reference, at_level_dump(reference_run(reference.run, reference.changes, folder_.launch(id))));
         if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
       }
       const std::string id = "dump-" + verdict.id;
       auto command = launcher_words(file_.launcher, plan.world);
       command.push_back((options_.trainers / pipeline_program).string());
       plan.launch = run_one(id, other, std::move(command), pipeline_program, plan.world,
-                            at_level_dump(pipeline_run(cell.run, cell.changes, plan.schedule, folder_.launch(id))));
+                            at_level_dump(pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id))));
       if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
       plan.repeat = false;
       const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
@@ -291,7 +302,7 @@ class Sweep {
       auto command = launcher_words(file_.launcher, plan.world);
       command.push_back((options_.trainers / pipeline_program).string());
       return run_one(id, record, std::move(command), pipeline_program, plan.world,
-                     pipeline_run(cell.run, cell.changes, plan.schedule, folder_.launch(id)));
+                     pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id)));
     };
     plan.launch = train(plan.id, folder_.cell(plan.id));
     plan.reference_launch = reference;

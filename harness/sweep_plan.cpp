@@ -6,7 +6,9 @@
 #include <set>
 
 #include "harness/run_variant.hpp"
-#include "schedule/schedule.hpp"
+#include "schedule/accumulation_order.hpp"
+#include "schedule/runnable.hpp"
+#include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -40,18 +42,18 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   return join(texts, "-");
 }
 
-void check_balance(const std::string& where, const RunFacts& facts, std::int64_t world) {
+void check_balance(const RunFacts& facts, std::int64_t world) {
   if (facts.balance.empty()) return;
   const std::string balance = "balance " + numbers_text(facts.balance);
   const auto stages = world * facts.chunks;
   if (static_cast<std::int64_t>(facts.balance.size()) != stages) {
-    throw InputError(where + ": " + balance + " has " + std::to_string(facts.balance.size()) + " stages, world size " +
+    throw InputError(balance + " has " + std::to_string(facts.balance.size()) + " stages, world size " +
                      std::to_string(world) + " has " + std::to_string(stages) + "; give one number for each stage");
   }
   const auto sum = std::accumulate(facts.balance.begin(), facts.balance.end(), std::int64_t{0});
   if (facts.layers && sum != *facts.layers) {
-    throw InputError(where + ": " + balance + " adds up to " + std::to_string(sum) + " layers, the model " +
-                     facts.config.string() + " has " + std::to_string(*facts.layers));
+    throw InputError(balance + " adds up to " + std::to_string(sum) + " layers, the model " + facts.config.string() +
+                     " has " + std::to_string(*facts.layers));
   }
 }
 
@@ -64,6 +66,51 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
   } catch (const InputError& error) {
     return error.what();
   }
+}
+
+/// The cell's lists, verified as the trainer will verify them. Throws OtherSizes where the schedule cannot have the
+/// cell's sizes, InputError for a file that is wrong for any.
+RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
+  ScheduleRequest request;
+  request.schedule = schedule;
+  if (facts.schedule_dialect && schedule == facts.schedule) {
+    request.dialect = parse_csv_dialect(*facts.schedule_dialect);
+  }
+  request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
+  request.ranks = static_cast<std::int32_t>(world);
+  request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
+  request.chunks = facts.chunks;
+  request.tied = facts.tied;
+  const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as pipeline_run has it
+  request.model = model_of_transport(transport).value_or(ExecutionModel::blocking);
+  const auto& names = schedule_names();
+  if (std::find(names.begin(), names.end(), schedule) != names.end()) {
+    const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);
+    if (const auto reason = why_not(schedule, world, request.microbatches, chunks)) throw OtherSizes(*reason);
+  }
+  return make_runnable(request);
+}
+
+/// In which order a reference must sum; empty for ascending. Throws InputError where that depends on which layers a
+/// stage holds, and only the trainer can tell.
+std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
+  const auto orders = accumulation_orders(schedule);
+  const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
+  if (!alike && facts.balance.empty() && facts.partition == "cost") {
+    throw InputError(
+        "the stages of " + schedule.name + " sum gradients in orders of their own, and with partition = " +
+        "\"cost\" the layers of a stage are not known beforehand; give a balance, or partition = " + "\"uniform\"");
+  }
+  const std::int32_t stages = schedule.placement.stages();
+  const auto layers = facts.balance.empty() ? uniform_layers(facts.layers.value_or(0), stages) : facts.balance;
+  std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
+  std::int64_t next = 0;
+  units.front().push_back("embed_tokens");
+  for (std::size_t stage = 0; stage < units.size(); ++stage) {
+    for (std::int64_t i = 0; i < layers.at(stage); ++i) units[stage].push_back("layers." + std::to_string(next++));
+  }
+  units.back().insert(units.back().end(), {"norm", "lm_head"});
+  return accumulation_csv(schedule, units);
 }
 
 [[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& id, const SweepPlan& plan) {
@@ -157,28 +204,38 @@ class Planner {
     // Lengths that the run file has anyway change no training; naming them says that they are meant to be so.
     if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
-    if (facts.chunks == 0) facts.chunks = default_chunks(schedule);
-    check_balance(wanted.where, facts, wanted.world_size);
+    const bool from_file = names_schedule_file(schedule);
+    const std::string name = from_file ? fs::path(schedule).filename().string() : schedule;
     PlannedCell cell;
     CellPlan& plan = cell.plan;
-    plan.id = training_id(wanted.run, wanted.changes) + "-" + schedule + "-w" + std::to_string(wanted.world_size);
+    plan.id = training_id(wanted.run, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
-    if (const auto reason =
-            why_not(schedule, wanted.world_size, std::max<std::int64_t>(facts.microbatches, 1), facts.chunks)) {
-      if (unfit == Unfit::refused) throw InputError(wanted.where + ": " + *reason);
-      plan_.not_applicable.push_back(plan.id + ": " + *reason);
+    RunnableSchedule runnable;
+    std::string accumulation;
+    try {
+      runnable = schedule_of(facts, schedule, wanted.world_size);
+      facts.chunks = runnable.compute.placement.chunks_per_rank;
+      check_balance(facts, wanted.world_size);
+      accumulation = accumulation_of(facts, runnable.compute);
+    } catch (const OtherSizes& error) {
+      if (unfit == Unfit::refused) throw InputError(wanted.where + ": " + error.what());
+      plan_.not_applicable.push_back(plan.id + ": " + error.what());
       return;
+    } catch (const InputError& error) {
+      throw InputError(wanted.where + ": " + error.what());
     }
     if (!ids_.insert(plan.id).second) {
       throw InputError(wanted.where + ": the cell " + plan.id + " stands in the sweep twice; remove one");
     }
     cell.run = wanted.run;
     cell.changes = wanted.changes;
-    cell.reference = reference_of(wanted);
+    cell.schedule = schedule;
+    cell.reference = reference_of(wanted, accumulation);
     plan.run = wanted.run.stem().string();
     plan.model = facts.model;
-    plan.schedule = schedule;
+    plan.schedule = name;
+    if (from_file) plan.schedule_csv = runnable.csv();
     plan.optimizer = facts.optimizer;
     plan.world = wanted.world_size;
     plan.balance = facts.balance;
@@ -194,20 +251,21 @@ class Planner {
     return sweep_.runs.empty() || std::find(sweep_.runs.begin(), sweep_.runs.end(), run) != sweep_.runs.end();
   }
 
-  std::size_t reference_of(const ExtraCell& wanted) {
+  std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {
     const auto [known, fresh] = run_of_stem_.emplace(wanted.run.stem().string(), wanted.run);
     if (!fresh && known->second != wanted.run) {
       throw InputError(wanted.where + ": " + wanted.run.string() + " and " + known->second.string() +
                        " have the same name, which cells are named by; rename one");
     }
-    const std::string id = training_id(wanted.run, wanted.changes);
+    std::string id = training_id(wanted.run, wanted.changes);
+    if (!accumulation.empty()) id += "-order-" + hash_hex(accumulation).substr(0, 6);
     const auto found = std::find_if(plan_.references.begin(), plan_.references.end(),
                                     [&](const PlannedReference& reference) { return reference.id == id; });
     if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
     RunChanges changes;
     changes.optimizer = wanted.changes.optimizer;
     changes.lengths = wanted.changes.lengths;
-    plan_.references.push_back({id, wanted.run, changes});
+    plan_.references.push_back({id, wanted.run, changes, accumulation});
     return plan_.references.size() - 1;
   }
 
