@@ -141,15 +141,21 @@ std::vector<std::string> compare_activations(const CellEvidence& evidence, Judge
   const bool may_lack = evidence.candidate.manifest.role == "external";
   const auto bytes = boundary_bytes(evidence.reference_rows, evidence.reference.manifest, 0, evidence.model.hidden);
   bool cells_lack = false;
+  std::vector<std::int64_t> predicted(evidence.compute_list->ranks.size(), 0);
   for (const auto& rank : evidence.candidate.ranks) {
     if (rank.rank >= static_cast<std::int64_t>(evidence.compute_list->ranks.size())) continue;
     const auto& list = evidence.compute_list->ranks[static_cast<std::size_t>(rank.rank)];
     const auto peaks = predict_peaks(list, evidence.stages, saved, bytes);
+    for (const auto& peak : peaks) {
+      auto& most = predicted[static_cast<std::size_t>(rank.rank)];
+      most = std::max(most, peak.bytes);
+    }
     PeakComparison comparison(rank, peaks, may_lack, judgement);
     for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
     judgement.look_at("ranks");
     cells_lack = cells_lack || comparison.lacking();
   }
+  judgement.predicted_peaks(std::move(predicted));
   if (cells_lack) lacking.push_back("peak_bytes or activation_peak_bytes");
   return lacking;
 }

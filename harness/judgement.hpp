@@ -32,6 +32,8 @@ class Judgement {
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
+  /// Of one rank, for the report's plot: what the memory law gives.
+  void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
   bool diverged() const { return moment_.has_value(); }
   std::int64_t count(const std::string& what) const;

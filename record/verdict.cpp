@@ -42,15 +42,17 @@ Json to_json(const std::optional<FirstDivergence>& divergence) {
 }
 
 Json to_json(const CheckResult& check) {
-  return {{"name", check.name},
-          {"outcome", to_text(check.outcome)},
-          {"reason", check.reason},
-          {"looked_at", check.looked_at.empty() ? Json::object() : Json(check.looked_at)},
-          {"limit", check.limit},
-          {"measured", check.measured},
-          {"margin", finite_or_null(check.margin)},
-          {"required", check.required},
-          {"first_divergence", to_json(check.first_divergence)}};
+  Json json = {{"name", check.name},
+               {"outcome", to_text(check.outcome)},
+               {"reason", check.reason},
+               {"looked_at", check.looked_at.empty() ? Json::object() : Json(check.looked_at)},
+               {"limit", check.limit},
+               {"measured", check.measured},
+               {"margin", finite_or_null(check.margin)},
+               {"required", check.required},
+               {"first_divergence", to_json(check.first_divergence)}};
+  if (!check.predicted_peak_bytes.empty()) json["predicted_peak_bytes"] = check.predicted_peak_bytes;
+  return json;
 }
 
 Json to_json(const CellVerdict& cell) {
@@ -151,6 +153,8 @@ class VerdictReader {
     result.margin = maybe<double>(json, "margin", where);
     result.required = get<bool>(json, "required", where);
     result.first_divergence = divergence(json, where);
+    if (json.contains("predicted_peak_bytes"))
+      result.predicted_peak_bytes = get<std::vector<std::int64_t>>(json, "predicted_peak_bytes", where);
     return result;
   }
 

@@ -36,7 +36,8 @@ struct CheckResult {
   std::map<std::string, std::int64_t> looked_at;  ///< tensors, elements, nonzero_elements, microbatches, ranks, ...
   std::string limit;                              ///< "0 ULP", "equal to the byte", "60 % of the reference" and why
   std::string measured;
-  std::optional<double> margin;  ///< measured / limit; absent for exact checks
+  std::optional<double> margin;                    ///< measured / limit; absent for exact checks
+  std::vector<std::int64_t> predicted_peak_bytes;  ///< `memory`: each rank's activations by the law; empty elsewhere
   std::optional<FirstDivergence> first_divergence;
   bool required = true;
 };

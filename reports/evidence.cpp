@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "reports/memory_law.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 
@@ -57,17 +56,11 @@ Json identity(const Manifest& manifest) {
   return key;
 }
 
-void predict(RunSummary& run, const Record& record, const MemoryLaw& law) {
-  if (!record.schedule_csv) return;
-  const Schedule schedule = schedule_from_csv((record.path / "schedule.csv").string(), run.manifest.schedule_name,
-                                              static_cast<std::int32_t>(run.manifest.chunks_per_rank));
-  std::map<std::int64_t, std::vector<std::string>> units;
-  for (const auto& stage : run.manifest.stages) units[stage.stage] = stage.units;
-  for (auto& rank : run.ranks) {
-    const auto index = static_cast<std::size_t>(rank.rank);
-    if (index < schedule.ranks.size()) {
-      rank.predicted_bytes = predicted_activation_peak(law, schedule.ranks[index], units);
-    }
+/// The memory check works the law out; here it is only drawn.
+void take_predictions(RunSummary& run, const CellVerdict& cell) {
+  for (const auto& check : cell.checks) {
+    for (std::size_t rank = 0; rank < std::min(run.ranks.size(), check.predicted_peak_bytes.size()); ++rank)
+      run.ranks[rank].predicted_bytes = check.predicted_peak_bytes[rank];
   }
 }
 
@@ -104,12 +97,10 @@ std::vector<std::string> folder_names(const fs::path& folder) {
 
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Evidence evidence;
-  std::map<std::string, MemoryLaw> laws;
   for (const auto& id : folder_names(folder / "references")) {
     try {
       const Record record = read_record(record_in(folder / "references" / id));
       evidence.references.emplace(id, summarize(record));
-      laws.emplace(id, memory_law(record));
     } catch (const std::exception& error) {
       evidence.missing.push_back("references/" + id + ": " + relative_message(error, folder));
     }
@@ -119,10 +110,10 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
       const Record record = read_record(record_in(folder / "cells" / cell.id));
       RunSummary run = summarize(record);
       run.timeline = timeline_of(record);
+      take_predictions(run, cell);
       for (const auto& [id, reference] : evidence.references) {
         if (identity(reference.manifest) != identity(run.manifest)) continue;
         evidence.reference_of[cell.id] = id;
-        predict(run, record, laws.at(id));
         break;
       }
       evidence.cells.emplace(cell.id, std::move(run));

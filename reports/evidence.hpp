@@ -19,8 +19,7 @@ struct RankMemory {
   std::int64_t rank = 0;
   std::vector<std::string> units;
   std::optional<std::int64_t> activation_bytes;  ///< measured
-  std::optional<std::int64_t>
-      predicted_bytes;  ///< by the memory law, from the reference's saved.csv and the list alone
+  std::optional<std::int64_t> predicted_bytes;   ///< by the memory law, as the verdict has it
   std::optional<std::int64_t> parameter_bytes, gradient_bytes, optimizer_bytes;
   std::optional<std::int64_t> process_bytes;
 };

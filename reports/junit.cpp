@@ -87,6 +87,9 @@ Suite sweep_suite(const Verdict& verdict) {
   for (std::size_t i = 0; i < verdict.not_run.size(); ++i) {
     suite.add_skipped("not_run_" + std::to_string(i + 1), verdict.not_run[i]);
   }
+  for (std::size_t i = 0; i < verdict.not_applicable.size(); ++i) {
+    suite.add_skipped("not_applicable_" + std::to_string(i + 1), verdict.not_applicable[i]);
+  }
   return suite;
 }
 

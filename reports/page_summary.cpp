@@ -145,6 +145,9 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   page.set("not_run_more", shown == not_run.size()
                                ? PageData(false)
                                : PageData("count", grouped(static_cast<std::int64_t>(not_run.size() - shown))));
+  page.set("has_unfit", PageData(!verdict.not_applicable.empty()));
+  page.set("unfit_count", grouped(std::ssize(verdict.not_applicable)));
+  page.set("unfit", page_texts(verdict.not_applicable));
   const PageData aside = skipped(verdict);
   page.set("has_skipped", PageData(aside.is_non_empty_list()));
   page.set("skipped", aside);

@@ -191,6 +191,7 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 <h2 id="not-run">What was not run</h2>
 {{#has_not_run}}<ul>{{#not_run}}<li>{{text}}</li>{{/not_run}}</ul>{{/has_not_run}}
 {{^has_not_run}}<p>Nothing was left out.</p>{{/has_not_run}}
+{{#has_unfit}}<details><summary>Cells of the matrix that their schedule cannot have: {{unfit_count}}</summary><ul>{{#unfit}}<li>{{text}}</li>{{/unfit}}</ul></details>{{/has_unfit}}
 {{#has_skipped}}
 <p>Checks that did not apply or were not run, and why:</p>
 <div class="table"><table><thead><tr><th>check</th><th>outcome</th><th class="num">cells</th><th>why</th></tr></thead><tbody>

@@ -35,6 +35,7 @@ Verdict example() {
   with_margin.name = "memory";
   with_margin.outcome = Outcome::holds;
   with_margin.margin = 0.75;
+  with_margin.predicted_peak_bytes = {400, 300};
   with_margin.required = false;
   CellVerdict cell;
   cell.id = "tiny-adamw-1f1b-w4";

@@ -76,6 +76,16 @@ TEST(Junit, ARedVerdictWithoutARedCheckIsRed) {
   EXPECT_THAT(xml, HasSubstr("<skipped message=\"untied, P = 8: stopped by hand\"/>"));
 }
 
+TEST(Junit, ACellThatItsScheduleCannotHaveIsSkippedWithItsReason) {
+  Verdict verdict = two_cells();
+  verdict.not_applicable = {"untied-dualpipe-v-w8: 16 microbatches needed"};
+
+  const std::string xml = junit_xml(verdict);
+
+  EXPECT_EQ(count(xml, "<failure "), 0u);
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"untied-dualpipe-v-w8: 16 microbatches needed\"/>"));
+}
+
 TEST(Junit, HostileTextStaysText) {
   Verdict verdict = two_cells();
   testing::break_check(verdict, 0, "loss");

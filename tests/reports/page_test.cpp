@@ -68,6 +68,17 @@ TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
   EXPECT_GT(page.find("<li>fifth: no mpirun</li>"), page.find("id=\"not-run\""));
 }
 
+TEST(Page, CellsThatTheirScheduleCannotHaveAreListedAndChangeNoVerdict) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.not_applicable = {"untied-dualpipe-v-w8: it needs <16> microbatches"};
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<title>Holds: 12 of 12 cells - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("their schedule cannot have: 1</summary>"));
+  EXPECT_GT(page.find("it needs &lt;16&gt; microbatches"), page.find("id=\"not-run\""));
+}
+
 TEST(Page, ChecksThatDoNotApplyAreCountedWithTheirReason) {
   const std::string page = page_of(testing::sample_verdict(2));
 

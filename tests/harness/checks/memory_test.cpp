@@ -42,6 +42,18 @@ TEST(Memory, PeakOfTheStepIsTheLargestOfItsActions) {
   EXPECT_EQ(expect_memory_red(cell).item, "activation_peak_bytes");
 }
 
+TEST(Memory, VerdictCarriesWhatTheLawGivesEachRank) {
+  SyntheticCell cell;
+  std::vector<std::int64_t> peaks;
+  for (const auto& rank : cell.candidate.ranks) peaks.push_back(rank.memory[0].activation_peak_bytes.value());
+
+  const auto verdict = cell.judge();
+
+  for (const auto& check : verdict.checks) {
+    EXPECT_EQ(check.predicted_peak_bytes, check.name == "memory" ? peaks : std::vector<std::int64_t>{}) << check.name;
+  }
+}
+
 TEST(Memory, ReferenceThatLeaksIsSeenAgainstItsClosedForm) {
   SyntheticCell cell;
   for (auto& row : cell.reference.ranks[0].saved) {
