@@ -14,8 +14,11 @@
 
 namespace plumbline {
 
-AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const std::vector<std::string>& units,
+AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const LlamaConfig& config,
                                           std::int64_t microbatches) {
+  const std::vector<std::string> units = unit_names(config);
+  std::set<std::string> known(units.begin(), units.end());
+  for (const ParameterShape& parameter : parameter_shapes(config)) known.insert(parameter.name);
   const CsvTable table = read_csv(path, {"unit", "microbatch"});
   const std::size_t unit_column = table.column("unit");
   const std::size_t microbatch_column = table.column("microbatch");
@@ -24,8 +27,9 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
   for (const CsvRow& row : table.rows) {
     const std::string where = path.string() + ":" + std::to_string(row.line) + ": ";
     const std::string& unit = row.cells[unit_column];
-    if (std::ranges::find(units, unit) == units.end()) {
-      throw InputError(where + "the model has no unit \"" + unit + "\"; its units are " + join(units, ", "));
+    if (!known.contains(unit)) {
+      throw InputError(where + "the model has no unit or parameter \"" + unit + "\"; its units are " +
+                       join(units, ", "));
     }
     const auto microbatch = parse_integer(row.cells[microbatch_column]);
     if (!microbatch || *microbatch < 0 || *microbatch >= microbatches) {
@@ -38,10 +42,10 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
     }
     order[unit].push_back(*microbatch);
   }
-  for (const std::string& unit : units) {
-    const auto count = static_cast<std::int64_t>(order[unit].size());
-    if (count != microbatches) {
-      throw InputError(path.string() + ": unit " + unit + " lists " + std::to_string(count) + " microbatches of " +
+  for (const std::string& unit : units) order[unit];  // none may be missing; parameters may
+  for (const auto& [unit, listed] : order) {
+    if (std::ssize(listed) != microbatches) {
+      throw InputError(path.string() + ": " + unit + " lists " + std::to_string(listed.size()) + " microbatches of " +
                        std::to_string(microbatches) + "; give each unit every microbatch once");
     }
   }
@@ -60,7 +64,9 @@ void ListedAccumulation::take(std::int64_t microbatch, std::vector<Parameter>& p
 void ListedAccumulation::add_all(std::vector<Parameter>& parameters) {
   for (std::size_t index = 0; index < parameters.size(); ++index) {
     at::Tensor sum = parameters[index].value.grad();
-    for (const std::int64_t microbatch : order_.at(parameters[index].unit)) sum.add_(kept_.at(microbatch)[index]);
+    const auto own = order_.find(parameters[index].name);
+    const auto& order = own != order_.end() ? own->second : order_.at(parameters[index].unit);
+    for (const std::int64_t microbatch : order) sum.add_(kept_.at(microbatch)[index]);
   }
   kept_.clear();
 }

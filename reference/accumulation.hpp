@@ -14,12 +14,13 @@
 
 namespace plumbline {
 
-/// For each unit the microbatches in the order in which its gradients are added.
+/// For each unit the microbatches in the order in which its gradients are added; for a single parameter too, where its
+/// order is another than its unit's.
 using AccumulationOrder = std::map<std::string, std::vector<std::int64_t>>;
 
-/// A CSV with the columns unit, microbatch, in order. Throws InputError naming file, line and unit: unknown, twice, or
-/// missing.
-AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const std::vector<std::string>& units,
+/// A CSV with the columns unit (or a parameter's name), microbatch, in order. Throws InputError naming file, line and
+/// unit: unknown, twice, or missing.
+AccumulationOrder read_accumulation_order(const std::filesystem::path& path, const LlamaConfig& config,
                                           std::int64_t microbatches);
 
 /// Keeps each microbatch's gradients apart and adds them at the step's end.

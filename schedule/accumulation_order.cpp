@@ -5,13 +5,34 @@
 #include "support/csv.hpp"
 
 namespace plumbline {
+namespace {
 
-std::vector<std::vector<std::int32_t>> accumulation_orders(const Schedule& schedule) {
-  std::vector<std::vector<std::int32_t>> orders(static_cast<std::size_t>(schedule.placement.stages()));
+class OrderFile {
+ public:
+  void add(const std::string& unit, const std::vector<std::int32_t>& order) {
+    ascending_ = ascending_ && std::is_sorted(order.begin(), order.end());
+    for (const std::int32_t microbatch : order) text_ += csv_line({unit, std::to_string(microbatch)});
+  }
+  std::string text() const { return ascending_ ? "" : text_; }
+
+ private:
+  std::string text_ = csv_line({"unit", "microbatch"});
+  bool ascending_ = true;
+};
+
+}  // namespace
+
+std::vector<StageAccumulation> accumulation_orders(const Schedule& schedule) {
+  std::vector<StageAccumulation> orders(static_cast<std::size_t>(schedule.placement.stages()));
   for (const ActionList& list : schedule.ranks) {
     for (const Action& action : list) {
-      if (action.type != ActionType::backward && action.type != ActionType::backward_weight) continue;
-      orders.at(static_cast<std::size_t>(action.stage)).push_back(action.microbatch);
+      const bool both = action.type == ActionType::backward;
+      if (both || action.type == ActionType::backward_input) {
+        orders.at(static_cast<std::size_t>(action.stage)).input.push_back(action.microbatch);
+      }
+      if (both || action.type == ActionType::backward_weight) {
+        orders.at(static_cast<std::size_t>(action.stage)).weight.push_back(action.microbatch);
+      }
     }
   }
   return orders;
@@ -19,16 +40,18 @@ std::vector<std::vector<std::int32_t>> accumulation_orders(const Schedule& sched
 
 std::string accumulation_csv(const Schedule& schedule, const std::vector<std::vector<std::string>>& stage_units) {
   const auto orders = accumulation_orders(schedule);
-  std::string text = csv_line({"unit", "microbatch"});
-  bool ascending = true;
+  OrderFile file;
   for (std::size_t stage = 0; stage < stage_units.size(); ++stage) {
-    const auto& order = orders.at(stage);
-    if (!stage_units[stage].empty()) ascending = ascending && std::is_sorted(order.begin(), order.end());
+    const StageAccumulation& order = orders.at(stage);
     for (const std::string& unit : stage_units[stage]) {
-      for (const std::int32_t microbatch : order) text += csv_line({unit, std::to_string(microbatch)});
+      file.add(unit, unit == "embed_tokens" || unit == "norm" ? order.input : order.weight);
+      if (!unit.starts_with("layers.") || order.input == order.weight) continue;
+      for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) {
+        file.add("model." + unit + "." + norm + ".weight", order.input);
+      }
     }
   }
-  return ascending ? "" : text;
+  return file.text();
 }
 
 }  // namespace plumbline

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "schedule/accumulation_order.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 
@@ -28,7 +27,7 @@ void refuse_findings(const std::string& file, const std::vector<Finding>& findin
   std::string words = file + ": " + to_text(findings.front());
   for (std::size_t i = 1; i < std::min(findings.size(), most); ++i) words += "\n  " + to_text(findings[i]);
   if (findings.size() > most) {
-    words += "\n  and " + std::to_string(findings.size() - most) + " more findings; plumbline schedule check " + file +
+    words += "\n  and " + std::to_string(findings.size() - most) + " more; plumbline schedule check " + file +
              " --model " + std::string(name(model)) + " tells all";
   }
   throw InputError(words);
@@ -56,30 +55,8 @@ void refuse_other_sizes(const ScheduleRequest& request, const Schedule& schedule
   }
 }
 
-/// A split backward pass gives norm and embedding gradients with I, the others with W: one order must be both's, or no
-/// order of microbatches could be told to a reference.
-void refuse_two_orders(const std::string& file, const Schedule& compute) {
-  const auto stages = static_cast<std::size_t>(compute.placement.stages());
-  std::vector<std::vector<std::int32_t>> inputs(stages);
-  for (const ActionList& list : compute.ranks) {
-    for (const Action& action : list) {
-      if (action.type != ActionType::backward && action.type != ActionType::backward_input) continue;
-      inputs[static_cast<std::size_t>(action.stage)].push_back(action.microbatch);
-    }
-  }
-  const auto weights = accumulation_orders(compute);
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    const auto [input, weight] = std::ranges::mismatch(inputs[stage], weights[stage]);
-    if (input == inputs[stage].end()) continue;
-    throw InputError(
-        file + ": stage " + std::to_string(stage) + " has the weight gradient of microbatch " +
-        std::to_string(*weight) + " where its input gradients have microbatch " + std::to_string(*input) +
-        "; norm and embedding gradients are summed with the input gradient, so put the W of each stage in " +
-        "the order of its I");
-  }
-}
-
 RunnableSchedule from_file(const ScheduleRequest& request) {
+  if (request.ranks < 1) throw InputError(request.schedule + ": the world size must be at least 1");
   ImportedSchedule imported = import_schedule(
       request.schedule,
       {.dialect = request.dialect, .placement = std::nullopt, .dialect_option = request.dialect_option});
@@ -99,7 +76,6 @@ RunnableSchedule from_file(const ScheduleRequest& request) {
   runnable.compute = compute_actions(std::move(listed));
   const VerifyOptions options{.model = request.model, .tied = request.tied};
   refuse_findings(request.schedule, verify(runnable.lowered, options), request.model);
-  refuse_two_orders(request.schedule, runnable.compute);
   refuse_other_sizes(request, runnable.compute);
   return runnable;
 }
@@ -112,6 +88,9 @@ bool names_schedule_file(const std::string& schedule) {
 
 RunnableSchedule make_runnable(const ScheduleRequest& request) {
   if (names_schedule_file(request.schedule)) return from_file(request);
+  if (request.schedule.find_first_of("./") != std::string::npos) {
+    throw InputError("schedule \"" + request.schedule + "\" is no known name, and as a file its name must end in .csv");
+  }
   RunnableSchedule runnable;
   runnable.compute = make_schedule(request.schedule, request.ranks, request.microbatches,
                                    request.chunks > 0 ? request.chunks : default_chunks(request.schedule));

@@ -110,6 +110,10 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   std::ofstream(folder.path() / "order.csv") << "unit,microbatch\nembed_tokens,0\nembed_tokens,0\n";
   std::ofstream(folder.path() / "unknown.csv") << "unit,microbatch\nlayers.9,0\n";
 
+  order_file(folder.path() / "parameter.csv", true);
+  std::ofstream(folder.path() / "parameter.csv", std::ios::app) << "model.norm.weight,3\n";
+
+  EXPECT_THROW(train(folder.path() / "c", folder.path() / "parameter.csv"), InputError) << "one of four";
   EXPECT_THROW(train(folder.path() / "a", folder.path() / "order.csv"), InputError);
   EXPECT_THROW(train(folder.path() / "b", folder.path() / "unknown.csv"), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a")) << "nothing is begun on bad input";

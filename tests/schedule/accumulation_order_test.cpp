@@ -9,10 +9,22 @@ Schedule two_stages(const std::string& first, const std::string& second) {
   return {"mine", {2, 1, PlacementKind::loop}, 2, {actions(first), actions(second)}};
 }
 
-TEST(AccumulationOrder, IsThatOfTheWeightGradients) {
+TEST(AccumulationOrder, IsThatOfInputAndWeightGradients) {
   const auto orders = accumulation_orders(two_stages("0F0 0F1 0B1 0B0", "1F0 1F1 1I1 1I0 1W0 1W1"));
 
-  EXPECT_EQ(orders, (std::vector<std::vector<std::int32_t>>{{1, 0}, {0, 1}}));
+  ASSERT_EQ(orders.size(), 2U);
+  EXPECT_EQ(orders[0], (StageAccumulation{{1, 0}, {1, 0}}));
+  EXPECT_EQ(orders[1], (StageAccumulation{{1, 0}, {0, 1}}));
+}
+
+TEST(AccumulationOrder, NormsFollowTheInputGradients) {
+  const Schedule schedule = two_stages("0F0 0F1 0I1 0I0 0W0 0W1", "1F0 1F1 1I1 1I0 1W0 1W1");
+
+  EXPECT_EQ(accumulation_csv(schedule, {{"embed_tokens", "layers.0"}, {"norm", "lm_head"}}),
+            "unit,microbatch\nembed_tokens,1\nembed_tokens,0\nlayers.0,0\nlayers.0,1\n"
+            "model.layers.0.input_layernorm.weight,1\nmodel.layers.0.input_layernorm.weight,0\n"
+            "model.layers.0.post_attention_layernorm.weight,1\nmodel.layers.0.post_attention_layernorm.weight,0\n"
+            "norm,1\nnorm,0\nlm_head,0\nlm_head,1\n");
 }
 
 TEST(AccumulationOrder, EachUnitHasTheOrderOfItsStage) {
