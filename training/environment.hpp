@@ -21,8 +21,8 @@ Json machine_json();
 Json environment_json();
 
 /// Whether this machine computes with the code path that a golden.json's "machine" names, so that the same bits are
-/// owed: processor vendor, family and model number, ATen capability and MKL version are equal. False where one is
-/// absent.
+/// owed: processor vendor, family and model number, ATen capability and MKL version are equal, of a golden
+/// in bfloat16 its instructions too, and no switch in the environment moves kernels. False where one is absent.
 bool same_code_path(const Json& golden_machine);
 
 }  // namespace plumbline

@@ -62,6 +62,25 @@ TEST(Config, TakesTransformersDefaultsForWhatIsLeftOut) {
   EXPECT_FALSE(config.pad_token_id);
 }
 
+TEST(Config, ReadsBothSpellingsOfTheDtypeItWasSavedIn) {
+  EXPECT_EQ(small_config().saved_dtype, "");
+  EXPECT_EQ(small_config({{"torch_dtype", "bfloat16"}}).saved_dtype, "bfloat16");
+  EXPECT_EQ(small_config({{"dtype", "torch.float16"}}).saved_dtype, "float16");
+  EXPECT_EQ(small_config({{"dtype", "bfloat16"}, {"torch_dtype", "bfloat16"}}).saved_dtype, "bfloat16");
+}
+
+TEST(Config, RefusesADtypeItCannotRead) {
+  EXPECT_THAT(error_of<InputError>([] {
+                small_config({{"dtype", "float8_e4m3fn"}});
+              }),
+              AllOf(HasSubstr("dtype"), HasSubstr("float8_e4m3fn"), HasSubstr("bfloat16")));
+  EXPECT_THAT(error_of<InputError>([] { small_config({{"torch_dtype", 16}}); }), HasSubstr("torch_dtype = 16"));
+  EXPECT_THAT(error_of<InputError>([] {
+                small_config({{"dtype", "float32"}, {"torch_dtype", "bfloat16"}});
+              }),
+              AllOf(HasSubstr("torch_dtype"), HasSubstr("contradicts")));
+}
+
 TEST(Config, TakesAHeadSizeOfItsOwn) {
   const LlamaConfig config = small_config({{"head_dim", 16}, {"num_attention_heads", 6}, {"num_key_value_heads", 3}});
 

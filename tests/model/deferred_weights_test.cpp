@@ -11,6 +11,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/model/models.hpp"
@@ -37,21 +38,24 @@ struct Case {
   at::Tensor inputs[2];
   at::Tensor output_gradients[2];
 
-  explicit Case(const Json& changes)
-      : config(testing::small_config(changes)), slice(testing::make_slice(config, {2, config.layers + 3})) {
+  explicit Case(const Json& changes, at::ScalarType dtype = at::kFloat)
+      : config(testing::small_config(changes)), slice(testing::make_slice(config, {2, config.layers + 3}, dtype)) {
     for (int i = 0; i < 2; ++i) {
-      inputs[i] = at::randn({2, 5 + 4 * i, config.hidden_size}).set_requires_grad(true);
-      output_gradients[i] = at::randn({2, 5 + 4 * i, config.vocab_size});
+      inputs[i] = at::randn({2, 5 + 4 * i, config.hidden_size}).to(dtype).set_requires_grad(true);
+      output_gradients[i] = at::randn({2, 5 + 4 * i, config.vocab_size}).to(dtype);
     }
   }
 };
 
 const Json with_biases = {{"attention_bias", true}, {"mlp_bias", true}};
 
-class SplitBackward : public ::testing::TestWithParam<Json> {};
+class SplitBackward : public ::testing::TestWithParam<std::tuple<Json, at::ScalarType>> {
+ protected:
+  Case make() const { return Case(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+};
 
 TEST_P(SplitBackward, HasTheBitsOfTheFusedOne) {
-  Case fused(GetParam()), split(GetParam());
+  Case fused = make(), split = make();
   for (int i = 0; i < 2; ++i) {
     split.inputs[i] = fused.inputs[i].detach().clone().set_requires_grad(true);
     split.output_gradients[i] = fused.output_gradients[i];
@@ -76,7 +80,7 @@ TEST_P(SplitBackward, HasTheBitsOfTheFusedOne) {
 }
 
 TEST_P(SplitBackward, AgreesWithASplitByGraph) {
-  Case ours(GetParam()), oracle(GetParam());
+  Case ours = make(), oracle = make();
   oracle.inputs[0] = ours.inputs[0].detach().clone().set_requires_grad(true);
   DeferredWeights queue;
   {
@@ -105,8 +109,13 @@ TEST_P(SplitBackward, AgreesWithASplitByGraph) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SplitBackward, ::testing::Values(Json::object(), with_biases),
-                         [](const auto& tested) { return tested.index == 0 ? "plain" : "biases"; });
+INSTANTIATE_TEST_SUITE_P(Models, SplitBackward,
+                         ::testing::Combine(::testing::Values(Json::object(), with_biases),
+                                            ::testing::Values(at::kFloat, at::kBFloat16)),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param).empty() ? "plain" : "biases") +
+                                  c10::toString(std::get<1>(tested.param));
+                         });
 
 TEST(DeferredWeights, RunsInPortionsAndLetsGo) {
   Case one(Json::object());

@@ -64,13 +64,15 @@ TEST(Initialise, HasTheConfigsSpread) {
   EXPECT_TRUE(value_of(slice, "model.norm.weight").eq(1).all().item<bool>());
 }
 
-TEST(Initialise, StartsBothPrecisionsFromTheSameNumbers) {
+TEST(Initialise, StartsEveryPrecisionFromTheSameNumbers) {
   const LlamaConfig config = small_config();
   const LlamaSlice single = initialised(config, {0, 6}, 5);
-  const LlamaSlice wide = initialised(config, {0, 6}, 5, at::kDouble);
 
-  for (const Parameter& parameter : wide.parameters()) {
-    EXPECT_TRUE(at::equal(parameter.value, value_of(single, parameter.name).to(at::kDouble))) << parameter.name;
+  for (const auto dtype : {at::kDouble, at::kBFloat16}) {
+    const LlamaSlice other = initialised(config, {0, 6}, 5, dtype);
+    for (const Parameter& parameter : other.parameters()) {
+      EXPECT_TRUE(at::equal(parameter.value, value_of(single, parameter.name).to(dtype))) << parameter.name;
+    }
   }
 }
 

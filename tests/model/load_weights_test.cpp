@@ -92,7 +92,7 @@ TEST(LoadWeights, NeedsOnlyTheSlicesOwn) {
   EXPECT_TRUE(at::equal(value_of(slice, q_proj), weights.at(q_proj)));
 }
 
-TEST(LoadWeights, WidensButNeverNarrows) {
+TEST(LoadWeights, WidensAndNarrowsToBfloat16Alone) {
   const LlamaConfig config = small_config();
   const Weights weights = weights_of(config);
   for (const auto& [file, slice, taken] :
@@ -101,6 +101,10 @@ TEST(LoadWeights, WidensButNeverNarrows) {
                                                                      {at::kFloat, at::kDouble, true},
                                                                      {at::kBFloat16, at::kDouble, true},
                                                                      {at::kDouble, at::kDouble, true},
+                                                                     {at::kBFloat16, at::kBFloat16, true},
+                                                                     {at::kFloat, at::kBFloat16, true},
+                                                                     {at::kHalf, at::kBFloat16, true},
+                                                                     {at::kDouble, at::kBFloat16, false},
                                                                      {at::kDouble, at::kFloat, false},
                                                                      {at::kLong, at::kFloat, false}}) {
     const TemporaryFolder folder;
@@ -114,6 +118,24 @@ TEST(LoadWeights, WidensButNeverNarrows) {
                   AllOf(HasSubstr("model.safetensors"), HasSubstr(q_proj), HasSubstr("expected float32"),
                         HasSubstr("found " + dtype_text(file))));
     }
+  }
+}
+
+TEST(LoadWeights, RoundsToTheNearestBfloat16TiesToEven) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  // 1 and 1 + 2^-7 are neighbours
+  const std::vector<float> given{1 + 0x1p-8F, 1 + 0x1p-8F + 0x1p-20F, 1 + 3 * 0x1p-8F, 1 - 0x1p-9F};
+  const std::vector<float> expected{1, 1 + 0x1p-7F, 1 + 0x1p-6F, 1};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    weights.at(q_proj).view(-1)[static_cast<std::int64_t>(i)].fill_(given[i]);
+  }
+
+  const at::Tensor read = value_of(loaded(config, write(folder, weights), at::kBFloat16), q_proj).detach();
+
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    EXPECT_EQ(read.view(-1)[static_cast<std::int64_t>(i)].item<float>(), expected[i]) << i;
   }
 }
 

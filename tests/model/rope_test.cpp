@@ -59,6 +59,14 @@ TEST(RopeTables, ShorterRowsSeeTheSameNumbers) {
   EXPECT_TRUE(at::equal(cut.sin, own.sin));
 }
 
+TEST(RopeTables, OfBfloat16AreThoseOfFloat32RoundedOnce) {
+  const RopeTables tables = make_rope_tables(small_config(), 400, at::kBFloat16);
+
+  const RopeTables wide = make_rope_tables(small_config(), 400, at::kFloat);
+  EXPECT_TRUE(at::equal(tables.cos, wide.cos.to(at::kBFloat16)));
+  EXPECT_TRUE(at::equal(tables.sin, wide.sin.to(at::kBFloat16)));
+}
+
 TEST(ApplyRope, TurnsEachPairByItsAngle) {
   const RopeTables tables = make_rope_tables(small_config(), 3, at::kDouble);
 

@@ -19,9 +19,9 @@ using testing::whole;
 constexpr std::int64_t batch = 2, sequence = 19, tokens = batch * sequence;
 
 /// Bytes alive after a unit's forward beyond those before it, the input counted as the unit's, its output not.
-std::int64_t saved_bytes(const LlamaSlice& slice, std::int64_t unit) {
+std::int64_t saved_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
   const std::int64_t before = live_tensor_bytes();
-  at::Tensor input = at::ones({batch, sequence, slice.config().hidden_size}, at::kFloat);
+  at::Tensor input = at::ones({batch, sequence, slice.config().hidden_size}, dtype);
   input.set_requires_grad(true);
   const at::Tensor output = slice.forward_unit(unit, input);
   EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";

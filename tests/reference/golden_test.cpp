@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <sstream>
@@ -93,10 +95,10 @@ TEST(Goldens, AllHold) {
   const Json producer = read_json(goldens / "two_tokens" / "golden.json");
   if (golden_demand(producer, machine_json(), environment_json(), "golden.json").bits) {
     EXPECT_THAT(out.str(),
-                AllOf(HasSubstr("242 of 242 tensors, 586154 of 586154 elements"), Not(HasSubstr("tolerance"))))
+                AllOf(HasSubstr("279 of 279 tensors, 627627 of 627627 elements"), Not(HasSubstr("tolerance"))))
         << out.str();
   } else {
-    EXPECT_THAT(out.str(), HasSubstr("compared at 0 ULP: 0 of 242 tensors"));
+    EXPECT_THAT(out.str(), HasSubstr("compared at 0 ULP: 0 of 279 tensors"));
   }
 }
 
@@ -249,6 +251,54 @@ TEST_F(SpoiltGolden, LooserLimitsThanTheDerivedOnesAreRefused) {
   edit_json("golden.json", {{"limits", {{"logits_absolute", 1e-3}}}});
 
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("golden.json"), HasSubstr("logits_absolute")));
+}
+
+class SpoiltBfloat16Golden : public SpoiltGolden {
+ protected:
+  void SetUp() override { std::filesystem::copy(goldens / "bfloat16", golden_); }
+  bool same_path() {
+    const Json producer = read_json(golden_ / "golden.json");
+    return golden_demand(producer, machine_json(), environment_json(), "golden.json", "bfloat16").bits;
+  }
+};
+
+TEST_F(SpoiltBfloat16Golden, IsHeldToItsOwnLimitsElsewhere) {
+  pretend_another_machine();
+  EXPECT_EQ(judge(), 0) << out_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("tolerance"), HasSubstr("compared at 0 ULP: 0 of 37")));
+
+  edit_json("config.json", {{"rope_parameters", {{"rope_theta", 11000.0}}}});
+  EXPECT_EQ(judge(), 1) << out_.str();
+}
+
+TEST_F(SpoiltBfloat16Golden, AWrongEpsIsSeenByTheBits) {
+  const bool bits = same_path();
+  edit_json("config.json", {{"rms_norm_eps", 1e-6}});
+
+  EXPECT_EQ(judge(), bits ? 1 : 0) << out_.str();
+}
+
+TEST_F(SpoiltBfloat16Golden, OtherBf16InstructionsAreAnotherCodePath) {
+  edit_json("golden.json", {{"machine", {{"bf16_instructions", "none of this world"}}}});
+
+  EXPECT_FALSE(same_path());
+}
+
+TEST_F(SpoiltBfloat16Golden, LimitsAreNoLooserThanThoseOfItsDtype) {
+  edit_json("golden.json", {{"limits", {{"logits_absolute", 0.1}}}});
+
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("logits_absolute"));
+}
+
+TEST_F(SpoiltBfloat16Golden, NamesALossOfAnotherDtype) {
+  std::vector<NamedBytes> entries;
+  const SafetensorsFile file(goldens / "bfloat16" / "io.safetensors");
+  for (const auto& [name, entry] : file.entries()) entries.push_back({name, entry});
+  const std::array<std::byte, 2> narrow{};
+  std::ranges::find(entries, "loss", &NamedBytes::name)->entry = {"bfloat16", {}, narrow};
+  write_safetensors(golden_ / "io.safetensors", entries);
+
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("loss must be float32"), HasSubstr("bfloat16")));
 }
 
 TEST(GoldenDemand, AsksForBitsOnlyOnTheSameCodePath) {

@@ -66,6 +66,12 @@ TEST(GradientNorms, AreTakenInFloat64) {
   EXPECT_DOUBLE_EQ(norms[1].norm, std::sqrt(1e16 + 1e8));
 }
 
+TEST(GradientNorms, OfBfloat16AreNotRoundedToIt) {
+  const std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1, 0.5}, at::kBFloat16)};
+
+  EXPECT_DOUBLE_EQ(gradient_norms(parameters)[0].norm, std::sqrt(1.25));
+}
+
 TEST(GradientNorms, LeaveTheAliasOut) {
   std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {3, 4})};
   parameters.push_back(alias_of(parameters[0], {3, 4}));
@@ -182,6 +188,40 @@ TEST(ScaleGradients, TakesFloat64AndMakesNoTensor) {
 
   EXPECT_EQ(meter.total().peak, 0);
   EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(1.1 * 0.7, -3 * 0.7));
+}
+
+TEST(ScaleGradients, RoundsOnceToBfloat16) {
+  // Neighbours of 1 are 2^-7 apart. What lies beside a middle by less than float32 can tell rounds to the nearer one.
+  for (const auto& [coefficient, expected] :
+       std::vector<std::pair<double, double>>{{1 + 0x1p-8, 1},
+                                              {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
+                                              {1 + 3 * 0x1p-8, 1 + 0x1p-6},
+                                              {1 + 3 * 0x1p-8 - 0x1p-40, 1 + 0x1p-7},
+                                              {1 - 0x1p-9 - 0x1p-40, 1 - 0x1p-8},
+                                              {0x1p-140, 0},
+                                              {0x1p-130, 0x1p-130}}) {
+    std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1, -1}, at::kBFloat16)};
+
+    scale_gradients(parameters, coefficient);
+
+    EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(expected, -expected)) << coefficient;
+  }
+}
+
+TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
+  std::vector<double> numbers;
+  for (int i = 1; i < 1000; ++i) numbers.push_back(std::sin(i));
+  std::vector<Parameter> parameters{parameter_of("a", numbers, numbers, at::kBFloat16)};
+  const std::vector<double> before = numbers_of(parameters[0].value.grad());
+
+  scale_gradients(parameters, 0.7);
+
+  const std::vector<double> scaled = numbers_of(parameters[0].value.grad());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const double exact = before[i] * 0.7;
+    const double half_ulp = std::ldexp(1.0, std::ilogb(scaled[i]) - 8);
+    EXPECT_LE(std::abs(scaled[i] - exact), half_ulp) << exact;
+  }
 }
 
 TEST(ScaleGradients, ANanCoefficientSpoilsEveryGradient) {

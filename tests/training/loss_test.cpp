@@ -95,6 +95,21 @@ TEST(TokenWeightedLoss, KeepsTheDtypeOfTheLogits) {
   EXPECT_FLOAT_EQ(loss.item<float>(), std::log(4.0F));
 }
 
+TEST(TokenWeightedLoss, OfBfloat16IsComputedAndGivenInFloat32) {
+  at::Tensor narrow = lively_logits().detach().to(at::kBFloat16).requires_grad_();
+  at::Tensor wide = narrow.detach().to(at::kFloat).requires_grad_();
+  const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
+
+  const at::Tensor loss = token_weighted_loss(narrow, labels, 10);
+  loss.backward();
+  const at::Tensor expected = token_weighted_loss(wide, labels, 10);
+  expected.backward();
+
+  EXPECT_EQ(loss.scalar_type(), loss_dtype(at::kBFloat16));
+  EXPECT_EQ(loss.item<float>(), expected.item<float>());
+  EXPECT_TRUE(narrow.grad().equal(wide.grad().to(at::kBFloat16)));
+}
+
 TEST(TokenWeightedLoss, AStepWithoutAValidTokenIsRefused) {
   EXPECT_THROW(token_weighted_loss(lively_logits(), at::full({2, 3}, -100, at::kLong), 0), std::logic_error);
 }

@@ -23,7 +23,7 @@ void copy_into(const at::Tensor& to, const at::Tensor& from) {
 
 LlamaSlice make_slice(const TrainingGolden& golden) {
   const LlamaConfig config = golden.config();
-  LlamaSlice slice(config, {0, static_cast<std::int64_t>(unit_names(config).size())}, at::kFloat);
+  LlamaSlice slice(config, {0, static_cast<std::int64_t>(unit_names(config).size())}, golden.dtype());
   load_weights(slice, golden.weights());
   slice.allocate_gradients();
   slice.prepare_tables(config.max_position_embeddings);
@@ -149,6 +149,10 @@ TrainSettings TrainingGolden::train() const {
     settings.momentum = given.at("momentum").get<double>();
   }
   return train;
+}
+
+at::ScalarType TrainingGolden::dtype() const {
+  return parse_dtype(json_.value("dtype", "float32"));
 }
 
 bool TrainingGolden::same_code_path() const {

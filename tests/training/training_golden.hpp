@@ -24,6 +24,7 @@ class TrainingGolden {
   const Json& json() const { return json_; }
   LlamaConfig config() const { return load_config(folder_ / "config.json"); }
   TrainSettings train() const;
+  at::ScalarType dtype() const;  ///< of parameters, gradients and moments
   bool same_code_path() const;
   std::int64_t steps() const { return json_.at("steps").get<std::int64_t>(); }
   std::int64_t microbatches() const { return json_.at("microbatches").get<std::int64_t>(); }
