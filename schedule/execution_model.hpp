@@ -43,10 +43,11 @@ constexpr std::optional<ExecutionModel> parse_execution_model(std::string_view t
 /// is held up by exactly one thing: that a sender has not got to its SEND. That is `buffered`. (Sends are waited for
 /// only after STEP, which every rank reaches or none.)
 ///
-/// nccl: one communication stream for each rank and direction.
+/// nccl: posted too, but a pair of ranks has one stream for each direction, and what one of them sends on it stands
+/// behind what it is to receive.
 constexpr std::optional<ExecutionModel> model_of_transport(std::string_view transport) {
   if (transport == "mpi" || transport == "threads") return ExecutionModel::buffered;
-  if (transport == "nccl") return ExecutionModel::stream;
+  if (transport == "nccl") return ExecutionModel::pair_direction;
   return std::nullopt;
 }
 

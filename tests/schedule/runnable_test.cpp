@@ -101,15 +101,15 @@ TEST_F(Runnable, ADeadlockUnderTheTransportsModelIsRefusedWithItsCircle) {
 
   asked.model = ExecutionModel::buffered;
   EXPECT_NO_THROW(make_runnable(asked));
-  asked.model = ExecutionModel::stream;
-  EXPECT_THAT(fault(asked), AllOf(HasSubstr("waits forever under the model stream"), HasSubstr("(rank 0"),
+  asked.model = ExecutionModel::pair_direction;
+  EXPECT_THAT(fault(asked), AllOf(HasSubstr("waits forever under the model pair-direction"), HasSubstr("(rank 0"),
                                   HasSubstr("(rank 1"), HasSubstr("in the same order")));
 }
 
 TEST_F(Runnable, ModelsOfTheTransports) {
   EXPECT_EQ(model_of_transport("mpi"), ExecutionModel::buffered);
   EXPECT_EQ(model_of_transport("threads"), ExecutionModel::buffered);
-  EXPECT_EQ(model_of_transport("nccl"), ExecutionModel::stream);
+  EXPECT_EQ(model_of_transport("nccl"), ExecutionModel::pair_direction);
   EXPECT_FALSE(model_of_transport("pigeons"));
 }
 
