@@ -5,7 +5,6 @@
 #include <exception>
 #include <future>
 #include <map>
-#include <sstream>
 
 #include "harness/launcher.hpp"
 #include "harness/localise.hpp"
@@ -15,6 +14,7 @@
 #include "harness/sweep_folder.hpp"
 #include "harness/sweep_plan.hpp"
 #include "harness/sweep_progress.hpp"
+#include "harness/sweep_trainers.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -26,9 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string reference_program = "plumbline-reference";
-const std::string pipeline_program = "plumbline-pipeline";
-
 /// Failing cells that are run again at level dump: what is wrong in one is mostly wrong in the next, and dumps are
 /// large.
 constexpr std::size_t most_dumps = 3;
@@ -38,24 +35,11 @@ double work_of(const PlannedCell& cell) {
   return (1.0 + 0.25 * static_cast<double>(cell.plan.world)) * (cell.plan.repeat ? 2 : 1);
 }
 
-/// Words of a command template, {world} put in.
-std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
-  std::istringstream in(launcher);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) {
-    for (std::size_t at = 0; (at = word.find("{world}", at)) != std::string::npos;) {
-      word.replace(at, 7, std::to_string(world));
-    }
-    words.push_back(word);
-  }
-  return words;
-}
-
 /// Everything that decides what the results are: a sweep is gone on with only where all of it is as it was.
 std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers) {
   Hasher hasher;
   const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
-  for (const auto& program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
+  for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
   add(sweep.launcher);
   for (const auto& reference : plan.references) {
     const RunFacts facts = read_run_facts(reference.run, reference.changes);
@@ -113,7 +97,8 @@ class Sweep {
         options_(options),
         services_(services),
         folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume),
-        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)) {}
+        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
+        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }) {}
 
   Verdict run() {
     try {
@@ -148,50 +133,10 @@ class Sweep {
     return work;
   }
 
-  LaunchFinding run_reference(const std::string& id, const fs::path& record, const PlannedReference& reference,
-                              const std::string& run_text) {
-    return run_one(id, record, {(options_.trainers / reference_program).string()}, reference_program, 1, run_text,
-                   reference.accumulation);
-  }
-
-  /// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
-  LaunchFinding run_one(const std::string& id, const fs::path& record, std::vector<std::string> command,
-                        const std::string& speaker, std::int64_t ranks, const std::string& run_text,
-                        const std::string& accumulation = "") {
-    const fs::path place = folder_.launch(id);
-    folder_.make_way(record, place);
-    write_file(place / "run.toml", run_text);
-    command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
-    if (!accumulation.empty()) {
-      write_file(place / "accumulation.csv", accumulation);
-      command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});
-    }
-    write_file(place / "command.txt", join(command, " ") + "\n");
-    Launch launch;
-    launch.command = std::move(command);
-    launch.folder = place;
-    launch.record = record;
-    launch.ranks = ranks;
-    launch.speaker = speaker;
-    launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
-    std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
-    launch.at_glance = [&] {
-      try {
-        if (!failure) settle_if_ready();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      progress_.tick();
-    };
-    const LaunchFinding finding = plumbline::launch(launch, signals_);
-    if (failure) std::rethrow_exception(failure);
-    write_json(place / "finding.json", to_json(finding));
-    if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
-    if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) {
-      throw SystemError(id +
-                        ": the machine did not let the run do its work: " + last_words(place / "stderr.txt", speaker));
-    }
-    return finding;
+  /// While a run is under way.
+  void at_glance() {
+    if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
+    progress_.tick();
   }
 
   void check_stop(const std::string& before) {
@@ -209,8 +154,7 @@ class Sweep {
       }
       check_stop(id);
       progress_.begin(id, 1);
-      const auto finding = run_reference(id, folder_.reference(reference.id), reference,
-                                         reference_run(reference.run, reference.changes, folder_.launch(id)));
+      const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
       progress_.end();
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
         throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
@@ -266,16 +210,10 @@ class Sweep {
     CellPlan plan = cell.plan;
     try {
       if (!fs::exists(one)) {
-        const std::string id = "dump-" + reference_id;
-        const auto ended = run_reference(
-            id, one, reference, at_level_dump(reference_run(reference.run, reference.changes, folder_.launch(id))));
+        const auto ended = trainers_.run(reference, "dump-" + reference_id, one, true);
         if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
       }
-      const std::string id = "dump-" + verdict.id;
-      auto command = launcher_words(file_.launcher, plan.world);
-      command.push_back((options_.trainers / pipeline_program).string());
-      plan.launch = run_one(id, other, std::move(command), pipeline_program, plan.world,
-                            at_level_dump(pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id))));
+      plan.launch = trainers_.run(cell, "dump-" + verdict.id, other, true);
       if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
       plan.repeat = false;
       const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
@@ -298,19 +236,13 @@ class Sweep {
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
     CellPlan plan = cell.plan;
     progress_.begin(plan.id, work_of(cell));
-    const auto train = [&](const std::string& id, const fs::path& record) {
-      auto command = launcher_words(file_.launcher, plan.world);
-      command.push_back((options_.trainers / pipeline_program).string());
-      return run_one(id, record, std::move(command), pipeline_program, plan.world,
-                     pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id)));
-    };
-    plan.launch = train(plan.id, folder_.cell(plan.id));
+    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id));
     plan.reference_launch = reference;
     plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
-      train("repeat-" + plan.id, *repeated);
+      trainers_.run(cell, "repeat-" + plan.id, *repeated);
     }
     progress_.end();
     settle();
@@ -321,10 +253,6 @@ class Sweep {
       verdict.seconds = plan.launch->seconds;
       return verdict;
     });
-  }
-
-  void settle_if_ready() {
-    if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
   }
 
   /// Waits for the judgement under way, keeps it and says it.
@@ -387,6 +315,7 @@ class Sweep {
   StopSignals signals_;  // before anything that starts a thread
   SweepFolder folder_;
   SweepProgress progress_;
+  SweepTrainers trainers_;
   std::vector<LaunchFinding> references_;
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
@@ -405,7 +334,7 @@ SweepResult run_sweep(const SweepOptions& options, const SweepServices& services
     throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
   }
   find_program(launcher_words(file.launcher, 1).front());
-  for (const auto& program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
   const fs::path folder = options.out.value_or(new_run_folder(file.name));
   Sweep sweep(file, plan, options, services, folder, log);
   return {folder, sweep.run()};
