@@ -75,7 +75,7 @@ TEST_F(FirstElement, OfBfloat16IsShownAsNumberAndBits) {
 
   ASSERT_TRUE(found);
   EXPECT_EQ(to_text(*found),
-            "element [1] of 3: expected -0 = 0x8000, got 1e-40 = 0x0001 (1 ULP); 2 of 3 elements differ");
+            "element [1] of 3: expected -0 = 0x8000, got 9.1835e-41 = 0x0001 (1 ULP); 2 of 3 elements differ");
 }
 
 TEST_F(FirstElement, OfTheStartLiesInItsOwnFile) {
