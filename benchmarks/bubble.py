@@ -33,12 +33,11 @@ import platform
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-from paired import ENVIRONMENT, MPI, ROOT, execute
+from paired import MPI, ROOT, execute
 
 RUN = ROOT / "fixtures/runs/bench-256.toml"
 SCHEDULES = ["afab", "1f1b", "interleaved-1f1b", "looped-bfs", "zb-h1", "zb-h2", "zb-v", "dualpipe-v"]
@@ -292,8 +291,8 @@ def print_table(header, lines):
 def print_markdown(rows, fast_rows, rounds, steps):
     today = datetime.date.today().isoformat()
     print(f"\nOn {today}, {machine()}: `python3 benchmarks/bubble.py --rounds {rounds} --steps {steps} --markdown`, P = {RANKS},\n"
-          f"`fixtures/runs/bench-256.toml`, {rounds * (steps - 1)} steps of each program, run in turn. Medians; in brackets the 95 % interval\n"
-          "of the median, in parentheses the smallest and the largest of the rounds; \"fast\" is each program's fastest tenth of steps.")
+          f"`fixtures/runs/bench-256.toml`, {rounds * (steps - 1)} steps of each program, run in turn. Medians; in brackets the 95 %\n"
+          "interval of the median, in parentheses the smallest and the largest of the rounds; \"fast\" is each program's fastest tenth of steps.")
     print_table(["schedule", "bubble: closed form", "simulated", "measured", "fast: simulated", "measured",
                  "measured span over that of the same step simulated", "slots of ranks 0 / 1: predicted", "measured"],
                 [[f"`{row['name']}`", percent(row["closed"]), percent(row["bubble_simulated"]), percent(row["bubble"]),
