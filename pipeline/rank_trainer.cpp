@@ -66,7 +66,8 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       optimizer_(session.run.train.optimizer, parameters_),
       writer_(record, transport.rank(), session.run.record_level, /*with_saved=*/false),
       recorder_(writer_),
-      log_(writer_, plan.origin_ns),
+      log_(writer_, plan.origin_ns, session.gpu()),
+      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index()),
       page_(writer_.folder() / "progress"),
       loss_(seams.loss(token_weighted_loss)) {
   const MemoryScope scope(MemoryOwner::scratch);
@@ -319,6 +320,7 @@ void RankTrainer::update(std::int64_t step, const Action& action) {
 void RankTrainer::step(std::int64_t step) {
   const std::int64_t begin_ns = monotonic_ns();
   meter_.reset_total_peak();
+  gpu_memory_.begin_step();
   meter_.reset_peak(MemoryOwner::transport);
   start_bytes_ = meter_.count(MemoryOwner::activations).live;
   activation_peak_ = 0;
@@ -368,6 +370,7 @@ void RankTrainer::step(std::int64_t step) {
                            count.operations, count.bytes});
   }
   writer_.add(memory_row(meter_, step, activation_peak_));
+  gpu_memory_.end_step(step);
   recorder_.end_step(step);
   std::optional<float> loss;
   if (owns_loss()) loss = step_loss(losses_.read());

@@ -14,6 +14,7 @@
 #include "record/progress_page.hpp"
 #include "schedule/schedule.hpp"
 #include "training/action_log.hpp"
+#include "training/gpu/gpu_memory_log.hpp"
 #include "training/session.hpp"
 #include "training/step_end.hpp"
 #include "training/step_losses.hpp"
@@ -81,6 +82,7 @@ class RankTrainer {
   RecordWriter writer_;
   StepRecorder recorder_;
   ActionLog log_;
+  GpuMemoryLog gpu_memory_;
   ProgressPage page_;
   LossFunction loss_;
 

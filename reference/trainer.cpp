@@ -17,6 +17,7 @@
 #include "training/action_log.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_memory_log.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
@@ -61,6 +62,7 @@ class ReferenceTrainer {
   RecordWriter writer_;
   StepRecorder recorder_;
   ActionLog actions_;
+  GpuMemoryLog gpu_memory_;
   ProgressPage page_;
   std::optional<ListedAccumulation> listed_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
@@ -93,7 +95,8 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem
       optimizer_(session.run.train.optimizer, slice_.parameters()),
       writer_(record, 0, session.run.record_level, /*with_saved=*/true),
       recorder_(writer_),
-      actions_(writer_, monotonic_ns()),
+      actions_(writer_, monotonic_ns(), session.gpu()),
+      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index()),
       page_(writer_.folder() / "progress"),
       listed_(std::move(listed)) {
   const MemoryScope scope(MemoryOwner::scratch);
@@ -175,6 +178,7 @@ void ReferenceTrainer::measure_split_backward() {
 void ReferenceTrainer::step(std::int64_t step) {
   const std::int64_t begin_ns = monotonic_ns();
   meter_.reset_total_peak();
+  gpu_memory_.begin_step();
   activation_peak_ = 0;
   losses_.begin(session_.plan.microbatches());
   valid_tokens_ = session_.plan.totals(step).valid_tokens;
@@ -195,6 +199,7 @@ void ReferenceTrainer::step(std::int64_t step) {
 
   for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), true)) writer_.add(std::move(row));
   writer_.add(memory_row(meter_, step, activation_peak_));
+  gpu_memory_.end_step(step);
   recorder_.end_step(step);
   const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_.read()), seconds));

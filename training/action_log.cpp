@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "support/json.hpp"
-#include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
 
@@ -23,7 +22,7 @@ std::size_t ActionLog::begin(std::string action, std::int64_t stage, std::option
   row.stage = stage;
   row.microbatch = microbatch;
   row.start_ns = monotonic_ns() - origin_ns_;
-  if (GpuSupport* gpu = loaded_gpu_support()) ranges_.push_back(gpu->begin_range(row.action.c_str()));
+  if (gpu_ != nullptr) ranges_.push_back(gpu_->begin_range(row.action.c_str()));
   rows_.push_back(std::move(row));
   return rows_.size() - 1;
 }
@@ -32,7 +31,7 @@ void ActionLog::end(std::size_t index) {
   ActionRow& row = rows_.at(index);
   if (row.end_ns != 0) return;
   row.end_ns = monotonic_ns() - origin_ns_;
-  if (index < ranges_.size()) loaded_gpu_support()->end_range(ranges_[index]);
+  if (gpu_ != nullptr) gpu_->end_range(ranges_.at(index));
 }
 
 void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {

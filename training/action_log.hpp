@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "record/writer.hpp"
+#include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {
 
@@ -17,7 +18,9 @@ std::int64_t monotonic_ns();
 class ActionLog {
  public:
   /// `origin_ns`: monotonic time of rank 0's start-up.
-  ActionLog(RecordWriter& writer, std::int64_t origin_ns) : writer_(writer), origin_ns_(origin_ns) {}
+  /// `gpu`: of a run on GPUs; its profiler is told.
+  ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu = nullptr)
+      : writer_(writer), origin_ns_(origin_ns), gpu_(gpu) {}
 
   /// The action is issued now. Returns its index in the step.
   std::size_t begin(std::string action, std::int64_t stage, std::optional<std::int64_t> microbatch);
@@ -35,6 +38,7 @@ class ActionLog {
  private:
   RecordWriter& writer_;
   std::int64_t origin_ns_;
+  GpuSupport* gpu_;
   std::vector<ActionRow> rows_;
   std::vector<std::uint64_t> ranges_;  ///< a profiler's, of each row; empty where no GPU is used
   std::string last_action_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
 namespace {
@@ -26,6 +27,10 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 }
 
 }  // namespace
+
+GpuSupport* Session::gpu() const {
+  return device.is_cpu() ? nullptr : loaded_gpu_support();
+}
 
 Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
   RunFile run = load_run_file(run_file);

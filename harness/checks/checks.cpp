@@ -23,7 +23,8 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
 
 std::optional<std::string> not_on_cpu(const CellPlan&, const Manifest& candidate) {
   if (candidate.device == "cpu") return std::nullopt;
-  return "tensor bytes are counted on the CPU only; this run was on " + candidate.device;
+  return "the law of memory has been held against CPUs only; this run was on " + candidate.device +
+         ", and its memory.csv and gpu_memory.csv are there to be read";
 }
 
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {

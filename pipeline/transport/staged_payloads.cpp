@@ -8,9 +8,15 @@
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
+namespace {
+
+// Not the transport's: what is planned for that are the tensors themselves, on their GPU.
+constexpr MemoryOwner staging = MemoryOwner::other;
+
+}  // namespace
 
 PayloadChannel::Ticket StagedPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  const MemoryScope scope(MemoryOwner::transport);
+  const MemoryScope scope(staging);
   at::Tensor host = payload.to(at::kCPU, payload.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
   const Ticket ticket = inner_.send(peer, direction, host);
   staged_[ticket].host = std::move(host);
@@ -18,7 +24,7 @@ PayloadChannel::Ticket StagedPayloads::send(int peer, Direction direction, const
 }
 
 void StagedPayloads::supply(Ticket receive, const at::Tensor& buffer) {
-  const MemoryScope scope(MemoryOwner::transport);
+  const MemoryScope scope(staging);
   Staged& staged = staged_[receive];
   staged = {at::empty(buffer.sizes(), buffer.options().device(at::kCPU)), buffer};
   inner_.supply(receive, staged.host);

@@ -1,0 +1,47 @@
+#include "pipeline/rank_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "schedule/schedule.hpp"
+#include "training/session.hpp"
+
+namespace plumbline {
+namespace {
+
+Session session() {
+  return load_session(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+}
+
+// All microbatches are in flight at once under AFAB; 1F1B's last rank has one.
+TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
+  const Session s = session();
+  const std::vector<UnitRange> stages{{0, 4}, {4, 8}};
+  std::int64_t all = 0, largest = 0;
+  for (std::int64_t m = 0; m < s.plan.microbatches(); ++m) {
+    const std::int64_t saved = plan_saved(s.config, stages[1], s.plan.batch(m) * s.plan.sequence_length(m), at::kFloat);
+    all += saved;
+    largest = std::max(largest, saved);
+  }
+  const auto plan = [&](const char* schedule) {
+    const Schedule list = make_schedule(schedule, 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
+    return plan_rank_memory(s.config, stages, {1}, list.ranks.at(1), s.plan, s.run.train);
+  };
+
+  EXPECT_EQ(plan("afab").activations, all);
+  EXPECT_EQ(plan("1f1b").activations, largest);
+  EXPECT_EQ(plan("afab").state(), plan("1f1b").state());
+}
+
+TEST(RankMemory, AStageThatOnlyRelaysTakesNothing) {
+  const Session s = session();
+  const Schedule list = make_schedule("1f1b", 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
+
+  const MemoryPlan plan = plan_rank_memory(s.config, {{0, 8}, {8, 8}}, {1}, list.ranks.at(1), s.plan, s.run.train);
+
+  EXPECT_EQ(plan.total(), 0);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,64 @@
+// Payloads through host memory, over threads' links: the whole transport suite. Tensors on the CPU stand for those of a
+// GPU; they are copied all the same.
+#include "pipeline/transport/staged_payloads.hpp"
+
+#include <ATen/ops/full.h>
+
+#include "pipeline/transport/message_transport.hpp"
+#include "pipeline/transport/threads_link.hpp"
+#include "tests/pipeline/transport/transport_suite.hpp"
+
+namespace plumbline {
+namespace {
+
+template <int ranks>
+struct StagedRanks {
+  static int world_size() { return ranks; }
+  static void run(TransportSettings settings, Ending ending, const Body& body) {
+    std::vector<std::unique_ptr<Transport>> transports;
+    for (auto& link : make_threads_links(ranks)) {
+      auto payloads = std::make_unique<StagedPayloads>(*link, at::kCPU);
+      transports.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
+    }
+    std::vector<std::thread> threads;
+    for (auto& transport : transports) {
+      threads.emplace_back([&] {
+        try {
+          body(*transport);
+          if (ending == Ending::clean) transport->finish();
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "rank " << transport->rank() << ": " << error.what();
+          transport->abort(error.what());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+using Worlds = ::testing::Types<StagedRanks<2>, StagedRanks<4>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Staged, TransportSuite, Worlds);
+
+TEST(StagedPayloads, AreCopiesTakenWhenTheyAreSent) {
+  auto links = make_threads_links(2);
+  StagedPayloads here(*links[0], at::kCPU), there(*links[1], at::kCPU);
+  at::Tensor payload = at::full({4}, 1.0F), buffer = at::full({4}, 9.0F);
+  const auto sent = here.send(1, Direction::forward, payload);
+  payload.fill_(2.0);
+  const auto received = there.receive(0, Direction::forward);
+  there.supply(received, buffer);
+
+  while (!there.test(received)) {
+  }
+
+  EXPECT_TRUE(at::equal(buffer, at::full({4}, 1.0F)));
+  EXPECT_TRUE(here.test(sent).has_value());
+}
+
+TEST(StagedPayloads, TheCpuNeedsNone) {
+  auto links = make_threads_links(1);
+
+  EXPECT_EQ(make_staged_payloads(*links[0], at::kCPU), nullptr);
+}
+
+}  // namespace
+}  // namespace plumbline

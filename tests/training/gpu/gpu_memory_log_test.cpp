@@ -1,0 +1,38 @@
+#include "training/gpu/gpu_memory_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/training/gpu/fake_gpus.hpp"
+
+namespace plumbline {
+namespace {
+
+TEST(GpuMemoryLog, OneRowAStepOfWhatTheGpuSays) {
+  testing::FakeGpus gpus;
+  gpus.memory = {300, 1000};
+  const testing::TemporaryFolder folder;
+  GpuMemoryLog log(folder.path(), &gpus, 0);
+
+  log.begin_step();
+  log.end_step(0);
+  gpus.memory.free_bytes = 250;
+  log.end_step(1);
+
+  EXPECT_EQ(read_file(folder.path() / "gpu_memory.csv"),
+            "step,requested_peak_bytes,reserved_peak_bytes,free_bytes,total_bytes\n0,1,2,300,1000\n1,1,2,250,1000\n");
+}
+
+TEST(GpuMemoryLog, NothingIsWrittenWithoutAGpu) {
+  const testing::TemporaryFolder folder;
+  GpuMemoryLog log(folder.path(), nullptr, 0);
+
+  log.begin_step();
+  log.end_step(0);
+
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,98 @@
+// The plan against what the model, its gradients and the optimiser really take, and the words of who has no room.
+#include "training/memory_plan.hpp"
+
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include "model/llama_slice.hpp"
+#include "support/error.hpp"
+#include "training/gpu/gpu_start.hpp"
+#include "training/optimizer.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LlamaConfig config(bool tied) {
+  LlamaConfig made = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  made.tied = tied;
+  return made;
+}
+
+class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, UnitRange>> {};
+
+TEST_P(PlanOf, StateIsWhatIsAllocated) {
+  const auto& [tied, optimizer_name, units] = GetParam();
+  OptimizerSettings settings;
+  settings.name = optimizer_name;
+  settings.momentum = optimizer_name == "sgd" ? 0.9 : 0.0;
+  LlamaSlice slice(config(tied), units, at::kFloat);
+  slice.allocate_gradients();
+  const Optimizer optimizer(settings, slice.parameters());
+  std::int64_t parameters = 0, gradients = 0, counters = 0;
+  for (const Parameter& each : slice.parameters()) {
+    if (!each.alias) parameters += static_cast<std::int64_t>(each.value.nbytes());
+    gradients += static_cast<std::int64_t>(each.value.grad().nbytes());
+  }
+  for (const Optimizer::State& state : optimizer.states()) counters += state.step.defined() ? 4 : 0;
+
+  const MemoryPlan plan = plan_state(config(tied), {units}, at::kFloat, settings);
+
+  EXPECT_EQ(plan.parameters, parameters);
+  EXPECT_EQ(plan.gradients, gradients);
+  EXPECT_EQ(plan.optimizer, optimizer.state_bytes() - counters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Units, PlanOf,
+                         ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
+                                            ::testing::Values(UnitRange{0, 8}, UnitRange{0, 3}, UnitRange{6, 8},
+                                                              UnitRange{3, 3})));
+
+TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
+  const LlamaConfig c = config(true);
+  const std::int64_t n = 34, h = c.hidden_size, kv = c.kv_width(), i = c.intermediate_size;
+
+  EXPECT_EQ(plan_saved(c, {0, 1}, n, at::kFloat), 0);
+  EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (8 * h + 2 * kv + 4 * i + c.heads + 2));
+  EXPECT_EQ(plan_saved(c, {6, 8}, n, at::kFloat), 4 * n * (2 * h + 1) + 4 * n * (c.vocab_size + h) + 4);
+  EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
+}
+
+TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
+  MemoryPlan plan;
+  plan.parameters = std::int64_t{3} << 30;
+  plan.gradients = std::int64_t{3} << 30;
+  plan.activations = std::int64_t{1} << 30;
+
+  EXPECT_NO_THROW(check_fits(plan, std::int64_t{6} << 30, std::int64_t{8} << 30, "rank 2, GPU 1"));
+  try {
+    check_fits(plan, (std::int64_t{6} << 30) - 1, std::int64_t{8} << 30, "rank 2, GPU 1");
+    FAIL() << "a plan of 6 GiB fitted into less";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 2, GPU 1 has 6.0 GiB of 8.0 GiB free"),
+                                    HasSubstr("at least 7.0 GiB: parameters 3.0 GiB")));
+  }
+}
+
+TEST(OutOfMemory, TellsWhatWasAskedAndWhatWasPlanned) {
+  try {
+    with_gpu_memory_words("rank 1's plan is at least 7.0 GiB", [] {
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
+                       " If reserved but unallocated memory is large try setting X");
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("Tried to allocate 2.00 GiB"), HasSubstr("rank 1's plan is at least"),
+                                    Not(HasSubstr("try setting X"))));
+  }
+}
+
+TEST(OutOfMemory, LeavesOtherErrorsAsTheyAre) {
+  EXPECT_THROW(with_gpu_memory_words("", [] { throw InputError("another"); }), InputError);
+}
+
+}  // namespace
+}  // namespace plumbline
