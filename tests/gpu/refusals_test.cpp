@@ -1,0 +1,113 @@
+// What a user of the CUDA build sees where GPUs cannot be used, and that the CPU path does not pay for them.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "support/files.hpp"
+#include "tests/gpu/assigned_gpus.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/gpu/gpu_module.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml";
+const std::string reference = PLUMBLINE_BIN "/plumbline-reference";
+const std::string pipeline = PLUMBLINE_BIN "/plumbline-pipeline";
+const std::string three_ranks = PLUMBLINE_MPI_COMMAND " ";
+
+class GpuRefusals : public ::testing::Test {
+ protected:
+  struct Ended {
+    int code = -1;
+    std::string said;
+  };
+  Ended end_of(const std::string& command) {
+    const std::string out = (folder_ / "said.txt").string();
+    const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
+  }
+  std::string record() const { return " --quiet --record " + (folder_ / "record").string(); }
+  bool record_is_free() const {
+    const auto path = folder_ / "record";
+    return !std::filesystem::exists(path) || std::filesystem::is_empty(path);
+  }
+  void needs_a_machine_without_a_driver() {
+    if (load_gpu_module().versions().driver != 0) GTEST_SKIP() << "this machine has a driver";
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+/// The text stands there exactly once: not for each rank.
+MATCHER_P(SaysOnce, text, "") {
+  const auto at = arg.find(text);
+  return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
+}
+
+TEST_F(GpuRefusals, NoDriverIsTheMachinesFailureToldOnce) {
+  needs_a_machine_without_a_driver();
+  if (IsSkipped()) return;
+
+  for (const std::string& command :
+       {reference + " " + run, pipeline + " " + run + " --transport threads --world 2",
+        three_ranks + pipeline + " " + run, three_ranks + pipeline + " " + run + " --transport nccl"}) {
+    const Ended ended = end_of(command + " --device cuda" + record());
+
+    EXPECT_EQ(ended.code, 3) << command;
+    EXPECT_THAT(ended.said, SaysOnce("there is no NVIDIA driver on this machine")) << command;
+    EXPECT_TRUE(record_is_free());
+  }
+}
+
+TEST_F(GpuRefusals, ASecondNcclInTheProcessIsNamed) {
+  const Ended ended =
+      end_of("LD_PRELOAD=" PLUMBLINE_SECOND_NCCL " " + reference + " " + run + " --device cuda" + record());
+
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("2 different libnccl"), HasSubstr(PLUMBLINE_SECOND_NCCL)));
+  EXPECT_TRUE(record_is_free());
+}
+
+TEST_F(GpuRefusals, AnOlderNcclThanTheHeaderIsNamed) {
+  const Ended ended =
+      end_of("LD_PRELOAD=" PLUMBLINE_OLD_NCCL " " + reference + " " + run + " --device cuda" + record());
+
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("NCCL 2.22.3 is loaded"), HasSubstr("2.28.9 or newer")));
+}
+
+TEST_F(GpuRefusals, NcclWithoutGpusIsAMistakeOfTheCommandLine) {
+  const Ended ended = end_of(three_ranks + pipeline + " " + run + " --transport nccl" + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("give --device cuda with it"));
+}
+
+// The CUDA half would add some 250 MB to every rank.
+TEST_F(GpuRefusals, TheCpuPathNeverLoadsTheCudaHalf) {
+  const Ended ended = end_of("LD_DEBUG=files " + reference + " " + run + record());
+
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.said, HasSubstr("libtorch_cpu.so"));
+  EXPECT_THAT(ended.said, Not(HasSubstr("libtorch_cuda.so")));
+  EXPECT_THAT(ended.said, Not(HasSubstr("libnccl.so")));
+  EXPECT_THAT(ended.said, Not(HasSubstr("plumbline-gpu.so")));
+}
+
+TEST_F(GpuRefusals, CapabilitiesTellWhatWasBuiltWhereNothingCanRun) {
+  const Ended ended = end_of(pipeline + " --capabilities");
+
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.said,
+              AllOf(HasSubstr("\"built\": true"), HasSubstr("\"nccl\": \"2."), HasSubstr("\"nccl_library\": \"/")));
+}
+
+}  // namespace
+}  // namespace plumbline
