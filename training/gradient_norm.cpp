@@ -7,15 +7,13 @@
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <map>
 #include <span>
 #include <stdexcept>
 
 #include "training/memory_meter.hpp"
+#include "training/round_once.hpp"
 
 namespace plumbline {
 
@@ -34,18 +32,9 @@ Number rounded(double value) {
   return static_cast<Number>(value);
 }
 
-/// To the nearest bfloat16, ties to even. LibTorch's own conversion goes through the nearest float32 and so rounds
-/// twice, which is wrong where that lands on the middle between two bfloat16. Rounded to odd instead, float32 holds a
-/// middle only where the value was one (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 template <>
 c10::BFloat16 rounded<c10::BFloat16>(double value) {
-  auto odd = static_cast<float>(value);
-  const bool even = (std::bit_cast<std::uint32_t>(odd) & 1U) == 0;
-  if (std::isfinite(odd) && even && static_cast<double>(odd) != value) {
-    const float infinity = std::numeric_limits<float>::infinity();
-    odd = std::nextafter(odd, static_cast<double>(odd) < value ? infinity : -infinity);
-  }
-  return c10::BFloat16(odd);
+  return round_to_bfloat16(value);
 }
 
 template <typename Number>
@@ -153,7 +142,8 @@ void scale_gradients(std::vector<Parameter>& parameters, double coefficient) {
     if (!gradient.is_cpu()) {
       const at::NoGradGuard no_grad;
       const MemoryScope scope(MemoryOwner::scratch);
-      gradient.copy_(at::mul(gradient.to(at::kDouble), at::Scalar(coefficient)));
+      const at::Tensor exact = at::mul(gradient.to(at::kDouble), at::Scalar(coefficient));
+      gradient.copy_(gradient.scalar_type() == at::kBFloat16 ? round_to_bfloat16(exact) : exact);
       continue;
     }
     if (gradient.scalar_type() == at::kFloat) {

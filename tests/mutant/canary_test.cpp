@@ -249,6 +249,47 @@ INSTANTIATE_TEST_SUITE_P(
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
     canary_name);
 
+// The smallest difference there is in bfloat16, at each rung. The last microbatch, 7, so that a gradient has no more to
+// come that could round it away; on 3 ranks, stage 1 is layers.2 alone.
+INSTANTIATE_TEST_SUITE_P(
+    Bfloat16, Canaries,
+    ::testing::Values(Canary{.name = "U2_activation_one_ulp",
+                             .fault = "U2@rank=1,microbatch=5",
+                             .run = "canary-untied-bf16",
+                             .check = "boundaries",
+                             .step = 0,
+                             .microbatch = 5,
+                             .direction = "forward",
+                             .item = "layers.3",
+                             .still_hold = {"completion", "data", "census", "memory"}},
+                      Canary{.name = "U2b_boundary_gradient_one_ulp",
+                             .fault = "U2b@rank=1,microbatch=5",
+                             .run = "canary-untied-bf16",
+                             .check = "boundaries",
+                             .step = 0,
+                             .microbatch = 5,
+                             .direction = "backward",
+                             .item = "layers.2",
+                             .still_hold = {"completion", "data", "census", "memory"}},
+                      Canary{.name = "U3_gradient_one_ulp",
+                             .fault = "U3@rank=1,microbatch=7,step=1",
+                             .run = "canary-untied-bf16",
+                             .check = "gradients",
+                             .step = 1,
+                             .item = "layers.2.self_attn.q_proj",
+                             .still_hold = {"completion", "data", "loss", "boundaries", "memory"}},
+                      Canary{.name = "U5_parameter_one_ulp",
+                             .fault = "U5@rank=1,step=1",
+                             .run = "canary-untied-bf16",
+                             .check = "parameters",
+                             .step = 1,
+                             .item = "layers.2.self_attn.q_proj",
+                             .still_hold = {"completion", "data", "loss", "boundaries", "gradients", "gradient_norm",
+                                            "memory"}},
+                      Canary{.name = "N1_bfloat16", .run = "canary-untied-bf16"},
+                      Canary{.name = "N1_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1"}),
+    canary_name);
+
 INSTANTIATE_TEST_SUITE_P(
     Harmless, Canaries,
     ::testing::Values(Canary{.name = "N1_again"},  //

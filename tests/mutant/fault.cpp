@@ -25,6 +25,10 @@ const std::vector<KnownFault>& known_faults() {
       {"T1", "the head's gradient not added into the tied weight"},
       {"T3", "lm_head left out of the update"},
       {"NaN", "one NaN in what a stage makes"},
+      {"U2", "one element of an activation one ULP off"},
+      {"U2b", "one element of a boundary gradient one ULP off"},
+      {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
+      {"U5", "one element of a parameter one ULP off after the update"},
       {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
       {"H5", "two actions run in the other order"},
       {"H5s", "another schedule run than was asked for"},
@@ -72,6 +76,7 @@ std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T1") return std::make_unique<TiedNotReduced>();
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
+  if (fault.id.starts_with("U")) return std::make_unique<OneUlp>(fault);
   if (fault.id == "H5") return std::make_unique<SwappedActions>();
   if (fault.id == "H5s") return std::make_unique<OtherSchedule>();
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);

@@ -22,6 +22,22 @@ std::vector<Parameter>::iterator find_head(std::vector<Parameter>& parameters) {
   return std::ranges::find(parameters, "lm_head.weight", &Parameter::name);
 }
 
+/// The first element that is not zero, one step of its dtype further from zero.
+void move_one_ulp(const at::Tensor& tensor) {
+  const auto raise_bits = [&](auto* bits) {
+    for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+      if (static_cast<std::uint64_t>(bits[i]) << (65 - 8 * sizeof *bits) == 0) continue;  // either zero
+      ++bits[i];
+      return;
+    }
+  };
+  if (tensor.element_size() == 2) {
+    raise_bits(static_cast<std::uint16_t*>(tensor.mutable_data_ptr()));
+  } else {
+    raise_bits(static_cast<std::uint32_t*>(tensor.mutable_data_ptr()));
+  }
+}
+
 /// Gives rank 0 a norm of 0 for each parameter that no rank has.
 class NormsMadeUp : public ForwardingTransport {
  public:
@@ -94,6 +110,22 @@ at::Tensor OneNan::stage_output(at::Tensor output, std::int64_t step, const Acti
   if (action.type != ActionType::forward || !fault_.strikes(step, action.microbatch)) return output;
   output.view(-1)[0].fill_(std::numeric_limits<double>::quiet_NaN());
   return output;
+}
+
+void OneUlp::slice_made(const LlamaSlice& slice) {
+  if (!gradient_.defined() && !slice.parameters().empty()) gradient_ = slice.parameters().front().value.grad();
+}
+
+at::Tensor OneUlp::stage_output(at::Tensor output, std::int64_t step, const Action& action) {
+  if (!fault_.strikes(step, action.microbatch)) return output;
+  const bool forward = action.type == ActionType::forward;
+  if (fault_.id == (forward ? "U2" : "U2b")) move_one_ulp(output);
+  if (fault_.id == "U3" && !forward) move_one_ulp(gradient_);
+  return output;
+}
+
+void OneUlp::after_update(std::int64_t step, std::vector<Parameter>& parameters) {
+  if (fault_.id == "U5" && step == fault_.step) move_one_ulp(parameters.front().value);
 }
 
 at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, const Action& action) {

@@ -80,6 +80,19 @@ class OneNan : public TrainerSeams {
   Fault fault_;
 };
 
+/// U2, U2b, U3, U5: the smallest difference that the dtype has, in one element.
+class OneUlp : public TrainerSeams {
+ public:
+  explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}
+  void slice_made(const LlamaSlice& slice) override;
+  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action& action) override;
+  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+
+ private:
+  Fault fault_;
+  at::Tensor gradient_;  ///< of the rank's first parameter
+};
+
 class KeptInputs : public TrainerSeams {
  public:
   explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}
