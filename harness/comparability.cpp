@@ -80,6 +80,12 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   }
 }
 
+std::string gpu_models(const Manifest& manifest) {
+  const Json machine = value_or(manifest.json, "machine", nullptr);
+  const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
+  return models.is_null() ? "none" : models.dump();
+}
+
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   return names;
@@ -100,6 +106,8 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
   differences.demand_equal("dtype", one.dtype, other.dtype);
   differences.demand_equal("device", one.device, other.device);
+  // Kernels differ between models of GPUs, and so may bits.
+  differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",

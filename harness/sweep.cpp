@@ -41,6 +41,7 @@ std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs:
   const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
   for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
   add(sweep.launcher);
+  if (sweep.device != "cpu") add(sweep.device);
   for (const auto& reference : plan.references) {
     const RunFacts facts = read_run_facts(reference.run, reference.changes);
     std::error_code missing;

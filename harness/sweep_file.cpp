@@ -151,7 +151,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
   for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
-                          "launcher", "time_limit_s", "cell"}) {
+                          "launcher", "device", "time_limit_s", "cell"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -186,6 +186,10 @@ SweepFile read_sweep_file(const fs::path& path) {
   if (sweep.launcher.find("{world}") == std::string::npos) {
     throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
                      default_launcher() + "\" is the default");
+  }
+  sweep.device = table.text("device").value_or(sweep.device);
+  if (sweep.device != "cpu" && sweep.device != "cuda") {
+    throw InputError(table.where("device") + ": \"" + sweep.device + "\" is unknown; give cpu or cuda");
   }
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
   if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {

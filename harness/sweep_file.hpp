@@ -41,7 +41,8 @@ struct SweepFile {
   bool clipping =
       false;             ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
   std::string launcher;  ///< command template with {world}
-  double time_limit_s = 300;  ///< of one run
+  std::string device = "cpu";  ///< cpu | cuda: of all trainers
+  double time_limit_s = 300;   ///< of one run
   std::vector<ExtraCell> cells;
 };
 

@@ -44,6 +44,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   folder_.make_way(record, place);
   write_file(place / "run.toml", run_text);
   command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
+  if (file_.device != "cpu") command.insert(command.end(), {"--device", file_.device});
   if (!accumulation.empty()) {
     write_file(place / "accumulation.csv", accumulation);
     command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});

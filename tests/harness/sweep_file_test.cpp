@@ -36,6 +36,7 @@ checks = ["completion", "loss"]
 repeat = ["a-sgd-1f1b-w4"]
 clipping = true
 launcher = "srun -n {world}"
+device = "cuda"
 time_limit_s = 2.5
 [[cell]]
 run = "a.toml"
@@ -56,6 +57,7 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
   EXPECT_EQ(sweep.launcher, "srun -n {world}");
+  EXPECT_EQ(sweep.device, "cuda");
   EXPECT_EQ(sweep.time_limit_s, 2.5);
   ASSERT_EQ(sweep.cells.size(), 1u);
   EXPECT_EQ(sweep.cells[0].world_size, 3);
@@ -72,6 +74,7 @@ TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
   EXPECT_THAT(sweep.checks, IsEmpty());
   EXPECT_FALSE(sweep.clipping);
   EXPECT_THAT(sweep.launcher, AllOf(HasSubstr("mpirun"), HasSubstr("{world}")));
+  EXPECT_EQ(sweep.device, "cpu");
 }
 
 TEST_F(ReadSweepFile, ExtraCellsAloneAreASweep) {
@@ -115,6 +118,10 @@ TEST_F(ReadSweepFile, BalanceOfAnotherWorldSizeIsRefused) {
   EXPECT_THAT(refusal(cell + "balance = [1, 1]\n"), AllOf(HasSubstr("2 stages"), HasSubstr("world size of 3")));
   EXPECT_THAT(refusal(cell + "balance = [-1, 1, 2]\n"), HasSubstr("-1 layers"));
   EXPECT_THAT(refusal(cell + "balance = [1, 1, 1]\npartition = \"cost\"\n"), HasSubstr("exclude each other"));
+}
+
+TEST_F(ReadSweepFile, AnUnknownDeviceIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT(refusal(matrix + "device = \"tpu\"\n"), AllOf(HasSubstr("\"tpu\" is unknown"), HasSubstr("cpu or cuda")));
 }
 
 TEST_F(ReadSweepFile, LauncherWithoutAPlaceForTheWorldSizeIsRefused) {

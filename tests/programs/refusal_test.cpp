@@ -180,5 +180,29 @@ TEST_F(Refusal, RecordThatCannotBeWrittenIsTheMachinesFailure) {
   }
 }
 
+// The CUDA build's own refusals are in tests/gpu.
+TEST_F(Refusal, GpusAskedOfACpuBuildNameTheOtherBuild) {
+  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+    GTEST_SKIP() << "this is no CPU build";
+  const auto run = run_file({});
+
+  for (const Ended& ended :
+       {on_three_ranks(run + " --device cuda" + record()), on_one(run + " --device cuda" + record())}) {
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_THAT(ended.said, SaysOnce("this is a CPU build; make cuda builds one that can use GPUs"));
+    EXPECT_TRUE(record_is_free());
+  }
+}
+
+TEST_F(Refusal, NcclAskedOfACpuBuildNamesTheTransportsThereAre) {
+  if (on_one("--capabilities").said.find("\"built\": true") != std::string::npos)
+    GTEST_SKIP() << "this is no CPU build";
+
+  const Ended ended = on_three_ranks(run_file({}) + " --transport nccl" + record());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("transport \"nccl\" is not in this build; it has mpi, threads; make cuda"));
+}
+
 }  // namespace
 }  // namespace plumbline
