@@ -186,6 +186,10 @@ TransportSettings transport_settings(const Session& session) {
   return {std::chrono::milliseconds(session.run.pipeline.timeout_ms)};
 }
 
+void connect(Transport& transport, const Session& session, const PipelinePlan& plan) {
+  transport.connect(pairs_of(plan.schedule.placement, session.config.tied));
+}
+
 int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_seams) {
   Session session = load(options);
   if (options.device == "cuda") {
@@ -197,7 +201,9 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   prepare_gpu(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
-  auto transports = make_threads_transports(world, transport_settings(session), session.device);
+  auto transports = options.make_transports
+                        ? options.make_transports(world, transport_settings(session))
+                        : make_threads_transports(world, transport_settings(session), session.device);
   std::mutex lock;
   std::optional<ExitCode> failure;
   std::vector<std::jthread> threads;
@@ -212,7 +218,7 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
         prepare_gpu(session, need, "rank " + std::to_string(rank));
         with_gpu_memory_words(words_for(need, rank), [&] {
           RankTrainer trainer(session, plan, transport, *seams, options.record);
-          train_rank(trainer, options.progress, [] {});
+          train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
         });
         transport.finish();
       } catch (const std::exception& error) {
@@ -344,10 +350,8 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
     return leave(*code);
   }
   try {
-    with_gpu_memory_words(memory_words, [&] {
-      train_rank(*trainer, options.progress,
-                 [&] { transport->connect(pairs_of(plan.schedule.placement, session->config.tied)); });
-    });
+    with_gpu_memory_words(
+        memory_words, [&] { train_rank(*trainer, options.progress, [&] { connect(*transport, *session, plan); }); });
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {

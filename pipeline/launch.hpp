@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,9 @@
 #include "support/error.hpp"
 
 namespace plumbline {
+
+/// Makes one transport a rank.
+using TransportsFactory = std::function<std::vector<std::unique_ptr<Transport>>(int world, TransportSettings settings)>;
 
 struct PipelineOptions {
   std::filesystem::path run_file;
@@ -23,6 +28,7 @@ struct PipelineOptions {
   bool mixed_gpus = false;                      ///< GPUs of different models may be used together
   std::vector<std::string> command;
   bool progress = true;
+  TransportsFactory make_transports;  ///< in place of what `threads` stands for; for tests
 };
 
 /// mpi, threads and, in a build with the CUDA half, nccl.

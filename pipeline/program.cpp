@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/launch.hpp"
@@ -39,7 +40,7 @@ int print_capabilities() {
 
 }  // namespace
 
-int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) {
+int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, TransportsFactory make_transports) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
   app.footer(
       "Examples:\n"
@@ -81,6 +82,7 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams) 
   if (capabilities) return print_capabilities();
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;
+  options.make_transports = std::move(make_transports);
   return train_pipeline(options, make_seams);
 }
 

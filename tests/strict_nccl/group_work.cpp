@@ -59,7 +59,7 @@ void GroupWork::move(Transfer& receive, DeviceModel& model) {
   if (std::chrono::steady_clock::now() < receive.due) return;
   if (hash_of(send) != send.content) model.note("the memory of " + send.text() + " was changed before the send ended");
   std::memcpy(receive.data, send.data, receive.bytes());
-  if (settings_.corrupts && receive.bytes() > 0) std::memset(receive.data, 0, 1);
+  if (settings_.corrupts && receive.bytes() > 0) std::memset(receive.data, 0x55, 1);
   send.ended = true;
   receive.ended = true;
   way.sends.pop_front();

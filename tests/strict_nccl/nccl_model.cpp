@@ -68,8 +68,8 @@ NcclState NcclModel::state(NcclCommunicator communicator) {
   Member& own = member(communicator);
   Clique& all = clique(communicator);
   if (!own.failure.empty()) return {NcclProgress::failed, own.failure};
-  if (settings_.init_never_ends.contains(own.rank)) return {NcclProgress::busy, {}};
-  if (!std::ranges::all_of(all.members, &Member::here)) return {NcclProgress::busy, {}};
+  const auto joined = [&](const Member& each) { return each.here && !settings_.init_never_ends.contains(each.rank); };
+  if (!std::ranges::all_of(all.members, joined)) return {NcclProgress::busy, {}};
   const auto ends = [](const Member& each) { return each.finalising || each.gone; };
   if (own.finalising && (settings_.finalize_never_ends || !std::ranges::all_of(all.members, ends))) {
     return {NcclProgress::busy, {}};

@@ -22,7 +22,7 @@ struct Settings {
   };
   std::string unique_id_error = {};    ///< not empty: ncclGetUniqueId fails with it
   std::set<int> init_fails_on = {};    ///< ranks whose ncclCommInitRank fails
-  std::set<int> init_never_ends = {};  ///< ranks whose communicators stay in progress
+  std::set<int> init_never_ends = {};  ///< ranks that never finish joining a communicator
   bool finalize_never_ends = false;
   /// ncclCommAbort does not return until StrictWorld::let_aborts_return.
   bool abort_hangs = false;

@@ -162,6 +162,8 @@ class StrictWorld::Nccl final : public NcclApi {
     shared_->nccl.destroy(communicator);
   }
   void abort(NcclCommunicator communicator) noexcept override {
+    const std::shared_ptr<Shared> kept =
+        shared_;  // who waits for an abort's effect may destroy the world before it ends
     std::unique_lock guard(shared_->lock);
     if (open_) shared_->device.note("a communicator is aborted within a group, where it would only be noted down");
     if (shared_->settings.abort_hangs) {

@@ -92,11 +92,13 @@ void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control,
       const int peer = pair.first == rank_ ? pair.second : pair.first;
       const NcclConfig config{direction == Direction::forward ? "plumbline forward" : "plumbline backward",
                               settings_.max_ctas};
-      auto& made = edges_[{peer, direction}];
-      if (made) throw std::logic_error("two connections of the same ranks");
-      made = std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, peer, direction}, id, config);
-      wait(made->text(), [&] { return made->connected(); });
-      warm_up(*made, wait);
+      const auto [place, is_new] = edges_.try_emplace(
+          {peer, direction},
+          std::make_unique<NcclEdge>(gpu_, events_, NcclEdge::Ends{rank_, peer, direction}, id, config));
+      if (!is_new) throw std::logic_error("two connections of the same ranks");
+      NcclEdge& made = *place->second;
+      wait(made.text(), [&] { return made.connected(); });
+      warm_up(made, wait);
     }
   }
 }

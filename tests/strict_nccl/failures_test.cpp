@@ -1,0 +1,260 @@
+// What goes wrong on the other rank or in the library: named, in time, and with nothing left hanging.
+#include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <latch>
+
+#include "pipeline/transport/nccl/bounded_call.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
+#include "tests/strict_nccl/mistakes.hpp"
+#include "tests/strict_nccl/strict_run.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr TransportSettings hasty{milliseconds(400), milliseconds(400)};
+
+void one_message(Transport& t) {
+  if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+  if (t.rank() == 1) {
+    EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0)), content(0, 3, {2, 3, 4})));
+  }
+  t.reap_sends();
+}
+
+// Its process is gone: nothing comes over the host either.
+TEST(DeadPeer, IsNamedAsSoonAsTheLibraryKnows) {
+  StrictWorld world(3);
+  std::latch all_there(3);
+  std::latch all_said(3);
+  std::vector<std::string> said(3);
+  const Outcome outcome = run_strict(world, {.ranks = 3, .finish = false}, [&](Transport& t) {
+    all_there.arrive_and_wait();
+    if (t.rank() == 1) {
+      world.lose(1);
+    } else {
+      said[static_cast<std::size_t>(t.rank())] = thrown_by<RunError>([&] {
+        t.wait(t.post({receive_from(t, 1, 3, {2, 3, 4})}).at(0));
+      });
+    }
+    // no rank leaves before all have said it: leaving would be news over the host
+    all_said.arrive_and_wait();
+  });
+
+  EXPECT_THAT(said[0], HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, forward failed: remote process "
+                                 "exited or there was a network error"));
+  EXPECT_THAT(said[2], HasSubstr("rank 2: the NCCL communicator of ranks 1 and 2, forward failed: remote process "
+                                 "exited"));
+  EXPECT_LT(outcome.took, seconds(5)) << "not the deadline";
+}
+
+TEST(DeadPeer, AnAsynchronousErrorNamesTheTwoRanksAndTheDirection) {
+  StrictWorld world(2);
+  const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
+    if (t.rank() == 1) return t.barrier();
+    const OperationId id = t.post({receive_from(t, 1, 3, {2, 3, 4})}).at(0);
+    world.fail(0, "unhandled cuda error (planted)");
+    t.wait(id);  // throws
+  });
+
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, forward failed: unhandled "
+                                           "cuda error (planted)"));
+  EXPECT_THAT(outcome.errors[1], HasSubstr("rank 0 ended the run: rank 0: the NCCL communicator"));
+  EXPECT_LT(outcome.took, seconds(5)) << "not its deadline";
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+TEST(DeadPeer, ThatNeverConnectsIsNamedAtTheStartUpDeadline) {
+  Settings behaviour;
+  behaviour.init_never_ends = {1};
+  const Outcome outcome = run_strict({.behaviour = behaviour, .transport = hasty, .finish = false}, one_message);
+
+  EXPECT_THAT(all_words(outcome),
+              HasSubstr(" waits for the NCCL communicator of ranks 0 and 1, forward, 0.4 s: that is "
+                        "the time limit for start-up"));
+  EXPECT_LT(outcome.took, seconds(4));
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+TEST(LatePeer, WithinTheDeadlineIsOnlySlow) {
+  StrictWorld world(2);
+  const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
+    if (t.rank() == 0) {
+      world.freeze(0);
+      t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+      std::this_thread::sleep_for(milliseconds(200));
+      world.thaw(0);
+      t.reap_sends();
+    } else {
+      one_message(t);
+    }
+  });
+
+  EXPECT_THAT(outcome.errors, testing::Each(""));
+  EXPECT_THAT(outcome.findings, IsEmpty());
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+  EXPECT_GE(outcome.took, milliseconds(200));
+}
+
+// Its header has come, so its host lives; its GPU never gets to the message.
+TEST(LatePeer, BeyondTheDeadlineIsNamedWithOperationAndShape) {
+  StrictWorld world(2);
+  const Outcome outcome = run_strict(world, {.transport = {milliseconds(300)}}, [&](Transport& t) {
+    if (t.rank() == 0) {
+      world.freeze(0);
+      t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+      std::this_thread::sleep_for(milliseconds(100));
+      t.reap_sends();
+    } else {
+      t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
+    }
+  });
+
+  EXPECT_THAT(outcome.errors[1], HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 2x3x4 float32, 0.3 s"));
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: rank 1 waits for RECV_F microbatch 3"));
+  EXPECT_LT(outcome.took, seconds(3)) << "what stands on the frozen GPU is aborted, not waited for";
+  world.thaw(0);
+  EXPECT_TRUE(world.compute_idle(0));
+  EXPECT_THAT(world.leftovers(), IsEmpty());
+}
+
+TEST(TearDown, AnAbortThatHangsDoesNotHoldTheRankUp) {
+  Settings behaviour;
+  behaviour.abort_hangs = true;
+  StrictWorld world(2, behaviour);
+  const Outcome outcome = run_strict(world, {.nccl = {.abort_limit = milliseconds(100)}}, [](Transport& t) {
+    if (t.rank() == 1) throw RunError("planted");
+    t.barrier();
+  });
+
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: planted"));
+  EXPECT_LT(outcome.took, seconds(3));
+
+  world.let_aborts_return();
+  while (!world.leftovers().empty()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+TEST(TearDown, AFinalisationThatNeverEndsIsNamedAndAborted) {
+  Settings behaviour;
+  behaviour.finalize_never_ends = true;
+  const Outcome outcome = run_strict({.behaviour = behaviour, .transport = {milliseconds(300)}}, one_message);
+
+  EXPECT_THAT(all_words(outcome), HasSubstr("waits for the end of the NCCL communicator of ranks 0 and 1, forward"));
+  EXPECT_LT(outcome.took, seconds(3));
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+TEST(TearDown, WithoutACleanEndEverythingIsAborted) {
+  const Outcome outcome = run_strict({.finish = false}, [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+  });
+
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+  EXPECT_LT(outcome.took, seconds(3));
+}
+
+TEST(StartUp, RefusesUnequalVersionsOnAllRanks) {
+  Settings behaviour;
+  behaviour.versions = {22809, 22809, 23003};
+  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+
+  for (const std::string& error : outcome.errors) {
+    EXPECT_THAT(error, HasSubstr("NCCL cannot start: rank 2 runs with NCCL 2.30.3, rank 0 with 2.28.9: all ranks must "
+                                 "load the same library"));
+  }
+}
+
+TEST(StartUp, TellsEveryRankWhyThereIsNoId) {
+  Settings behaviour;
+  behaviour.unique_id_error = "unhandled system error (planted)";
+  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+
+  for (const std::string& error : outcome.errors) {
+    EXPECT_THAT(error, HasSubstr("NCCL cannot start: ncclGetUniqueId: unhandled system error (planted)"));
+  }
+}
+
+TEST(StartUp, ARankThatCannotInitialiseEndsTheOthers) {
+  Settings behaviour;
+  behaviour.init_fails_on = {1};
+  const Outcome outcome = run_strict({.ranks = 3, .behaviour = behaviour}, [](Transport&) {});
+
+  EXPECT_THAT(outcome.errors[1], HasSubstr("ncclCommInitRankConfig: unhandled cuda error (planted)"));
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: ncclCommInitRankConfig"));
+  EXPECT_THAT(outcome.errors[2], HasSubstr("rank 1 ended the run: ncclCommInitRankConfig"));
+  EXPECT_LT(outcome.took, seconds(5)) << "not the start-up deadline";
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+TEST(StartUp, FindsLinksThatDoNotDeliverWhatWasSent) {
+  Settings behaviour;
+  behaviour.corrupts = true;
+  const Outcome outcome = run_strict({.behaviour = behaviour}, [](Transport&) {});
+
+  EXPECT_THAT(all_words(outcome), HasSubstr("forward does not deliver what was sent"));
+}
+
+TEST(StartUp, OneRankNeedsNoLibrary) {
+  Settings behaviour;
+  behaviour.unique_id_error = "not to be called";
+  const Outcome outcome = run_strict({.ranks = 1, .behaviour = behaviour}, [](Transport& t) {
+    EXPECT_TRUE(t.post({}).empty());
+    t.barrier();
+  });
+
+  EXPECT_THAT(outcome.errors, testing::ElementsAre(""));
+}
+
+TEST(StartUp, AMessageWithoutAConnectionIsAnInvariantBroken) {
+  const Outcome outcome = run_strict({.connect = false}, [](Transport& t) {
+    if (t.rank() == 0) {
+      EXPECT_THROW(t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))}), std::logic_error);
+    }
+    t.barrier();
+    throw RunError("enough");
+  });
+}
+
+TEST(Groups, OneForEachNeighbourAndBatch) {
+  StrictWorld world(3);
+  std::int64_t before = 0;
+  const Outcome outcome = run_strict(world, {.ranks = 3}, [&](Transport& t) {
+    t.barrier();
+    if (t.rank() == 0) before = world.groups();
+    t.barrier();
+    const int next = (t.rank() + 1) % 3;
+    const int previous = (t.rank() + 2) % 3;
+    const auto ids = t.post({
+        send_to(t, next, 0, content(t.rank(), 0, {1, 2, 4})),
+        receive_from(t, previous, 0, {1, 2, 4}),
+        send_to(t, next, 1, content(t.rank(), 1, {1, 2, 4})),
+        receive_from(t, previous, 1, {1, 2, 4}),
+    });
+    t.wait(ids[1]);
+    t.wait(ids[3]);
+    t.reap_sends();
+  });
+
+  EXPECT_THAT(all_words(outcome), testing::MatchesRegex("\n*"));
+  EXPECT_EQ(world.groups() - before, 3 * 2) << "ranks, neighbours";
+  EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbours together";
+}
+
+TEST(BoundedCall, SaysWhetherItReturned) {
+  EXPECT_TRUE(call_bounded(seconds(10), [] {}));
+
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(call_bounded(milliseconds(20), [] { std::this_thread::sleep_for(milliseconds(300)); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, milliseconds(250));
+  std::this_thread::sleep_for(milliseconds(400));  // it is left to itself, and this program is to end after it
+}
+
+}  // namespace
+}  // namespace plumbline::strict

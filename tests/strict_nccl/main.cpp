@@ -1,0 +1,50 @@
+// plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, its ranks threads of
+// one process. A sweep runs it as its launcher, `plumbline-strict-nccl --world {world}`: the trainer's program that a
+// sweep puts behind that is not started, its arguments are obeyed here.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "pipeline/program.hpp"
+#include "support/error.hpp"
+#include "tests/strict_nccl/strict_transports.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+/// Transports that keep the world they talk through, and say at their end what it found.
+struct World {
+  explicit World(int ranks) : model(ranks) {}
+  ~World() {
+    for (const std::string& finding : model.findings()) std::fprintf(stderr, "strict NCCL: %s\n", finding.c_str());
+  }
+  StrictWorld model;
+};
+
+int run(int argc, char** argv) {
+  if (argc < 4 || std::string(argv[1]) != "--world") {
+    std::puts("plumbline-strict-nccl --world RANKS plumbline-pipeline <options of plumbline-pipeline>");
+    return static_cast<int>(ExitCode::bad_input);
+  }
+  std::string transport = "--transport", threads = "threads";
+  std::vector<char*> rest = {argv[3], argv[1], argv[2], transport.data(), threads.data()};
+  rest.insert(rest.end(), argv + 4, argv + argc);
+
+  std::unique_ptr<World> world;
+  const int code = run_pipeline_program(
+      static_cast<int>(rest.size()), rest.data(), [](int) { return std::make_unique<TrainerSeams>(); },
+      [&](int ranks, TransportSettings settings) {
+        world = std::make_unique<World>(ranks);
+        return make_strict_transports(world->model, ranks, settings);
+      });
+  if (code != 0 || !world) return code;
+  const bool clean = world->model.findings().empty() && world->model.leftovers().empty();
+  return static_cast<int>(clean ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+}  // namespace
+}  // namespace plumbline::strict
+
+int main(int argc, char** argv) {
+  return plumbline::run_main("plumbline-strict-nccl", [&] { return plumbline::strict::run(argc, argv); });
+}

@@ -1,0 +1,332 @@
+// Each mistake that the strict libraries exist to find, planted and found; and the same exchange without it, clean.
+#include "tests/strict_nccl/mistakes.hpp"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/pipeline/transport/ranks.hpp"
+#include "tests/strict_nccl/strict_run.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// As clean as can be: no error, no finding, nothing left.
+void expect_clean(const Outcome& outcome) {
+  EXPECT_THAT(all_words(outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+Settings prompt() {
+  Settings behaviour;
+  behaviour.busy_answers = 0;
+  return behaviour;
+}
+
+/// Both ranks send to each other and receive, in one batch.
+void exchange(Transport& t) {
+  const int peer = 1 - t.rank();
+  const auto ids = t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
+  EXPECT_TRUE(at::equal(t.wait(ids[1]), content(peer, 1, {2, 7, 4})));
+  t.reap_sends();
+}
+
+TEST(Mistakes, UngroupedExchangeIsFoundAsACircle) {
+  expect_clean(run_strict({.behaviour = prompt()}, exchange));
+
+  const Outcome outcome =
+      run_strict({.behaviour = prompt(), .seam = plant_nccl<SplitGroups>({0, 1})}, [](Transport& t) {
+        const int peer = 1 - t.rank();
+        const auto ids =
+            t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
+        t.wait(ids[1]);
+      });
+
+  EXPECT_THAT(
+      all_words(outcome),
+      AllOf(HasSubstr("wait for each other in a circle"), HasSubstr("rank 0's send of 4096 float32 to rank 1"),
+            HasSubstr("rank 1's send of 4096 float32 to rank 0"), HasSubstr("send and receive must be one group")));
+  EXPECT_THAT(outcome.errors[0], HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed"));
+  EXPECT_LT(outcome.took, milliseconds(5000)) << "it is found, not waited out";
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+/// Forward messages one way and backward ones the same way, which the receiver asks for in the other order, as it may:
+/// order is by direction.
+void both_directions(Transport& t) {
+  constexpr auto back = Direction::backward;
+  if (t.rank() == 0) {
+    t.post({send_to(t, 1, 1, content(0, 1, {2, 7, 4}))});
+    t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4}, back), back)});
+    t.reap_sends();
+  } else {
+    const OperationId gradient = t.post({receive_from(t, 0, 0, {1, 3, 4}, back)}).at(0);
+    const OperationId activation = t.post({receive_from(t, 0, 1, {2, 7, 4})}).at(0);
+    EXPECT_TRUE(at::equal(t.wait(activation), content(0, 1, {2, 7, 4})));
+    EXPECT_TRUE(at::equal(t.wait(gradient), content(0, 0, {1, 3, 4}, back)));
+  }
+}
+
+TEST(Mistakes, OneCommunicatorForBothDirectionsCrossesTheirShapes) {
+  expect_clean(run_strict({.behaviour = prompt()}, both_directions));
+
+  const Outcome outcome = run_strict(
+      {.behaviour = prompt(), .seam = both(plant_nccl<JoinedDirections>({0, 1}), plant_cuda<JoinedStreams>({0, 1}))},
+      both_directions);
+
+  EXPECT_THAT(all_words(outcome), HasSubstr("rank 0's send of 56 float32 to rank 1 meets rank 1's receive of 12 "
+                                            "float32 from rank 0: both ends must give the same count and type"));
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+/// Two activations of different shapes in one batch, as at two ranks with two chunks each.
+void two_shapes(Transport& t) {
+  if (t.rank() == 0) {
+    t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
+    t.reap_sends();
+  } else {
+    const auto ids = t.post({receive_from(t, 0, 0, {2, 9, 4}), receive_from(t, 0, 1, {1, 3, 4})});
+    EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
+    EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {1, 3, 4})));
+  }
+}
+
+TEST(Mistakes, ReceivesInAnotherOrderCrossShapes) {
+  expect_clean(run_strict({}, two_shapes));
+
+  const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, two_shapes);
+
+  EXPECT_THAT(outcome.errors[1],
+              AllOf(HasSubstr("rank 1: the NCCL communicator of ranks 0 and 1, forward failed"),
+                    HasSubstr("send of 72 float32 to rank 1 meets rank 1's receive of 12 float32 from rank 0")));
+}
+
+// Nothing below the transport can tell two messages of one shape apart; what was delivered is where it shows.
+TEST(Mistakes, ReceivesOfOneShapeInAnotherOrderDeliverTheWrongTensor) {
+  const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, [](Transport& t) {
+    if (t.rank() == 0) {
+      t.post({send_to(t, 1, 0, content(0, 0, {1, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 3, 4}))});
+      t.reap_sends();
+    } else {
+      const auto ids = t.post({receive_from(t, 0, 0, {1, 3, 4}), receive_from(t, 0, 1, {1, 3, 4})});
+      EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 1, {1, 3, 4})));
+      t.wait(ids[1]);
+    }
+  });
+
+  expect_clean(outcome);
+}
+
+TEST(Mistakes, UnequalCountsAndTypesAreNamed) {
+  const auto one_message = [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
+    if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));
+    t.reap_sends();
+  };
+
+  const Outcome fewer = run_strict(
+      {.seam = plant_nccl({1}, [](NcclApi& inner) { return std::make_unique<OtherReceives>(inner, 1, false); })},
+      one_message);
+  const Outcome another = run_strict(
+      {.seam = plant_nccl({1}, [](NcclApi& inner) { return std::make_unique<OtherReceives>(inner, 0, true); })},
+      one_message);
+
+  EXPECT_THAT(fewer.errors[1], HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 23 float32"));
+  EXPECT_THAT(another.errors[1], HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 24 int32"));
+}
+
+/// Rank 0 sends what its compute stream is still to make.
+Outcome send_while_it_is_computed(const GpuSeam& seam, bool* arrived_right) {
+  StrictWorld world(2);
+  const at::Tensor made = content(0, 5, {2, 3, 4});
+  return run_strict(world, {.seam = seam}, [&](Transport& t) {
+    if (t.rank() == 0) {
+      const at::Tensor payload = at::zeros({2, 3, 4});
+      world.launch(0, {.name = "forward",
+                       .reads = {},
+                       .writes = {{payload.const_data_ptr(), payload.nbytes()}},
+                       .body = [payload, made] { payload.copy_(made); },
+                       .time = milliseconds(30)});
+      t.post({send_to(t, 1, 5, payload)});
+      t.reap_sends();
+    } else {
+      *arrived_right = at::equal(t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0)), made);
+    }
+  });
+}
+
+TEST(Mistakes, SendThatDoesNotWaitForItsComputeIsFound) {
+  bool arrived_right = false;
+  expect_clean(send_while_it_is_computed({}, &arrived_right));
+  EXPECT_TRUE(arrived_right);
+
+  const Outcome outcome = send_while_it_is_computed(plant_cuda<NoEventWaits>({0}), &arrived_right);
+
+  EXPECT_FALSE(arrived_right);
+  EXPECT_THAT(all_words(outcome), HasSubstr("rank 0's send of 24 float32 to rank 1 reads memory that rank 0's kernel "
+                                            "forward writes at that moment, and no event orders the two"));
+}
+
+/// One rank's end of an exchange, below the transport: here the buffer is the caller's.
+class OneEnd {
+ public:
+  OneEnd(StrictWorld& world, int rank, GpuApi gpu, const std::string& id)
+      : world_(world), events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, id, {}) {}
+
+  NcclEdge& edge() { return edge_; }
+  void give(PayloadChannel::Ticket ticket, const at::Tensor& tensor, bool send) {
+    if (send) edge_.send(ticket, tensor);
+    if (!send) edge_.receive(ticket);
+    if (!send) edge_.supply(ticket, tensor);
+    edge_.end_batch();
+  }
+
+ private:
+  StrictWorld& world_;
+  GpuEvents events_;
+  NcclEdge edge_;
+};
+
+/// Moves both ends on until `over`; both ranks are this thread.
+template <typename Over>
+void move_on(OneEnd& one, OneEnd& other, const Over& over) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!over()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    one.edge().progress();
+    other.edge().progress();
+  }
+}
+
+/// A receive into memory that a kernel of the receiver still reads: an allocator hands such memory out again.
+std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* kernel_saw_old) {
+  StrictWorld world(2, prompt());
+  const at::Tensor buffer = content(1, 0, {64});
+  const at::Tensor old = buffer.clone();
+  {
+    OneEnd sender(world, 0, world.gpu(0), "id");
+    OneEnd receiver(world, 1, seam ? seam(1, world.gpu(1)) : world.gpu(1), "id");
+    world.launch(1, {.name = "backward",
+                     .reads = {{buffer.const_data_ptr(), buffer.nbytes()}},
+                     .writes = {},
+                     .body = [&] { *kernel_saw_old = at::equal(buffer, old); },
+                     .time = milliseconds(30)});
+    receiver.give(1, buffer, false);
+    sender.give(1, content(0, 0, {64}), true);
+    move_on(sender, receiver, [&] { return world.compute_idle(1); });
+    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
+    move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
+  }
+  return world.findings();
+}
+
+TEST(Mistakes, ReceiveIntoMemoryThatComputeStillReadsIsFound) {
+  bool kernel_saw_old = false;
+  EXPECT_THAT(receive_into_memory_in_use({}, &kernel_saw_old), IsEmpty());
+  EXPECT_TRUE(kernel_saw_old);
+
+  const auto findings = receive_into_memory_in_use(plant_cuda<NoEventWaits>({1}), &kernel_saw_old);
+
+  EXPECT_FALSE(kernel_saw_old);
+  EXPECT_THAT(findings, testing::Contains(HasSubstr("rank 1's receive of 64 float32 from rank 0 writes memory that "
+                                                    "rank 1's kernel backward reads at that moment")));
+}
+
+TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
+  StrictWorld world(2, prompt());
+  at::Tensor buffer = at::zeros({64});
+  at::Tensor seen;
+  {
+    OneEnd sender(world, 0, world.gpu(0), "id");
+    OneEnd receiver(world, 1, world.gpu(1), "id");
+    receiver.give(1, buffer, false);
+    for (int i = 0; i < 3; ++i) receiver.edge().progress();  // until its stream has got to it
+    world.launch(1,
+                 {.name = "forward", .reads = {{buffer.const_data_ptr(), buffer.nbytes()}}, .writes = {}, .body = [&] {
+                    seen = buffer.clone();
+                  }});
+    EXPECT_TRUE(world.compute_idle(1));
+    sender.give(1, content(0, 0, {64}), true);
+    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
+    move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
+  }
+
+  EXPECT_TRUE(seen.isnan().all().item<bool>()) << "a reader of an unfinished receive sees NaN, not old values";
+  EXPECT_TRUE(at::equal(buffer, content(0, 0, {64})));
+  EXPECT_THAT(world.findings(),
+              testing::Contains(HasSubstr("rank 1's kernel forward reads memory that rank 1's "
+                                          "receive of 64 float32 from rank 0 writes at that moment")));
+}
+
+TEST(Mistakes, SendBufferReusedByComputeIsFound) {
+  StrictWorld world(2);
+  const Outcome outcome = run_strict(world, {}, [&](Transport& t) {
+    if (t.rank() == 0) {
+      const at::Tensor payload = content(0, 5, {2, 3, 4});
+      const OperationId id = t.post({send_to(t, 1, 5, payload)}).at(0);
+      for (int i = 0; i < 20; ++i) t.test(id);  // until its stream has got to it
+      world.launch(0, {.name = "next forward",
+                       .reads = {},
+                       .writes = {{payload.const_data_ptr(), payload.nbytes()}},
+                       .body = [payload] { payload.zero_(); }});
+      while (!world.compute_idle(0)) {
+      }
+      t.barrier();
+      t.reap_sends();
+    } else {
+      t.barrier();
+      t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0));
+    }
+  });
+
+  EXPECT_THAT(all_words(outcome),
+              AllOf(HasSubstr("rank 0's kernel next forward writes memory that rank 0's send of 24 float32 to rank 1"),
+                    HasSubstr("the memory of rank 0's send of 24 float32 to rank 1 was changed before")));
+}
+
+TEST(Mistakes, SendBufferWrittenByTheHostIsFound) {
+  const Outcome outcome = run_strict({}, [](Transport& t) {
+    if (t.rank() == 0) {
+      const at::Tensor payload = content(0, 5, {2, 3, 4});
+      t.post({send_to(t, 1, 5, payload)});
+      t.barrier();
+      payload.add_(1);
+      t.barrier();
+      t.reap_sends();
+    } else {
+      t.barrier();
+      t.barrier();
+      t.wait(t.post({receive_from(t, 0, 5, {2, 3, 4})}).at(0));
+    }
+  });
+
+  EXPECT_THAT(all_words(outcome),
+              HasSubstr("the memory of rank 0's send of 24 float32 to rank 1 was changed before the send ended"));
+}
+
+TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
+  const Outcome outcome = run_strict({.seam = plant_nccl<ImpatientGroups>({0})}, exchange);
+
+  EXPECT_THAT(all_words(outcome), HasSubstr("rank 0 records an event behind a group that is not on the stream yet"));
+}
+
+TEST(Mistakes, AGroupIsClosedWhenTheLibraryRefusesACallInIt) {
+  const Outcome outcome = run_strict(
+      {.seam = plant_nccl({1}, [](NcclApi& inner) { return std::make_unique<RefusedReceive>(inner, 3); })}, exchange);
+
+  EXPECT_THAT(outcome.errors[1], HasSubstr("ncclRecv: invalid argument (planted)"));
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 1 ended the run: ncclRecv"));
+  EXPECT_THAT(outcome.findings, IsEmpty()) << "no abort within an open group";
+  EXPECT_THAT(outcome.leftovers, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumbline::strict

@@ -1,0 +1,90 @@
+#include "tests/strict_nccl/streamed_compute.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+#include <cstring>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+Range range_of(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr(), tensor.nbytes()};
+}
+
+class StreamedCompute final : public Transport {
+ public:
+  StreamedCompute(StrictWorld& world, std::unique_ptr<Transport> inner, std::chrono::microseconds kernel_time)
+      : world_(world), inner_(std::move(inner)), kernel_time_(kernel_time) {}
+
+  int rank() const override { return inner_->rank(); }
+  int world_size() const override { return inner_->world_size(); }
+  void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    for (Operation& operation : batch) {
+      if (!is_send(operation)) continue;
+      const at::Tensor payload = std::exchange(operation.payload, later(operation.payload));
+      copy("compute of what is sent", payload, operation.payload);
+    }
+    return inner_->post(std::move(batch));
+  }
+
+  at::Tensor wait(OperationId id) override {
+    at::Tensor arrived = inner_->wait(id);
+    if (!arrived.defined()) return arrived;
+    at::Tensor read = later(arrived);
+    copy("compute on what came", arrived, read);
+    // The host's tensors know no streams: the trainer goes on when its kernel has run.
+    while (!world_.compute_idle(rank())) std::this_thread::yield();
+    return read;
+  }
+
+  bool test(OperationId id) override { return inner_->test(id); }
+  void reap_sends() override { inner_->reap_sends(); }
+  std::int64_t batches_posted() const override { return inner_->batches_posted(); }
+  std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
+  std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
+  std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
+  void barrier() override { inner_->barrier(); }
+  void send_tied(int peer, const at::Tensor& tensor) override { inner_->send_tied(peer, tensor); }
+  void receive_tied(int peer, at::Tensor& tensor) override { inner_->receive_tied(peer, tensor); }
+  void finish() override { inner_->finish(); }
+  void abort(const std::string& reason, ExitCode code) noexcept override { inner_->abort(reason, code); }
+
+ private:
+  /// Memory like `tensor`'s that holds nothing of use until a kernel has run.
+  static at::Tensor later(const at::Tensor& tensor) {
+    const MemoryScope scope(MemoryOwner::transport);
+    at::Tensor made = at::empty_like(tensor);
+    std::memset(made.mutable_data_ptr(), 0xff, made.nbytes());
+    return made;
+  }
+
+  void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
+    world_.launch(rank(),
+                  {.name = name,
+                   .reads = {range_of(from)},
+                   .writes = {range_of(to)},
+                   .body = [from, to] { std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes()); },
+                   .time = kernel_time_});
+  }
+
+  StrictWorld& world_;
+  std::unique_ptr<Transport> inner_;
+  std::chrono::microseconds kernel_time_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> stream_compute(StrictWorld& world, std::unique_ptr<Transport> inner,
+                                          std::chrono::microseconds kernel_time) {
+  return std::make_unique<StreamedCompute>(world, std::move(inner), kernel_time);
+}
+
+}  // namespace plumbline::strict
