@@ -4,6 +4,8 @@
 #include <nccl.h>
 
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "gpu/check.hpp"
@@ -41,6 +43,14 @@ ncclDataType_t real(NcclType type) {
   throw std::logic_error("no such NcclType");
 }
 
+/// The text for as long as the process lives: NCCL is given a pointer and starts up in a thread of its own.
+const char* kept_name(const std::string& name) {
+  static std::mutex& lock = *new std::mutex;
+  static std::set<std::string>& names = *new std::set<std::string>;
+  const std::lock_guard guard(lock);
+  return names.insert(name).first->c_str();
+}
+
 }  // namespace
 
 int NcclLibrary::version() {
@@ -64,7 +74,7 @@ NcclCommunicator NcclLibrary::init_rank(const std::string& bytes, int ranks, int
   std::memcpy(id.internal, bytes.data(), sizeof id.internal);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  if (!wanted.name.empty()) config.commName = wanted.name.c_str();
+  if (!wanted.name.empty()) config.commName = kept_name(wanted.name);
   if (wanted.max_ctas > 0) config.maxCTAs = wanted.max_ctas;
   ncclComm_t communicator = nullptr;
   const ncclResult_t result = ncclCommInitRankConfig(&communicator, ranks, id, rank, &config);

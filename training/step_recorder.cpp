@@ -1,6 +1,6 @@
 #include "training/step_recorder.hpp"
 
-#include <ATen/ops/clone.h>
+#include <ATen/Tensor.h>
 
 #include <algorithm>
 
@@ -19,7 +19,10 @@ Shape shape_of(const at::Tensor& tensor) {
 }  // namespace
 
 void StepRecorder::keep(std::string key, const at::Tensor& value) {
-  if (writer_.wants_dump()) kept_.emplace_back(std::move(key), value.detach().contiguous().clone());
+  if (!writer_.wants_dump()) return;
+  // A copy in any case: the tensor itself goes on changing.
+  const at::Tensor copy = value.detach().to(at::kCPU, value.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+  kept_.emplace_back(std::move(key), copy.contiguous());
 }
 
 void StepRecorder::tensor(std::int64_t step, std::int64_t stage, const std::string& kind, const std::string& name,
