@@ -136,7 +136,9 @@ std::string words_for(const MemoryPlan& need, int rank) {
 /// This thread's GPU and its room for the rank. Throws SystemError, RunError.
 void prepare_gpu(const Session& session, const MemoryPlan& need, const std::string& who) {
   if (session.device.is_cpu()) return;
-  const GpuDevice device = start_gpu(session.device, parse_dtype(session.run.train.dtype));
+  GpuDevice device;
+  with_gpu_memory_words("the plan for " + who + " is " + to_text(need),
+                        [&] { device = start_gpu(session.device, parse_dtype(session.run.train.dtype)); });
   const GpuFreeMemory memory = load_gpu_module().free_memory(session.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
              who + ", GPU " + std::to_string(session.device.index()) + " (" + device.name + ")");

@@ -250,7 +250,8 @@ void train_reference(const ReferenceOptions& options) {
   const std::string memory_words = "the plan is " + to_text(need);
   if (options.device == "cuda") {
     session.device = at::Device(at::kCUDA, 0);
-    session.gpus = {start_gpu(session.device, parse_dtype(session.run.train.dtype)).name};
+    with_gpu_memory_words(
+        memory_words, [&] { session.gpus = {start_gpu(session.device, parse_dtype(session.run.train.dtype)).name}; });
     const GpuFreeMemory memory = load_gpu_module().free_memory(0);
     check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + session.gpus.front() + ")");
   }

@@ -21,6 +21,16 @@ void watch_once(GpuSupport& gpu) {
   std::call_once(watched, [&] { gpu.watch(count_device_allocation, count_device_free); });
 }
 
+/// What takes cuBLAS's workspace, and shows whether kernels for this GPU are there at all.
+void warm_up(c10::Device device, c10::ScalarType dtype) {
+  const MemoryScope scope(MemoryOwner::other);
+  const auto options = at::TensorOptions(dtype).device(device);
+  const at::Tensor matrix = at::zeros({16, 16}, options);
+  at::mm(matrix, matrix);
+  at::addmm(at::zeros({16}, options), matrix, matrix);
+  at::bmm(matrix.unsqueeze(0), matrix.unsqueeze(0));
+}
+
 }  // namespace
 
 GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
@@ -28,14 +38,18 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
   gpu.use(device.index());
   watch_once(gpu);
   choose_attention_kernel(device, dtype);
-  const MemoryScope scope(MemoryOwner::other);
-  const auto options = at::TensorOptions(dtype).device(device);
-  const at::Tensor matrix = at::zeros({16, 16}, options);
-  at::mm(matrix, matrix);
-  at::addmm(at::zeros({16}, options), matrix, matrix);
-  at::bmm(matrix.unsqueeze(0), matrix.unsqueeze(0));
-  gpu.synchronise();
-  return gpu.device(device.index());
+  const GpuDevice found = gpu.device(device.index());
+  try {
+    warm_up(device, dtype);
+    gpu.synchronise();
+  } catch (const c10::OutOfMemoryError&) {
+    throw;  // its words come with the plan
+  } catch (const c10::Error& error) {
+    throw SystemError("GPU " + std::to_string(device.index()) + " (" + found.name + ", compute capability " +
+                      std::to_string(found.capability / 10) + "." + std::to_string(found.capability % 10) +
+                      ") cannot be used by this LibTorch: " + error.what_without_backtrace());
+  }
+  return found;
 }
 
 void rethrow_out_of_memory(const std::exception& error, const std::string& plan) {
