@@ -139,6 +139,32 @@ TEST_F(RunSweep, NamedCellsRunAlone) {
   EXPECT_TRUE(result.verdict.holds);
 }
 
+TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
+  folder_.file("down.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n");
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"down.csv\"]\n");
+
+  const auto result = run();
+
+  ASSERT_THAT(calls(), SizeIs(4)) << "two references: ascending, and the file's order";
+  EXPECT_THAT(calls()[1], HasSubstr("plumbline-reference a-order-"));
+  const fs::path launch = folder_ / "out" / "launches" / ("reference-" + calls()[1].substr(20));
+  EXPECT_THAT(bytes_of(launch / "command.txt"), HasSubstr("--accumulation " + (launch / "accumulation.csv").string()));
+  EXPECT_THAT(bytes_of(launch / "accumulation.csv"), HasSubstr("layers.1,1\nlayers.1,0\n"));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/reference-a/command.txt"), Not(HasSubstr("--accumulation")));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/a-down.csv-w2/run.toml"), HasSubstr("../../../down.csv"));
+  EXPECT_TRUE(result.verdict.holds);
+}
+
+TEST_F(RunSweep, AnotherListInAFileIsAnotherSweep) {
+  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"mine.csv\"]\n");
+  run();
+  options_.resume = true;
+  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("another sweep"));
+}
+
 TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwn) {
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrepeat = [\"a-1f1b-w2\"]\n");
 

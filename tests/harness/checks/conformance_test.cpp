@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "schedule/schedule.hpp"
 #include "tests/harness/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -55,6 +56,17 @@ TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
   EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of 1f1b"));
+}
+
+TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
+  SyntheticCell cell;
+  cell.plan.schedule = "mine.csv";
+  cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of the file mine.csv"));
 }
 
 TEST(Conformance, ComputeThatOverlapsItself) {
