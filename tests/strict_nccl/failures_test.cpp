@@ -110,7 +110,7 @@ TEST(LatePeer, BeyondTheDeadlineIsNamedWithOperationAndShape) {
     if (t.rank() == 0) {
       world.freeze(0);
       t.post({send_to(t, 1, 3, content(0, 3, {2, 3, 4}))});
-      std::this_thread::sleep_for(milliseconds(100));
+      std::this_thread::sleep_for(milliseconds(400));  // so that the other rank's deadline passes first
       t.reap_sends();
     } else {
       t.wait(t.post({receive_from(t, 0, 3, {2, 3, 4})}).at(0));

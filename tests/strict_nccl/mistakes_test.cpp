@@ -54,7 +54,7 @@ TEST(Mistakes, UngroupedExchangeIsFoundAsACircle) {
       all_words(outcome),
       AllOf(HasSubstr("wait for each other in a circle"), HasSubstr("rank 0's send of 4096 float32 to rank 1"),
             HasSubstr("rank 1's send of 4096 float32 to rank 0"), HasSubstr("send and receive must be one group")));
-  EXPECT_THAT(outcome.errors[0], HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed"));
+  EXPECT_THAT(all_words(outcome), HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed"));
   EXPECT_LT(outcome.took, milliseconds(5000)) << "it is found, not waited out";
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
@@ -104,9 +104,10 @@ TEST(Mistakes, ReceivesInAnotherOrderCrossShapes) {
 
   const Outcome outcome = run_strict({.seam = plant_nccl<ReversedReceives>({1})}, two_shapes);
 
-  EXPECT_THAT(outcome.errors[1],
-              AllOf(HasSubstr("rank 1: the NCCL communicator of ranks 0 and 1, forward failed"),
-                    HasSubstr("send of 72 float32 to rank 1 meets rank 1's receive of 12 float32 from rank 0")));
+  // which rank looks first is open
+  EXPECT_THAT(all_words(outcome),
+              HasSubstr("the NCCL communicator of ranks 0 and 1, forward failed: rank 0's send of 72 float32 to rank 1 "
+                        "meets rank 1's receive of 12 float32 from rank 0"));
 }
 
 // Nothing below the transport can tell two messages of one shape apart; what was delivered is where it shows.
@@ -139,8 +140,8 @@ TEST(Mistakes, UnequalCountsAndTypesAreNamed) {
       {.seam = plant_nccl({1}, [](NcclApi& inner) { return std::make_unique<OtherReceives>(inner, 0, true); })},
       one_message);
 
-  EXPECT_THAT(fewer.errors[1], HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 23 float32"));
-  EXPECT_THAT(another.errors[1], HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 24 int32"));
+  EXPECT_THAT(all_words(fewer), HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 23 float32"));
+  EXPECT_THAT(all_words(another), HasSubstr("send of 24 float32 to rank 1 meets rank 1's receive of 24 int32"));
 }
 
 /// Rank 0 sends what its compute stream is still to make.
@@ -313,9 +314,21 @@ TEST(Mistakes, SendBufferWrittenByTheHostIsFound) {
 }
 
 TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
-  const Outcome outcome = run_strict({.seam = plant_nccl<ImpatientGroups>({0})}, exchange);
+  // Both outlive the mistake, which takes messages for ended that are still to come.
+  const at::Tensor payload = content(0, 0, {64});
+  const at::Tensor buffer = at::zeros({64});
+  const GpuSeam seam = plant_nccl<ImpatientGroups>({0});
+  StrictWorld world(2);
+  {
+    OneEnd sender(world, 0, seam(0, world.gpu(0)), "id");
+    OneEnd receiver(world, 1, world.gpu(1), "id");
+    sender.give(1, payload, true);
+    receiver.give(1, buffer, false);
+    move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
+  }
 
-  EXPECT_THAT(all_words(outcome), HasSubstr("rank 0 records an event behind a group that is not on the stream yet"));
+  EXPECT_THAT(world.findings(), testing::Contains(HasSubstr("rank 0 records an event behind a group that is not on the "
+                                                            "stream yet")));
 }
 
 TEST(Mistakes, AGroupIsClosedWhenTheLibraryRefusesACallInIt) {
