@@ -4,8 +4,11 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "pipeline/transport/transport.hpp"
@@ -64,5 +67,22 @@ std::string thrown_by(const Body& body) {
 /// Whether a test's ranks end together, or leave messages open as ranks that failed do.
 enum class Ending { clean, broken };
 using Body = std::function<void(Transport&)>;
+
+/// One thread a transport. With a broken ending all transports live until every body has returned.
+inline void run_on_threads(const std::vector<std::unique_ptr<Transport>>& transports, Ending ending, const Body& body) {
+  std::vector<std::thread> threads;
+  for (const auto& transport : transports) {
+    threads.emplace_back([&] {
+      try {
+        body(*transport);
+        if (ending == Ending::clean) transport->finish();
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << transport->rank() << ": " << error.what();
+        transport->abort(error.what());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 }  // namespace plumbline

@@ -20,19 +20,7 @@ struct StagedRanks {
       auto payloads = std::make_unique<StagedPayloads>(*link, at::kCPU);
       transports.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
     }
-    std::vector<std::thread> threads;
-    for (auto& transport : transports) {
-      threads.emplace_back([&] {
-        try {
-          body(*transport);
-          if (ending == Ending::clean) transport->finish();
-        } catch (const std::exception& error) {
-          ADD_FAILURE() << "rank " << transport->rank() << ": " << error.what();
-          transport->abort(error.what());
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_on_threads(transports, ending, body);
   }
 };
 using Worlds = ::testing::Types<StagedRanks<2>, StagedRanks<4>>;

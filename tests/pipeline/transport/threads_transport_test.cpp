@@ -57,19 +57,7 @@ struct ThreadRanks {
         transports.push_back(std::make_unique<MessageTransport>(std::move(reluctant), settings));
       }
     }
-    std::vector<std::thread> threads;
-    for (auto& transport : transports) {
-      threads.emplace_back([&] {
-        try {
-          body(*transport);
-          if (ending == Ending::clean) transport->finish();
-        } catch (const std::exception& error) {
-          ADD_FAILURE() << "rank " << transport->rank() << ": " << error.what();
-          transport->abort(error.what());
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_on_threads(transports, ending, body);
   }
 };
 
