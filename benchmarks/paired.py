@@ -44,6 +44,16 @@ def fastest_tenth(seconds):
     return sorted(seconds)[len(seconds) // 10]
 
 
+def beside_another(command, scratch):
+    """The command's step seconds while the same command runs beside it: what this machine's cores have left when two are busy."""
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        with subprocess.Popen([str(word) for word in [*command, "--record", f"{folder}/other", "--quiet"]], env=ENVIRONMENT) as other:
+            seconds = step_seconds(command, scratch)
+        if other.returncode != 0:
+            sys.exit(f"{' '.join(map(str, command))} beside another ended with {other.returncode}")
+    return seconds
+
+
 def in_turn(programs, rounds):
     """The steps of every program, each run once a round, so that a slow minute of the machine meets all of them."""
     seconds = {name: [] for name in programs}
@@ -80,9 +90,11 @@ def main():
         scratch = pathlib.Path(folder)
         pipeline = lambda ranks, schedule: lambda: step_seconds(
             [*MPI, "-n", ranks, arguments.bin / "plumbline-pipeline", run, "--schedule", schedule], scratch)
+        alone = [arguments.bin / "plumbline-reference", run]
         schedules = ("zb-h1", "zb-h2", "interleaved-1f1b", "zb-v")
         seconds = in_turn({
-            "reference": lambda: step_seconds([arguments.bin / "plumbline-reference", run], scratch),
+            "reference": lambda: step_seconds(alone, scratch),
+            "reference beside another": lambda: beside_another(alone, scratch),
             "bare": lambda: [float(line) for line in execute([arguments.bin / "bare_loop", config, 10, 8, 1, 128]).split()],
             "1f1b": pipeline(2, "1f1b"),
             "1f1b on 8": pipeline(8, "1f1b"),
@@ -90,6 +102,8 @@ def main():
         }, arguments.rounds)
         reference = seconds["reference"]
         print(f"{'':<52} median  fastest 10%   steps")
+        report("the reference beside another of itself", reference, seconds["reference beside another"],
+               "below 1: what two busy cores cost whatever runs on them")
         report("1F1B on 2 ranks, tokens/s over the reference's", reference, seconds["1f1b"], "aim: at least 1.6, limit 1.78")
         report("1F1B on 8 ranks on this machine's cores", reference, seconds["1f1b on 8"], "aim: at least 1.2")
         for schedule in schedules:
