@@ -210,7 +210,7 @@ void RankTrainer::forward(std::int64_t step, const Action& action) {
   if (here.first() || here.last()) {
     Microbatch data = to_device(session_.plan.make(step, action.microbatch), session_.device);
     if (here.first()) input = std::move(data.ids);
-    target = {std::move(data.labels), valid_tokens_, loss_};
+    target = {std::move(data.labels), session_.plan.step_valid_tokens(), loss_};
   }
   if (!here.first()) {
     input = take_arrival(step, action, Direction::forward, log_index);
@@ -324,7 +324,6 @@ void RankTrainer::step(std::int64_t step) {
   meter_.reset_peak(MemoryOwner::transport);
   start_bytes_ = meter_.count(MemoryOwner::activations).live;
   activation_peak_ = 0;
-  valid_tokens_ = session_.plan.totals(step).valid_tokens;
   if (owns_loss()) losses_.begin(session_.plan.microbatches());
   if (seams_.zeroes_gradients(step)) zero_gradients(parameters_);
 
@@ -385,10 +384,9 @@ void RankTrainer::run(bool show_progress) {
   writer_.flush();
   std::optional<ProgressLine> line;
   if (show_progress && owns_loss()) line.emplace();
-  std::int64_t tokens = 0;
   for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
     step(index);
-    tokens += session_.plan.totals(index).tokens;
+    const std::int64_t tokens = (index + 1) * session_.plan.step_tokens();
     if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_.read()), tokens);
   }
   if (line) line->finish();

@@ -90,7 +90,6 @@ class RankTrainer {
   std::map<Key, at::Tensor> leaving_;
   std::vector<Posted> sends_;
   StepLosses losses_;
-  std::int64_t valid_tokens_ = 0;  ///< of the current step
   std::int64_t start_bytes_ = 0;
   std::int64_t activation_peak_ = 0;
   StepUpdate update_;

@@ -67,7 +67,6 @@ class ReferenceTrainer {
   std::optional<ListedAccumulation> listed_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
   StepLosses losses_;
-  std::int64_t valid_tokens_ = 0;  ///< of the current step
   std::int64_t activation_peak_ = 0;
 };
 
@@ -116,8 +115,8 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
 
   page_.update({.step = step, .action_index = 2 * microbatch, .microbatch = narrow, .action = "0F" + number});
   const std::size_t forward = actions_.begin("0F" + number, 0, microbatch);
-  at::Tensor loss =
-      forward_units(slice_, std::move(data.ids), {data.labels, valid_tokens_, token_weighted_loss}, &unit_meter);
+  at::Tensor loss = forward_units(slice_, std::move(data.ids),
+                                  {data.labels, session_.plan.step_valid_tokens(), token_weighted_loss}, &unit_meter);
   losses_.set(microbatch, loss);
   GraphEnd graph(loss);
   const at::TensorOptions scalar = loss.options();
@@ -153,7 +152,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
 /// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
 /// backward pass.
 void ReferenceTrainer::measure_split_backward() {
-  const std::int64_t valid_tokens = session_.plan.totals(0).valid_tokens;
+  const std::int64_t valid_tokens = session_.plan.step_valid_tokens();
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) {
     Microbatch data = to_device(session_.plan.make(0, index), session_.device);
     DeferredWeights deferred;
@@ -181,7 +180,6 @@ void ReferenceTrainer::step(std::int64_t step) {
   gpu_memory_.begin_step();
   activation_peak_ = 0;
   losses_.begin(session_.plan.microbatches());
-  valid_tokens_ = session_.plan.totals(step).valid_tokens;
   zero_gradients(slice_.parameters());
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) microbatch(step, index);
 
@@ -212,10 +210,9 @@ void ReferenceTrainer::run(bool show_progress) {
   if (writer_.level() != RecordLevel::none) measure_split_backward();
   std::optional<ProgressLine> line;
   if (show_progress) line.emplace();
-  std::int64_t tokens = 0;
   for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
     step(index);
-    tokens += session_.plan.totals(index).tokens;
+    const std::int64_t tokens = (index + 1) * session_.plan.step_tokens();
     if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_.read()), tokens);
   }
   if (line) line->finish();

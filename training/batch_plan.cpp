@@ -133,22 +133,25 @@ Microbatch to_device(Microbatch microbatch, at::Device device) {
   return microbatch;
 }
 
-StepTotals BatchPlan::totals(std::int64_t step) const {
-  StepTotals totals;
+std::int64_t BatchPlan::step_tokens() const {
+  return offsets_.back();
+}
+
+std::int64_t BatchPlan::step_valid_tokens() const {
+  std::int64_t sum = 0;
+  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) sum += valid_tokens(microbatch);
+  return sum;
+}
+
+std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::set<std::int64_t> live;
   for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
-    totals.tokens += tokens(microbatch);
-    totals.valid_tokens += valid_tokens(microbatch);
     // Every real position of an unmasked row has a label, so all its ids are live, and none of a masked one's.
-    if (!masked(microbatch)) {
-      const std::int64_t first = first_position(step, microbatch);
-      for (std::int64_t i = 0; i < tokens(microbatch); ++i) {
-        live.insert(token(first + i));
-      }
-    }
+    if (masked(microbatch)) continue;
+    const std::int64_t first = first_position(step, microbatch);
+    for (std::int64_t i = 0; i < tokens(microbatch); ++i) live.insert(token(first + i));
   }
-  totals.live_tokens = static_cast<std::int64_t>(live.size());
-  return totals;
+  return static_cast<std::int64_t>(live.size());
 }
 
 std::string BatchPlan::data_digest(std::int64_t step, std::int64_t microbatch) const {

@@ -27,13 +27,6 @@ struct Microbatch {
 /// Its tensors on another device; nothing happens on the CPU.
 Microbatch to_device(Microbatch microbatch, at::Device device);
 
-struct StepTotals {
-  std::int64_t tokens = 0;
-  std::int64_t valid_tokens = 0;
-  std::int64_t live_tokens =
-      0;  ///< distinct ids that stand, in some row, at a position with a valid label at or after it
-};
-
 /// Rows are read one after the other from a start that the seed picks, and on into the next step, round and round: a
 /// row of S tokens at `position` takes ids [position, position + S) and labels one further; the next row begins at
 /// position + S.
@@ -50,7 +43,10 @@ class BatchPlan {
   std::int64_t valid_tokens(std::int64_t microbatch) const;  ///< the same in every step
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
-  StepTotals totals(std::int64_t step) const;
+  std::int64_t step_tokens() const;        ///< of all microbatches, in every step
+  std::int64_t step_valid_tokens() const;  ///< of all microbatches, in every step
+  /// Distinct ids that stand, in some row, at a position with a valid label at or after it. Looks at every token.
+  std::int64_t live_tokens(std::int64_t step) const;
   /// Digest of the int64 tensor 2 x batch x sequence: ids, then labels.
   std::string data_digest(std::int64_t step, std::int64_t microbatch) const;
   /// Of all microbatches of `steps` steps (run_record.md, data.digest).

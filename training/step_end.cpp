@@ -35,16 +35,15 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
 
 StepRow step_row(const BatchPlan& plan, std::int64_t step, const StepUpdate& update, std::optional<float> loss,
                  double seconds) {
-  const StepTotals totals = plan.totals(step);
   StepRow row;
   row.step = step;
   row.loss = loss;
   row.gradient_norm = update.gradient_norm;
   row.clip_coefficient = update.clip_coefficient;
   row.learning_rate = update.learning_rate;
-  row.tokens = totals.tokens;
-  row.valid_tokens = totals.valid_tokens;
-  row.live_tokens = totals.live_tokens;
+  row.tokens = plan.step_tokens();
+  row.valid_tokens = plan.step_valid_tokens();
+  row.live_tokens = plan.live_tokens(step);
   row.seconds = seconds;
   return row;
 }

@@ -129,11 +129,9 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
     }
   }
 
-  const StepTotals totals = plan.totals(0);
-
-  EXPECT_EQ(totals.tokens, 14);
-  EXPECT_EQ(totals.valid_tokens, valid);
-  EXPECT_EQ(totals.live_tokens, std::ssize(live));
+  EXPECT_EQ(plan.step_tokens(), 14);
+  EXPECT_EQ(plan.step_valid_tokens(), valid);
+  EXPECT_EQ(plan.live_tokens(0), std::ssize(live));
   EXPECT_EQ(plan.longest_sequence(), 4);
   EXPECT_EQ(plan.tokens(1), 6);
   EXPECT_EQ(plan.valid_tokens(1), 0);

@@ -67,7 +67,7 @@ TEST(Corpus, IsLongEnoughNotToRepeatWithinARun) {
   const auto tokens = std::ssize(load_tokens(session.run.data, 256));
 
   EXPECT_GE(tokens, 40000);
-  EXPECT_GT(tokens, session.run.train.steps * session.plan.totals(0).tokens);
+  EXPECT_GT(tokens, session.run.train.steps * session.plan.step_tokens());
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
   EXPECT_LT(acting, golden_.steps());
 }
 
-INSTANTIATE_TEST_SUITE_P(, TrainingGoldens, ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_bfloat16", "sgd_bfloat16"),
+INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
+                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_bfloat16", "sgd_bfloat16"),
                          [](const auto& given) { return std::string(given.param); });
 
 /// Each must show, by the limits of the tests above: on another code path too.

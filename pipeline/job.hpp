@@ -1,0 +1,44 @@
+// What a job of ranks does alike, whether they are threads or MPI processes: settings, plan, record, memory, training.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "pipeline/launch.hpp"
+#include "pipeline/rank_trainer.hpp"
+#include "training/memory_plan.hpp"
+#include "training/session.hpp"
+
+namespace plumbline {
+
+/// The run file, with the options that replace parts of it. Throws InputError.
+Session load_job(const PipelineOptions& options);
+
+/// Schedule, stages and lowered list for `world` ranks. Throws InputError naming the run file.
+PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams);
+
+/// What rank 0 does before any rank begins: the folder is this run's, and says what it will hold. Throws InputError
+/// when the folder holds another run.
+void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan);
+
+/// What one rank keeps, and what all together keep on one GPU, from the first step to the last.
+MemoryPlan memory_of(const Session& session, const PipelinePlan& plan, int rank);
+MemoryPlan memory_of_all(const Session& session, const PipelinePlan& plan, int world);
+
+/// "rank 2's plan is 3.2 GiB of ..."
+std::string memory_words(const MemoryPlan& need, int rank);
+
+/// This thread's GPU and its room for `who`; nothing on the CPU. Throws SystemError, RunError.
+void prepare_gpu(const Session& session, const MemoryPlan& need, const std::string& who);
+
+TransportSettings transport_settings(const Session& session);
+void connect(Transport& transport, const Session& session, const PipelinePlan& plan);
+
+/// All steps, then exit.json. Throws what went wrong, after exit.json says so.
+void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect);
+
+/// What a failure is to whoever started the program.
+ExitCode code_of(const std::exception& error);
+
+}  // namespace plumbline

@@ -1,0 +1,65 @@
+#include "pipeline/threads_job.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "pipeline/job.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "support/error.hpp"
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_start.hpp"
+
+namespace plumbline {
+
+int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_seams) {
+  Session session = load_job(options);
+  if (options.device == "cuda") {
+    session.device = at::Device(at::kCUDA, 0);
+    session.gpus = {load_gpu_module().device(0).name};
+  }
+  const int world = options.world.value_or(1);
+  PipelinePlan plan = make_plan(session, world, *make_seams(0));
+  prepare_gpu(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
+  plan.origin_ns = monotonic_ns();
+  begin_record(options, session, plan);
+  auto transports = options.make_transports
+                        ? options.make_transports(world, transport_settings(session))
+                        : make_threads_transports(world, transport_settings(session), session.device);
+  std::mutex lock;
+  std::optional<ExitCode> failure;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < world; ++rank) {
+    threads.emplace_back([&, rank] {
+      Transport& transport = *transports[static_cast<std::size_t>(rank)];
+      try {
+        new_memory_meter().attach();
+        at::set_num_threads(1);  // OpenMP keeps this number a thread
+        const auto seams = make_seams(rank);
+        const MemoryPlan need = memory_of(session, plan, rank);
+        prepare_gpu(session, need, "rank " + std::to_string(rank));
+        with_gpu_memory_words(memory_words(need, rank), [&] {
+          RankTrainer trainer(session, plan, transport, *seams, options.record);
+          train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
+        });
+        transport.finish();
+      } catch (const std::exception& error) {
+        const std::lock_guard guard(lock);
+        // the first failure is the cause; the others only waited for this rank
+        if (!failure) {
+          failure = code_of(error);
+          std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, error.what());
+        }
+        transport.abort(error.what());
+      }
+    });
+  }
+  threads.clear();
+  return static_cast<int>(failure.value_or(ExitCode::holds));
+}
+
+}  // namespace plumbline
