@@ -41,9 +41,10 @@ function(plumbline_program name)
   endif()
 endfunction()
 
-# All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.".
+# All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
+# shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do.
 function(plumbline_room_test name)
-  cmake_parse_arguments(arg "" "" "USES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS" "USES;LABELS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp")
   if(NOT sources)
     return()
@@ -52,6 +53,15 @@ function(plumbline_room_test name)
   target_link_libraries(${name}_test PRIVATE plumbline::${name} ${arg_USES} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
-  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}"
-                       TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+  if(NOT arg_SHARDS)
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}"
+                         TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+    return()
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND ${name}_test)
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300
+                         ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
