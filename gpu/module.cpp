@@ -1,4 +1,5 @@
 // The module's entries: all that a program knows of it by name.
+#include "gpu/allocator_segments.hpp"
 #include "gpu/cuda_api.hpp"
 #include "gpu/nccl_api.hpp"
 #include "gpu/support.hpp"
@@ -7,7 +8,7 @@ namespace {
 
 template <typename Kind>
 Kind& the_one() {
-  static Kind one;  // none of them holds anything
+  static Kind one;  // holds nothing
   return one;
 }
 
@@ -19,12 +20,17 @@ plumbline::GpuSupport* plumbline_gpu_support() {
   return &the_one<plumbline::CudaSupport>();
 }
 
-/// For pipeline/transport/nccl: both references live as long as the process.
+/// For pipeline/transport/nccl: they live as long as the process.
 plumbline::CudaApi* plumbline_cuda_api() {
   return &the_one<plumbline::CudaRuntime>();
 }
 
 plumbline::NcclApi* plumbline_nccl_api() {
   return &the_one<plumbline::NcclLibrary>();
+}
+
+plumbline::AllocatorSegments* plumbline_allocator_segments() {
+  static plumbline::CachingAllocatorSegments& one = *new plumbline::CachingAllocatorSegments;  // trackers stay attached
+  return &one;
 }
 }

@@ -130,16 +130,6 @@ void NcclLibrary::abort(NcclCommunicator communicator) noexcept {
   static_cast<void>(ncclCommAbort(real(communicator)));
 }
 
-void* NcclLibrary::allocate(std::size_t bytes) {
-  void* memory = nullptr;
-  check_nccl(ncclMemAlloc(&memory, bytes), "ncclMemAlloc");
-  return memory;
-}
-
-void NcclLibrary::release(void* memory) noexcept {
-  static_cast<void>(ncclMemFree(memory));
-}
-
 std::optional<NcclRegistration> NcclLibrary::register_memory(NcclCommunicator communicator, void* data,
                                                              std::size_t bytes) {
   void* handle = nullptr;

@@ -52,7 +52,8 @@ std::optional<int> agree_to_stop(Transport& transport, const Hindrance& own) {
 GpuApi real_gpu_api() {
   const auto cuda = reinterpret_cast<CudaApi* (*)()>(gpu_module_entry("plumbline_cuda_api"));
   const auto nccl = reinterpret_cast<NcclApi* (*)()>(gpu_module_entry("plumbline_nccl_api"));
-  return {*cuda(), *nccl()};
+  const auto segments = reinterpret_cast<AllocatorSegments* (*)()>(gpu_module_entry("plumbline_allocator_segments"));
+  return {*cuda(), *nccl(), segments()};
 }
 
 /// This rank's GPU, from what all ranks see; `ranks` in rank order.

@@ -10,6 +10,7 @@
 
 #include "pipeline/global_norm.hpp"
 #include "support/error.hpp"
+#include "support/json.hpp"
 #include "support/progress_line.hpp"
 #include "support/text.hpp"
 #include "training/gradient_norm.hpp"
@@ -395,6 +396,14 @@ void RankTrainer::run(bool show_progress) {
 
 void RankTrainer::finish(const std::string& status, int code) {
   if (code != 0) log_.write_flight(writer_.folder() / "flight.jsonl");
+  if (const auto buffers = transport_.registered_buffers()) {
+    const Json why_not = buffers->why_not.empty() ? Json(nullptr) : Json(buffers->why_not);
+    write_json(writer_.folder() / "registered_buffers.json", {{"registered", buffers->why_not.empty()},
+                                                              {"why_not", why_not},
+                                                              {"segments", buffers->segments},
+                                                              {"bytes", buffers->bytes},
+                                                              {"given_back", buffers->given_back}});
+  }
   writer_.finish({transport_.rank(), status, code, std::nullopt, log_.last_action()});
 }
 

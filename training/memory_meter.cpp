@@ -20,6 +20,7 @@ struct Header {
   std::int64_t bytes;
   MemoryMeter* meter;
   MemoryOwner owner;
+  c10::Allocator* inner = nullptr;  ///< whose block it is
 };
 static_assert(sizeof(Header) <= header_bytes);
 
@@ -44,7 +45,7 @@ struct CountingAllocator final : c10::Allocator {
     void* block = inner_->raw_allocate(bytes + header_bytes);
     MemoryMeter& meter = this_thread_meter();
     const auto counted = static_cast<std::int64_t>(bytes);
-    new (block) Header{counted, &meter, current_owner};
+    new (block) Header{counted, &meter, current_owner, inner_};
     meter.counter(current_owner).add(counted);
     meter.total_.add(counted);
     // Data pointer and context must be equal: LibTorch treats the block as one it may free by its data pointer alone.
@@ -63,7 +64,7 @@ struct CountingAllocator final : c10::Allocator {
     Header& header = header_of(data);
     header.meter->counter(header.owner).subtract(header.bytes);
     header.meter->total_.subtract(header.bytes);
-    c10::GetDefaultCPUAllocator()->raw_deallocate(&header);
+    header.inner->raw_deallocate(&header);
   }
 
  private:
@@ -161,7 +162,7 @@ MemoryMeter& this_thread_meter() {
 
 void install_memory_meter() {
   static CountingAllocator& allocator = [&]() -> CountingAllocator& {
-    auto& made = *new CountingAllocator(c10::GetDefaultCPUAllocator());
+    auto& made = *new CountingAllocator(c10::GetCPUAllocator());
     c10::SetCPUAllocator(&made, 1);
     if (c10::GetCPUAllocator() != &made) {
       throw std::logic_error("another CPU allocator of higher priority is in place: tensor bytes cannot be counted");

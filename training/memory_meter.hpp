@@ -29,7 +29,8 @@ struct MemoryCount {
   std::int64_t peak = 0;
 };
 
-/// Puts the counting allocator in place. Call before the first tensor; later calls do nothing.
+/// Puts the counting allocator in place, on top of the one that is there. Call before the first tensor; later calls do
+/// nothing.
 void install_memory_meter();
 
 /// One rank's counters. A rank is a thread: `attach` makes this thread's allocations count here. Lives until the

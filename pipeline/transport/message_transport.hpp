@@ -36,6 +36,7 @@ class MessageTransport final : public Transport {
 
   std::int64_t batches_posted() const override { return batches_posted_; }
   std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
+  std::optional<RegisteredBuffers> registered_buffers() const override { return payloads_->registered_buffers(); }
 
   std::vector<std::string> gather(const std::string& bytes) override;
   std::string broadcast(const std::string& bytes) override;

@@ -52,6 +52,9 @@ class PayloadChannel {
   /// nothing before.
   virtual std::optional<std::size_t> test(Ticket ticket) = 0;
 
+  /// See Transport::registered_buffers.
+  virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
+
   /// After all ranks have agreed to end: nothing is open on any of them. Collective.
   virtual void close(const Control::Wait& /*wait*/) {}
   /// Ends what is in flight without any other rank, in bounded time. Nothing may be called after.

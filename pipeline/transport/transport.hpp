@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,14 @@ struct TrafficCount {
   std::int64_t bytes = 0;
 };
 
+/// Where a transport can let messages go straight from and to tensors' memory by registering it with its library.
+struct RegisteredBuffers {
+  std::string why_not;          ///< empty: what is sent and received lies in registered memory
+  std::int64_t segments = 0;    ///< pieces registered now
+  std::int64_t bytes = 0;       ///< in them
+  std::int64_t given_back = 0;  ///< pieces that the allocator gave back, and that were deregistered before
+};
+
 /// Two different ranks, in either order.
 using RankPair = std::pair<int, int>;
 
@@ -100,6 +109,9 @@ class Transport {
   virtual std::int64_t batches_posted() const = 0;
   /// What moved since the last call, one entry per (peer, direction, side) used.
   virtual std::vector<TrafficCount> take_traffic() = 0;
+
+  /// No value where the transport knows nothing of the kind.
+  virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
 
   // Control: small host messages; all ranks call them in the same order. Deadline as above.
   /// On rank 0 one entry a rank; elsewhere empty.

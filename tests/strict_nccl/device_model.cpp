@@ -131,6 +131,7 @@ bool DeviceModel::step(Stream& stream) {
   Stream::Entry& entry = stream.entries.front();
   stream.clock.merge(entry.host);
   if (!entry.work->run(stream, *this)) return false;
+  done_.push_back(std::move(entry.work));
   stream.entries.pop_front();
   last_move_ = std::chrono::steady_clock::now();
   return true;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/strict_nccl/access_log.hpp"
@@ -76,6 +77,9 @@ class DeviceModel {
   bool reached(int rank, const Mark& mark);
   bool idle(int rank, Stream& stream);
 
+  /// Work that is over, to be destroyed without the lock: its tensors go with it.
+  std::vector<std::unique_ptr<Work>> take_done() { return std::exchange(done_, {}); }
+
   /// Moves all streams on until nothing moves any more.
   void run();
   /// Streams of this rank stand still until `thaw`.
@@ -100,6 +104,7 @@ class DeviceModel {
   std::vector<Clock> hosts_;
   std::map<int, Stream> streams_;
   int last_stream_ = 0;
+  std::vector<std::unique_ptr<Work>> done_;
   std::set<int> frozen_;
   AccessLog log_;
   std::set<std::string> findings_;

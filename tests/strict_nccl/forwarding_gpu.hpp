@@ -47,8 +47,6 @@ class ForwardingNccl : public NcclApi {
   void finalize(NcclCommunicator communicator) override { inner_.finalize(communicator); }
   void destroy(NcclCommunicator communicator) noexcept override { inner_.destroy(communicator); }
   void abort(NcclCommunicator communicator) noexcept override { inner_.abort(communicator); }
-  void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
-  void release(void* memory) noexcept override { inner_.release(memory); }
   std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
                                                   std::size_t bytes) override {
     return inner_.register_memory(communicator, data, bytes);

@@ -7,6 +7,7 @@
 
 #include "pipeline/program.hpp"
 #include "support/error.hpp"
+#include "tests/strict_nccl/segment_allocator.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 
 namespace plumbline::strict {
@@ -26,6 +27,7 @@ int run(int argc, char** argv) {
     std::puts("plumbline-strict-nccl --world RANKS plumbline-pipeline <options of plumbline-pipeline>");
     return static_cast<int>(ExitCode::bad_input);
   }
+  install_segment_allocator();
   std::string transport = "--transport", threads = "threads";
   std::vector<char*> rest = {argv[3], argv[1], argv[2], transport.data(), threads.data()};
   rest.insert(rest.end(), argv + 4, argv + argc);

@@ -111,6 +111,11 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
     transfer->count = call.count;
     transfer->type = call.type;
     transfer->stream = call.stream;
+    const Range range(transfer->data, transfer->bytes());
+    transfer->registered = registrations_.cover(call.communicator, range);
+    if (!transfer->registered && range.bytes > 0 && registrations_.count(call.communicator) > 0) {
+      device_.note("the memory of " + transfer->text() + " is not registered, and other memory is");
+    }
     // Nothing is still to be computed into or from this memory: then it is as it is from now on.
     if (!device_.will_be_used({transfer->data, transfer->bytes()})) {
       if (call.send) transfer->content = hash_of(*transfer);
@@ -139,6 +144,10 @@ bool NcclModel::starts_later(int stream) const {
 void NcclModel::finalize(NcclCommunicator communicator) {
   Member& own = member(communicator);
   if (own.finalising) throw GpuError("ncclCommFinalize", "invalid argument: it was finalised before");
+  if (const std::size_t left = registrations_.count(communicator); left > 0) {
+    device_.note("rank " + std::to_string(own.rank) + " finalises a communicator that has " + std::to_string(left) +
+                 " registrations left");
+  }
   own.finalising = true;
   own.busy_answers = settings_.busy_answers;
 }
@@ -165,6 +174,7 @@ void NcclModel::abort(NcclCommunicator communicator) {
     std::erase_if(way.sends, is_own);
     std::erase_if(way.receives, is_own);
   }
+  registrations_.forget(communicator);
   handles_.erase(communicator);
 }
 

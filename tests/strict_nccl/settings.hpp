@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct Settings {
   bool abort_hangs = false;
   /// First element of what each message delivers is wrong, as seen where direct access between GPUs is broken.
   bool corrupts = false;
+  std::set<int> registers_nothing_on = {};    ///< ranks whose ncclCommRegister does nothing (NCCL_LOCAL_REGISTER=0)
+  std::set<int> expandable_segments_on = {};  ///< ranks whose allocator has no segments that stay as they are
+  /// Rank and how many of its registrations succeed before NCCL refuses one.
+  std::map<int, int> registrations_before_refusal = {};
 };
 
 }  // namespace plumbline::strict

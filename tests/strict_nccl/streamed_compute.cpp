@@ -49,6 +49,7 @@ class StreamedCompute final : public Transport {
   void reap_sends() override { inner_->reap_sends(); }
   std::int64_t batches_posted() const override { return inner_->batches_posted(); }
   std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
+  std::optional<RegisteredBuffers> registered_buffers() const override { return inner_->registered_buffers(); }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }

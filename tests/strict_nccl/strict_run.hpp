@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/strict_nccl/segment_environment.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 
 namespace plumbline::strict {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "tests/strict_nccl/nccl_model.hpp"
+#include "tests/strict_nccl/segment_allocator.hpp"
 
 namespace plumbline::strict {
 
@@ -28,6 +28,23 @@ struct StrictWorld::Shared {
     last_search = now;
     nccl.find_circle();
   }
+
+  /// The lock, and behind it the end of work that is over: its tensors may have the memory's last word, for which
+  /// LibTorch's allocator takes a lock. So only calls that nobody makes under that lock or one taken under it.
+  class Guard {
+   public:
+    explicit Guard(Shared& shared) : shared_(shared), guard_(shared.lock) {}
+    ~Guard() {
+      const auto over = shared_.device.take_done();
+      guard_.unlock();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Shared& shared_;
+    std::unique_lock<std::mutex> guard_;
+  };
 
   mutable std::mutex lock;
   const Settings settings;
@@ -63,7 +80,7 @@ class StrictWorld::Cuda final : public CudaApi {
     shared_->device.destroy_stream(number(stream));
   }
   bool idle(GpuStream stream) override {
-    const std::lock_guard guard(shared_->lock);
+    const Shared::Guard guard(*shared_);
     shared_->run();
     return shared_->device.idle(rank_, shared_->device.stream(number(stream)));
   }
@@ -87,7 +104,7 @@ class StrictWorld::Cuda final : public CudaApi {
     shared_->events.at(event) = shared_->device.record(shared_->device.stream(number(stream)));
   }
   bool reached(GpuEvent event) override {
-    const std::lock_guard guard(shared_->lock);
+    const Shared::Guard guard(*shared_);
     shared_->run();
     const std::shared_ptr<Mark>& mark = shared_->events.at(event);
     return !mark || shared_->device.reached(rank_, *mark);
@@ -172,14 +189,18 @@ class StrictWorld::Nccl final : public NcclApi {
     shared_->nccl.abort(communicator);
   }
 
-  void* allocate(std::size_t bytes) override { return version() < 21900 ? nullptr : std::malloc(bytes); }
-  void release(void* memory) noexcept override { std::free(memory); }
-  std::optional<NcclRegistration> register_memory(NcclCommunicator /*communicator*/, void* /*data*/,
-                                                  std::size_t /*bytes*/) override {
-    if (version() < 21900) return std::nullopt;
-    return static_cast<NcclRegistration>(1);
+  std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
+                                                  std::size_t bytes) override {
+    const std::lock_guard guard(shared_->lock);
+    if (version() < first_nccl_that_registers) throw GpuError("ncclCommRegister", "no such function in this version");
+    if (open_) shared_->device.note("rank " + std::to_string(rank_) + " registers memory within a group");
+    return shared_->nccl.register_memory(rank_, communicator, {data, bytes});
   }
-  void deregister(NcclCommunicator /*communicator*/, NcclRegistration /*registration*/) noexcept override {}
+  void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept override {
+    const std::lock_guard guard(shared_->lock);
+    if (open_) shared_->device.note("rank " + std::to_string(rank_) + " deregisters memory within a group");
+    shared_->nccl.deregister(rank_, communicator, registration);
+  }
 
  private:
   void add(NcclModel::Call call) {
@@ -193,17 +214,45 @@ class StrictWorld::Nccl final : public NcclApi {
   std::vector<NcclModel::Call> calls_;
 };
 
+/// What the rank's own thread allocates: as in a process of its own, it holds nothing of the others.
+class StrictWorld::Segments final : public AllocatorSegments, private SegmentArena::Owner {
+ public:
+  Segments(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+
+  std::string why_not() override {
+    if (!has_segment_allocator()) return "this program's tensors lie in no segments";
+    return shared_->settings.expandable_segments_on.contains(rank_) ? "expandable_segments (planted)" : "";
+  }
+  void watch(c10::Device /*device*/, SegmentWatcher& watcher) override {
+    arena_ = &SegmentArena::of_this_thread();
+    arena_->watch(watcher, *this);
+  }
+  void unwatch(SegmentWatcher& /*watcher*/) noexcept override { arena_->unwatch(); }
+
+ private:
+  void freed(const void* begin, std::size_t bytes) noexcept override {
+    const std::lock_guard guard(shared_->lock);
+    shared_->nccl.memory_goes(rank_, {begin, bytes});
+  }
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+  SegmentArena* arena_ = nullptr;
+};
+
 StrictWorld::StrictWorld(int ranks, Settings settings) : shared_(std::make_shared<Shared>(ranks, std::move(settings))) {
   for (int rank = 0; rank < ranks; ++rank) {
     cuda_.push_back(std::make_unique<Cuda>(shared_, rank));
     nccl_.push_back(std::make_unique<Nccl>(shared_, rank));
+    segments_.push_back(std::make_unique<Segments>(shared_, rank));
   }
 }
 
 StrictWorld::~StrictWorld() = default;
 
 GpuApi StrictWorld::gpu(int rank) {
-  return {*cuda_.at(static_cast<std::size_t>(rank)), *nccl_.at(static_cast<std::size_t>(rank))};
+  const auto index = static_cast<std::size_t>(rank);
+  return {*cuda_.at(index), *nccl_.at(index), segments_.at(index).get()};
 }
 
 void StrictWorld::launch(int rank, Kernel kernel) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "pipeline/transport/nccl/allocator_segments.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -126,23 +127,23 @@ class NcclApi {
   /// ncclCommAbort: ends what is in flight and frees the communicator, in whatever state, without any other rank.
   virtual void abort(NcclCommunicator communicator) noexcept = 0;
 
-  /// Memory that registration can make the most of: ncclMemAlloc and ncclMemFree (NCCL 2.19 and newer), for the device
-  /// chosen. `allocate` returns nullptr where the version lacks it; `release` may wait for the device, so it is called
-  /// at the end only.
-  virtual void* allocate(std::size_t bytes) = 0;
-  virtual void release(void* memory) noexcept = 0;
-  /// ncclCommRegister (2.19 and newer): lets messages from and to this memory go without NCCL's own buffers. No value
-  /// where the version lacks it. Not within a group.
+  /// ncclCommRegister (2.19 and newer): lets messages from and to this memory go without NCCL's own buffers. The
+  /// communicator is idle. No value where NCCL takes none. Not within a group.
   virtual std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
                                                           std::size_t bytes) = 0;
-  /// ncclCommDeregister: before the communicator is finalised or the memory freed.
+  /// ncclCommDeregister: before the communicator is finalised or the memory freed, with no message of it in flight. Any
+  /// thread may call it, but not while another one makes a call with this communicator.
   virtual void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept = 0;
 };
+
+/// ncclCommRegister is there from this version on.
+inline constexpr int first_nccl_that_registers = 21900;
 
 /// One rank's half of both libraries.
 struct GpuApi {
   CudaApi& cuda;
   NcclApi& nccl;
+  AllocatorSegments* segments = nullptr;  ///< null: nobody knows where tensors lie, and nothing is registered
 };
 
 }  // namespace plumbline

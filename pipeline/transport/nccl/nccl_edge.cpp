@@ -70,11 +70,19 @@ NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& 
 }
 
 NcclEdge::~NcclEdge() {
-  if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(communicator_);
+  if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(give_up());
   gpu_.cuda.destroy(stream_);
 }
 
+void NcclEdge::use(RegisteredMemory* memory) {
+  if (memory_ != nullptr) memory_->deregister_all(communicator_);
+  memory_ = memory;
+  if (memory_ != nullptr) memory_->register_with(communicator_);
+}
+
 NcclCommunicator NcclEdge::give_up() noexcept {
+  if (memory_ != nullptr) memory_->forget(communicator_);
+  memory_ = nullptr;
   return std::exchange(communicator_, NcclCommunicator::none);
 }
 
@@ -134,6 +142,12 @@ bool NcclEdge::start_group() {
   gpu_.cuda.wait(stream_, computed);
   events_.give_back(computed);
 
+  std::unique_lock<std::mutex> nothing_vanishes;
+  if (memory_ != nullptr) {
+    register_new_memory();
+    nothing_vanishes = memory_->hold();
+    for (const Message& message : group.messages) check_registered(message);
+  }
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
   OpenGroup open(gpu_.nccl);
   for (const Message& message : group.messages) {
@@ -148,6 +162,20 @@ bool NcclEdge::start_group() {
   starting_ = std::move(group);
   if (open.close() == NcclProgress::done) finish_start();
   return true;
+}
+
+void NcclEdge::register_new_memory() try { memory_->register_with(communicator_); } catch (const RunError& error) {
+  // No way back from here: the other end counts on it, and NCCL does not define what mixing does.
+  throw RunError("rank " + std::to_string(ends_.rank) + ": " + text() +
+                 " has registered memory and cannot register more: " + error.what() +
+                 "; NCCL_LOCAL_REGISTER=0 on all ranks runs without");
+}
+
+void NcclEdge::check_registered(const Message& message) const {
+  if (message.tensor.nbytes() == 0) return;
+  if (memory_->covers(communicator_, message.tensor.const_data_ptr(), message.tensor.nbytes())) return;
+  throw std::logic_error("a message of rank " + std::to_string(ends_.rank) + " lies outside of what " + text() +
+                         " has registered");
 }
 
 void NcclEdge::finish_start() {
@@ -174,6 +202,7 @@ std::optional<std::size_t> NcclEdge::take_ended(Ticket ticket) {
 }
 
 void NcclEdge::start_to_close() {
+  use(nullptr);
   gpu_.nccl.finalize(communicator_);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
+#include "pipeline/transport/nccl/registered_memory.hpp"
 #include "pipeline/transport/payload_channel.hpp"
 
 namespace plumbline {
@@ -39,6 +40,9 @@ class NcclEdge {
   const Ends& ends() const { return ends_; }
 
   bool connected();
+  /// Registers all of `memory` with the communicator, and from now on what appears in it before the next group; null
+  /// takes that back. Nothing is in flight. Throws RunError when NCCL refuses.
+  void use(RegisteredMemory* memory);
   /// In the order of the list. A receive without a buffer holds back itself and what comes after it.
   void send(Ticket ticket, const at::Tensor& payload);
   void receive(Ticket ticket);
@@ -70,6 +74,9 @@ class NcclEdge {
   };
 
   bool start_group();
+  void register_new_memory();
+  /// Where NCCL holds memory registered on one end only, what it does is undefined.
+  void check_registered(const Message& message) const;
   void finish_start();
   void take_reached();
   /// NCCL's progress; throws when it failed.
@@ -80,6 +87,7 @@ class NcclEdge {
   Ends ends_;
   NcclCommunicator communicator_ = NcclCommunicator::none;
   GpuStream stream_ = GpuStream::none;
+  RegisteredMemory* memory_ = nullptr;
   std::uint64_t batch_ = 0;
   std::deque<Message> waiting_;
   std::optional<Group> starting_;  ///< handed to NCCL, not on the stream yet

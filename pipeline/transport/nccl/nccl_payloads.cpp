@@ -1,9 +1,11 @@
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -101,6 +103,49 @@ void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control,
       warm_up(made, wait);
     }
   }
+  agree_to_register(control);
+}
+
+void NcclPayloads::agree_to_register(Control& control) {
+  const std::vector<std::string> reasons = control.gather(register_memory());
+  const auto first = std::ranges::find_if(reasons, [](const std::string& each) { return !each.empty(); });
+  std::string reason;  // rank 0's counts
+  if (first != reasons.end()) reason = "rank " + std::to_string(first - reasons.begin()) + ": " + *first;
+  why_not_registered_ = control.broadcast(reason);
+  if (!why_not_registered_.empty()) stop_registering();
+}
+
+std::string NcclPayloads::register_memory() try {
+  if (gpu_.segments == nullptr) return "no allocator says where tensors lie";
+  if (gpu_.nccl.version() < first_nccl_that_registers) {
+    return "NCCL " + version_text(std::to_string(gpu_.nccl.version())) + " cannot; " +
+           version_text(std::to_string(first_nccl_that_registers)) + " and newer can";
+  }
+  if (std::string why = gpu_.segments->why_not(); !why.empty()) return why;
+  const MemoryScope scope(MemoryOwner::transport);
+  const at::Tensor one = at::empty({1}, at::TensorOptions(at::kFloat).device(settings_.device));  // a segment to try
+  memory_ = std::make_unique<RegisteredMemory>(gpu_.nccl, *gpu_.segments, settings_.device);
+  for (const auto& [key, way] : edges_) way->use(memory_.get());
+  return {};
+} catch (const RunError& error) {
+  return error.what();
+}
+
+void NcclPayloads::stop_registering() noexcept {
+  for (const auto& [key, way] : edges_) way->use(nullptr);
+  memory_.reset();
+}
+
+std::optional<RegisteredBuffers> NcclPayloads::registered_buffers() const {
+  RegisteredBuffers buffers;
+  buffers.why_not = why_not_registered_;
+  if (memory_) {
+    const RegisteredMemory::Count count = memory_->count();
+    buffers.segments = count.segments;
+    buffers.bytes = count.bytes;
+    buffers.given_back = count.vanished;
+  }
+  return buffers;
 }
 
 void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
@@ -167,6 +212,7 @@ void NcclPayloads::close(const Control::Wait& wait) {
     wait("the end of " + way->text(), [&] { return way->closed(); });
   }
   edges_.clear();
+  memory_.reset();
 }
 
 void NcclPayloads::abort() noexcept {
@@ -183,6 +229,7 @@ void NcclPayloads::abort() noexcept {
     });
   }
   edges_.clear();
+  memory_.reset();
 }
 
 }  // namespace plumbline

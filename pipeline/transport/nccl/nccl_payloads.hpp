@@ -33,7 +33,8 @@ class NcclPayloads final : public PayloadChannel {
   bool needs_looking_at() const override { return true; }
 
   /// Rank 0 makes the ids and spreads them; then each pair, forward before backward, in the order of the list, makes
-  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use.
+  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use. Then memory is
+  /// registered, where all ranks can.
   void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) override;
 
   Ticket send(int peer, Direction direction, const at::Tensor& payload) override;
@@ -44,16 +45,25 @@ class NcclPayloads final : public PayloadChannel {
   std::optional<std::size_t> test(Ticket ticket) override;
   void close(const Control::Wait& wait) override;
   void abort() noexcept override;
+  std::optional<RegisteredBuffers> registered_buffers() const override;
 
  private:
   NcclEdge& edge(int peer, Direction direction);
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
   void warm_up(NcclEdge& edge, const Control::Wait& wait);
+  /// All ranks register their memory, or none does: NCCL does not define what a message between registered and other
+  /// memory does.
+  void agree_to_register(Control& control);
+  /// Registers; what keeps this rank from it, or nothing.
+  std::string register_memory();
+  void stop_registering() noexcept;
 
   GpuApi gpu_;
   int rank_;
   NcclSettings settings_;
   GpuEvents events_;
+  std::unique_ptr<RegisteredMemory> memory_;  ///< where all ranks register
+  std::string why_not_registered_ = "no messages";
   std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
   std::map<Ticket, NcclEdge*> open_;
   Ticket last_ticket_ = 0;
