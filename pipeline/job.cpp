@@ -6,7 +6,7 @@
 
 #include "pipeline/partition.hpp"
 #include "pipeline/rank_memory.hpp"
-#include "pipeline/transport/nccl/nccl_transport.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"

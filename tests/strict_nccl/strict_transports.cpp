@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/threads_link.hpp"
 
 namespace plumbline::strict {

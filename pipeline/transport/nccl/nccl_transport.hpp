@@ -2,13 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/nccl/gpu_api.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "schedule/schedule.hpp"
 
 namespace plumbline {
 
@@ -18,9 +16,5 @@ namespace plumbline {
 /// have this rank's device set.
 std::unique_ptr<Transport> make_nccl_transport(std::unique_ptr<Link> link, GpuApi gpu, TransportSettings settings,
                                                NcclSettings nccl);
-
-/// The pairs of ranks that a placement's stages need, and the ends where a tied weight goes between them. Every other
-/// pair comes first, so that pairs with no rank in common start at the same time.
-std::vector<RankPair> pairs_of(const Placement& placement, bool tied);
 
 }  // namespace plumbline
