@@ -118,13 +118,13 @@ void LlamaSlice::allocate_gradients() {
   }
 }
 
-void LlamaSlice::prepare_tables(std::int64_t longest_sequence) {
+void LlamaSlice::prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in) {
   const bool long_enough = impl_->tables.cos.defined() && impl_->tables.cos.size(0) >= longest_sequence;
   if (!impl_->layers.empty() && !long_enough) {
     // The CPU's tables on every device: their bits do not hang on a device's sine and cosine.
-    const RopeTables made =
-        make_rope_tables(impl_->config, longest_sequence, c10::typeMetaToScalarType(impl_->made_as.dtype()));
-    impl_->tables = {made.cos.to(impl_->made_as.device()), made.sin.to(impl_->made_as.device())};
+    const RopeTables made = make_rope_tables(impl_->config, longest_sequence,
+                                             made_in.value_or(c10::typeMetaToScalarType(impl_->made_as.dtype())));
+    impl_->tables = {made.cos.to(impl_->made_as), made.sin.to(impl_->made_as)};
   }
 }
 

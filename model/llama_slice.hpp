@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,9 @@ class LlamaSlice {
   /// the constructor, so that a caller can account for values and gradients separately. Gradients that exist are kept.
   void allocate_gradients();
   /// Makes the RoPE tables for rows of up to this many tokens, shared by all layers and held for the slice's life. Call
-  /// before the first forward; never made within one. A slice without layers needs none and makes none.
-  void prepare_tables(std::int64_t longest_sequence);
+  /// before the first forward; never made within one. A slice without layers needs none and makes none. `made_in`: the
+  /// tables of a model of this dtype, taken over exactly where the slice's own is wider.
+  void prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in = std::nullopt);
 
   const LlamaConfig& config() const;
   UnitRange units() const;
@@ -75,10 +77,19 @@ class LlamaSlice {
 void initialise(LlamaSlice& slice, std::uint64_t seed);
 
 /// Weights of the slice's own parameters from a Hugging Face model.safetensors (other entries are left alone; a tied
-/// file may hold either of lm_head.weight and model.embed_tokens.weight, or both with equal bytes). bfloat16 and
+/// file may hold either of lm_head.weight and model.embed_tokens.weight, or both with equal bytes), or from a record's
+/// dump of a step, such as dumps/step-initial.safetensors of a reference. bfloat16 and
 /// float16 are widened, float32 also to a float64 slice; a bfloat16 slice, which somebody asked for by name, takes
 /// float32 and float16 rounded to the nearest, ties to even, as transformers' from_pretrained(dtype=bfloat16) does.
 /// Nothing else is narrowed. Throws InputError naming file, tensor, expected and found shape or dtype.
 void load_weights(LlamaSlice& slice, const std::filesystem::path& path);
+
+/// Moves every element of every parameter by -1, 0 or +1 unit in the last place of the slice's dtype, zeros excepted:
+/// what a rounding elsewhere might have done. Each parameter's moves come from a generator seeded by `seed` and its
+/// name (a tied lm_head takes embed_tokens'), so that they are the same on every machine and in every partition.
+void perturb(LlamaSlice& slice, std::uint64_t seed);
+
+/// The parameters of a slice of the same units, converted: exact where `slice` is wider.
+void take_values(LlamaSlice& slice, const LlamaSlice& from);
 
 }  // namespace plumbline

@@ -21,6 +21,9 @@ namespace {
 const char* const embedding_name = "model.embed_tokens.weight";
 const char* const head_name = "lm_head.weight";
 
+/// What stands before the names in a record's dump of a step.
+const std::string dumped = "parameter/";
+
 /// Element by element: the file's bytes need not be aligned. To bfloat16 it rounds to the nearest, ties to even.
 template <typename From, typename To>
 void convert(std::span<const std::byte> bytes, To* out, std::int64_t elements) {
@@ -72,20 +75,23 @@ void copy_entry(const SafetensorsFile& file, const std::string& name, at::Tensor
 
 /// The entry a parameter is read from: of a tied pair, the one that the file holds.
 std::string entry_name(const LlamaConfig& config, const SafetensorsFile& file, const std::string& parameter) {
+  const auto first_dumped = file.entries().lower_bound(dumped);
+  const bool is_dump = first_dumped != file.entries().end() && first_dumped->first.starts_with(dumped);
+  const std::string prefix = is_dump ? dumped : "";
   if (!config.tied || (parameter != embedding_name && parameter != head_name)) {
-    return parameter;
+    return prefix + parameter;
   }
-  const auto embedding = file.entries().find(embedding_name);
-  const auto head = file.entries().find(head_name);
+  const auto embedding = file.entries().find(prefix + embedding_name);
+  const auto head = file.entries().find(prefix + head_name);
   if (embedding == file.entries().end()) {
-    return head == file.entries().end() ? embedding_name : head_name;
+    return prefix + (head == file.entries().end() ? embedding_name : head_name);
   }
   if (head != file.entries().end() && !std::ranges::equal(embedding->second.bytes, head->second.bytes)) {
     throw InputError(
         file.path().string() +
         ": lm_head.weight differs from model.embed_tokens.weight, but the config says tie_word_embeddings");
   }
-  return embedding_name;
+  return prefix + embedding_name;
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ int run(int argc, char** argv) {
   app.add_option("--device", options.device, "cpu, or cuda: the first GPU that CUDA_VISIBLE_DEVICES shows")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  app.add_option("--perturb", options.perturb,
+                 "Move each element of the initial parameters by -1, 0 or +1 ULP, drawn by this number: a harmless "
+                 "change, whose effect plumbline calibrate measures");
+  app.add_flag("--shadow", options.shadow,
+               "Compute everything in float64, from the initial values that the run's own dtype has");
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
@@ -57,6 +62,9 @@ int run(int argc, char** argv) {
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
   if (options.run_file.empty() || options.record.empty()) {
     throw plumbline::InputError("give a run file and --record DIR, or --golden DIR; see --help");
+  }
+  if (options.shadow && options.perturb) {
+    throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");
   }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;

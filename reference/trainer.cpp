@@ -42,9 +42,15 @@ std::string sequential_list(std::int64_t microbatches) {
   return line + "\n";
 }
 
+/// What makes a run one that measures rounding instead of one to be compared in bits.
+struct Variant {
+  std::optional<std::uint64_t> perturb;
+  std::optional<std::string> shadow_of;  ///< the dtype of the run that a float64 one stands beside
+};
+
 class ReferenceTrainer {
  public:
-  ReferenceTrainer(const Session& session, const std::filesystem::path& record,
+  ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
                    std::optional<ListedAccumulation> listed);
   void run(bool show_progress);
   void finish(const std::string& status, int code);
@@ -70,27 +76,41 @@ class ReferenceTrainer {
   std::int64_t activation_peak_ = 0;
 };
 
-LlamaSlice make_slice(const Session& session, std::size_t units) {
+UnitRange all_units(const Session& session) {
+  return {0, session.config.layers + 3};
+}
+
+LlamaSlice make_slice(const Session& session, const Variant& variant) {
   LlamaSlice slice = [&] {
     const MemoryScope scope(MemoryOwner::parameters);
-    return LlamaSlice(session.config, {0, static_cast<std::int64_t>(units)}, parse_dtype(session.run.train.dtype),
-                      session.device);
+    return LlamaSlice(session.config, all_units(session), parse_dtype(session.run.train.dtype), session.device);
   }();
   {
     const MemoryScope scope(MemoryOwner::gradients);
     slice.allocate_gradients();
   }
   const MemoryScope scope(MemoryOwner::tables);
-  slice.prepare_tables(session.plan.longest_sequence());
+  // A shadow shares the constants of the model it stands beside: they are no error of that model's arithmetic.
+  std::optional<at::ScalarType> made_in;
+  if (variant.shadow_of) made_in = parse_dtype(*variant.shadow_of);
+  slice.prepare_tables(session.plan.longest_sequence(), made_in);
   return slice;
 }
 
-ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem::path& record,
+void set_initial_values(LlamaSlice& slice, const RunFile& run) {
+  if (run.weights) {
+    load_weights(slice, *run.weights);
+  } else {
+    initialise(slice, run.train.seed);
+  }
+}
+
+ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
                                    std::optional<ListedAccumulation> listed)
     : session_(session),
       units_(unit_names(session.config)),
       meter_(this_thread_meter()),
-      slice_(make_slice(session, units_.size())),
+      slice_(make_slice(session, variant)),
       optimizer_(session.run.train.optimizer, slice_.parameters()),
       writer_(record, 0, session.run.record_level, /*with_saved=*/true),
       recorder_(writer_),
@@ -99,11 +119,14 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const std::filesystem
       page_(writer_.folder() / "progress"),
       listed_(std::move(listed)) {
   const MemoryScope scope(MemoryOwner::scratch);
-  if (session.run.weights) {
-    load_weights(slice_, *session.run.weights);
+  if (variant.shadow_of) {
+    LlamaSlice own(session.config, all_units(session), parse_dtype(*variant.shadow_of), session.device);
+    set_initial_values(own, session.run);
+    take_values(slice_, own);
   } else {
-    initialise(slice_, session.run.train.seed);
+    set_initial_values(slice_, session.run);
   }
+  if (variant.perturb) perturb(slice_, *variant.perturb);
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
@@ -224,7 +247,7 @@ void ReferenceTrainer::finish(const std::string& status, int code) {
 
 /// One microbatch at a time is in flight: the longest decides.
 MemoryPlan plan_reference_memory(const Session& session) {
-  const UnitRange all{0, session.config.layers + 3};
+  const UnitRange all = all_units(session);
   const at::ScalarType dtype = parse_dtype(session.run.train.dtype);
   MemoryPlan plan = plan_state(session.config, {all}, dtype, session.run.train.optimizer);
   for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
@@ -242,6 +265,8 @@ void train_reference(const ReferenceOptions& options) {
   install_memory_meter();
   Session session = load_session(options.run_file, options.text);
   session.run.device = options.device;
+  Variant variant{options.perturb, std::nullopt};
+  if (options.shadow) variant.shadow_of = std::exchange(session.run.train.dtype, "float64");
   const auto units = unit_names(session.config);
   const MemoryPlan need = plan_reference_memory(session);
   const std::string memory_words = "the plan is " + to_text(need);
@@ -265,15 +290,18 @@ void train_reference(const ReferenceOptions& options) {
   }
 
   claim_record_folder(options.record);
-  write_manifest(options.record, make_manifest("reference", options.command, session.run, session.config, session.plan,
-                                               1, schedule, {{0, 0, units}}, session.gpus));
+  Json manifest = make_manifest("reference", options.command, session.run, session.config, session.plan, 1, schedule,
+                                {{0, 0, units}}, session.gpus);
+  if (variant.perturb) manifest["perturbation"] = *variant.perturb;
+  if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
+  write_manifest(options.record, manifest);
   if (session.run.record_level != RecordLevel::none) {
     write_schedule_csv(options.record, schedule.csv);
     if (!order.empty()) write_accumulation_csv(options.record, order);
   }
   std::optional<ReferenceTrainer> trainer;
   try {
-    with_gpu_memory_words(memory_words, [&] { trainer.emplace(session, options.record, std::move(listed)); });
+    with_gpu_memory_words(memory_words, [&] { trainer.emplace(session, variant, options.record, std::move(listed)); });
   } catch (const Error&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(options.record);
     throw;

@@ -2,6 +2,7 @@
 // schedule.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ struct ReferenceOptions {
   std::filesystem::path record;
   std::optional<std::filesystem::path> text;          ///< replaces the run file's data
   std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order of this file
+  std::optional<std::uint64_t> perturb;               ///< move the initial parameters by an ULP or none, by this seed
+  bool shadow = false;                                ///< compute in float64 from the run's own dtype's initial values
   std::string device = "cpu";                         ///< cpu | cuda: the first GPU that the process sees
   std::vector<std::string> command;
   bool progress = true;

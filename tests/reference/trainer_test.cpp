@@ -9,6 +9,7 @@
 
 #include "record/record.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -136,6 +137,78 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   EXPECT_THROW(train(folder.path() / "a", folder.path() / "order.csv"), InputError);
   EXPECT_THROW(train(folder.path() / "b", folder.path() / "unknown.csv"), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a")) << "nothing is begun on bad input";
+}
+
+Record train_variant(const std::filesystem::path& folder, std::optional<std::uint64_t> perturb, bool shadow,
+                     const std::string& run = quick) {
+  ReferenceOptions options;
+  options.run_file = run;
+  options.record = folder;
+  options.perturb = perturb;
+  options.shadow = shadow;
+  options.progress = false;
+  train_reference(options);
+  return read_record(folder);
+}
+
+TEST(ReferenceTrainer, PerturbedSaysSoAndDiffersLittle) {
+  const testing::TemporaryFolder folder;
+  const Record plain = train(folder.path() / "plain");
+
+  const Record one = train_variant(folder.path() / "one", 1, false);
+  const Record again = train_variant(folder.path() / "again", 1, false);
+  const Record two = train_variant(folder.path() / "two", 2, false);
+
+  EXPECT_EQ(one.manifest.json.at("perturbation"), 1);
+  EXPECT_FALSE(plain.manifest.json.contains("perturbation"));
+  EXPECT_EQ(digests(one, "gradient"), digests(again, "gradient"));
+  EXPECT_NE(digests(one, "gradient"), digests(plain, "gradient"));
+  EXPECT_NE(digests(one, "gradient"), digests(two, "gradient"));
+  // One last place of float32 in each of the five layers' weights: far below a millionth of the norm.
+  const double norm = plain.ranks[0].steps[0].gradient_norm.value();
+  EXPECT_NEAR(one.ranks[0].steps[0].gradient_norm.value(), norm, 1e-6 * norm);
+}
+
+TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsOwnValues) {
+  const testing::TemporaryFolder folder;
+  const std::string run = std::string(PLUMBLINE_FIXTURES) + "/runs/canary-untied-bf16.toml";
+  const Record own = train(folder.path() / "own", std::nullopt, run);
+
+  const Record shadow = train_variant(folder.path() / "shadow", std::nullopt, true, run);
+
+  EXPECT_EQ(shadow.manifest.dtype, "float64");
+  EXPECT_EQ(shadow.manifest.json.at("shadow_of"), "bfloat16");
+  for (const TensorRow& row : shadow.ranks[0].tensors) EXPECT_EQ(row.dtype, "float64");
+  for (std::size_t i = 0; i < own.ranks[0].tensors.size(); ++i) {
+    const TensorRow &narrow = own.ranks[0].tensors[i], &wide = shadow.ranks[0].tensors[i];
+    ASSERT_EQ(narrow.name, wide.name);
+    if (narrow.step >= 0) continue;
+    EXPECT_EQ(narrow.l2, wide.l2) << "the start is the bfloat16 run's: " << narrow.name;
+  }
+  const double norm = shadow.ranks[0].steps[0].gradient_norm.value();
+  EXPECT_NE(own.ranks[0].steps[0].gradient_norm.value(), norm);
+  EXPECT_NEAR(own.ranks[0].steps[0].gradient_norm.value(), norm, 0.02 * norm);  // measured: half an ULP of bfloat16
+}
+
+TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {
+  const testing::TemporaryFolder folder;
+  const std::string text = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
+  const auto with = [&](const std::string& name, const std::string& model, const std::string& end) {
+    std::string changed = text + end;
+    for (const std::string path : {"../models/", "../corpus/"}) {
+      changed.replace(changed.find(path), 3, PLUMBLINE_FIXTURES "/");
+    }
+    const std::string key = "[model]\n";
+    changed.replace(changed.find(key), key.size(), key + model);
+    return folder.file(name, changed).string();
+  };
+  const Record first = train(folder.path() / "first", std::nullopt, with("a.toml", "", "[record]\nlevel = \"dump\"\n"));
+
+  const Record second =
+      train(folder.path() / "second", std::nullopt,
+            with("b.toml", "weights = \"first/rank-0/dumps/step-initial.safetensors\"\n", "seed = 99\n"));
+
+  EXPECT_EQ(digests(first, "parameter"), digests(second, "parameter"));
 }
 
 TEST(ReferenceTrainer, OverwritesNoOtherRun) {

@@ -1,0 +1,72 @@
+// Values moved by one unit in the last place, and values taken over from another dtype.
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include "model/llama_slice.hpp"
+#include "support/hash.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The next number of this size in bits: away from zero for 1, towards it for -1. Zero stays: what is nothing has no
+/// last place, and its neighbours are no rounding of it.
+template <typename Bits>
+void move_elements(at::Tensor& value, std::mt19937_64& random) {
+  auto* next = static_cast<std::byte*>(value.mutable_data_ptr());
+  constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  for (std::int64_t i = 0; i < value.numel(); ++i, next += sizeof(Bits)) {
+    // The generator and the remainder are fixed by the C++ standard: the same moves on every machine.
+    const auto move = static_cast<int>(random() % 3) - 1;
+    Bits bits;
+    std::memcpy(&bits, next, sizeof bits);
+    if ((bits & static_cast<Bits>(~sign)) == 0) continue;
+    bits = static_cast<Bits>(move < 0 ? bits - 1 : bits + static_cast<Bits>(move));
+    std::memcpy(next, &bits, sizeof bits);
+  }
+}
+
+void move_elements(at::Tensor& value, std::mt19937_64& random) {
+  switch (value.scalar_type()) {
+    case at::kFloat:
+      return move_elements<std::uint32_t>(value, random);
+    case at::kDouble:
+      return move_elements<std::uint64_t>(value, random);
+    case at::kBFloat16:
+      return move_elements<std::uint16_t>(value, random);
+    default:
+      throw std::logic_error("a slice is float32, float64 or bfloat16");
+  }
+}
+
+}  // namespace
+
+void perturb(LlamaSlice& slice, std::uint64_t seed) {
+  const at::NoGradGuard no_grad;
+  for (Parameter& parameter : slice.parameters()) {
+    if (parameter.alias) continue;
+    const bool head_of_tied = slice.config().tied && parameter.name == "lm_head.weight";
+    const std::string stream = head_of_tied ? "model.embed_tokens.weight" : parameter.name;
+    std::mt19937_64 random(hash64("perturb/" + std::to_string(seed) + "/" + stream));
+    at::Tensor host = parameter.value.detach().cpu();
+    move_elements(host, random);
+    if (!parameter.value.is_cpu()) parameter.value.copy_(host);
+  }
+}
+
+void take_values(LlamaSlice& slice, const LlamaSlice& from) {
+  const at::NoGradGuard no_grad;
+  if (slice.parameters().size() != from.parameters().size()) {
+    throw std::logic_error("values are taken from a slice of other units");
+  }
+  for (std::size_t i = 0; i < slice.parameters().size(); ++i) {
+    Parameter& parameter = slice.parameters()[i];
+    if (!parameter.alias) parameter.value.copy_(from.parameters()[i].value);
+  }
+}
+
+}  // namespace plumbline
