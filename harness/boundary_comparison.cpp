@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "harness/calibration/within_limits.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -57,7 +58,7 @@ class BoundaryComparison {
         continue;
       }
       judgement_.look_at("computed");
-      compare(row, *theirs, placed.rank, 0);
+      compare(row, *theirs, placed.rank, 0, evidence_.limits);
     }
   }
 
@@ -79,15 +80,18 @@ class BoundaryComparison {
       return nullptr;
     }
     const bool gradient = direction_ == "backward";
-    if (!gradient || compare_gradients_) {
-      compare(*found, computed, expected.rank, side);
+    // What was computed may differ within limits; what was carried may not.
+    const bool carried = sent && evidence_.limits;
+    if ((!gradient || compare_gradients_) && !carried) {
+      compare(*found, computed, expected.rank, side, evidence_.limits);
     } else if (sent) {
-      compare(*found, *sent, expected.rank, side);
+      compare(*found, *sent, expected.rank, side, nullptr);
     }
     return found;
   }
 
-  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, std::int64_t side) {
+  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, std::int64_t side,
+               WithinLimits* limits) {
     judgement_.look_at("tensors");
     judgement_.look_at("elements", elements(row.shape));
     judgement_.look_at("bytes", row.bytes);
@@ -100,9 +104,18 @@ class BoundaryComparison {
       return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
                     "the bytes" + end + " differ in number");
     }
+    if (limits) return within(*limits, row, rank, side);
     if (row.digest != theirs.digest) {
       report(side, rank, theirs.digest, row.digest, "the bits" + end + " differ" + whose_it_is(row));
     }
+  }
+
+  void within(WithinLimits& limits, const BoundaryRow& row, std::int64_t rank, std::int64_t side) {
+    const Measured value = limits.boundary(rank, row);
+    judgement_.note(value);
+    if (value.holds()) return;
+    report(side, rank, "at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
+           "outside its limit, margin " + short_text(value.margin()));
   }
 
   /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.

@@ -20,11 +20,12 @@ RecordReading read_for_judging(const std::filesystem::path& path) {
 }
 
 CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
-                           const RecordReading* repeated_record)
+                           const RecordReading* repeated_record, WithinLimits* within_limits)
     : plan(cell_plan),
       reference(reference_record),
       candidate(candidate_record),
       repeated(repeated_record),
+      limits(within_limits),
       reference_rows(reference_record),
       candidate_rows(candidate_record),
       model(expected_model(reference_record.manifest.json.at("model"))),

@@ -16,6 +16,8 @@
 
 namespace plumbline::judging {
 
+class WithinLimits;
+
 /// A record read, or why it could not be.
 struct RecordReading {
   std::filesystem::path path;
@@ -27,12 +29,13 @@ RecordReading read_for_judging(const std::filesystem::path& path);
 /// Points into the records, which must outlive it. Made only of complete records that can be compared.
 struct CellEvidence {
   CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
-               const RecordReading* repeated_record);
+               const RecordReading* repeated_record, WithinLimits* within_limits = nullptr);
 
   const CellPlan& plan;
   const Record& reference;
   const Record& candidate;
   const RecordReading* repeated;  ///< null when no repeat was made
+  WithinLimits* limits;  ///< null: values are compared in bits. Else within these; all that is no value stays exact
   RecordIndex reference_rows;
   RecordIndex candidate_rows;
   ExpectedModel model;

@@ -1,8 +1,10 @@
 #include "harness/comparability.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
+#include <utility>
 
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -13,10 +15,12 @@ namespace {
 
 class Differences {
  public:
+  explicit Differences(std::string one = "the reference", std::string other = "the candidate")
+      : one_(std::move(one)), other_(std::move(other)) {}
+
   void demand_equal(const std::string& what, const std::string& reference, const std::string& candidate) {
     if (reference != candidate) {
-      words.push_back(what + " is " + named(reference) + " in the reference and " + named(candidate) +
-                      " in the candidate");
+      words.push_back(what + " is " + named(reference) + " in " + one_ + " and " + named(candidate) + " in " + other_);
     }
   }
   void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
@@ -26,6 +30,8 @@ class Differences {
 
  private:
   static std::string named(const std::string& text) { return text.empty() ? "absent" : text; }
+
+  std::string one_, other_;
 };
 
 Json value_or(const Json& object, const std::string& key, const Json& fallback) {
@@ -91,11 +97,8 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
   return names;
 }
 
-}  // namespace
-
-std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate) {
-  const Manifest &one = reference.manifest, &other = candidate.manifest;
-  Differences differences;
+/// Model, data, hyperparameters. `dtype`: what the first is said to be in.
+void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
     compare_models(value_or(one.json, "model", nullptr), value_or(other.json, "model", nullptr), differences);
   } catch (const InputError& error) {
@@ -104,10 +107,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   differences.demand_equal("data digest", one.data_digest, other.data_digest);
   differences.demand_equal("microbatches a step", to_text(one.microbatches), to_text(other.microbatches));
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
-  differences.demand_equal("dtype", one.dtype, other.dtype);
-  differences.demand_equal("device", one.device, other.device);
-  // Kernels differ between models of GPUs, and so may bits.
-  differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
+  differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
@@ -118,9 +118,73 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   if (one.tied.empty() != other.tied.empty()) {
     differences.words.push_back("the tied weights are listed in one manifest only");
   }
+}
+
+void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, Differences& differences) {
+  const Json perturbation = value_or(manifest.json, "perturbation", nullptr);
+  const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
+  if (!perturbation.is_null()) {
+    differences.words.push_back(whose + " is a perturbed run (--perturb " + perturbation.dump() +
+                                "): its start was moved, so that it is no run to compare");
+  }
+  if (!shadow_of.is_null()) {
+    differences.words.push_back(whose + " is the float64 shadow of a run in " + shadow_of.dump() +
+                                ": it is no run to compare");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier) {
+  const Manifest &one = reference.manifest, &other = candidate.manifest;
+  Differences differences;
+  compare_trainings(one, one.dtype, other, differences);
+  if (tier == Tier::bits) {
+    differences.demand_equal("device", one.device, other.device);
+    // Kernels differ between models of GPUs, and so may bits.
+    differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
+  }
+  refuse_measuring_runs(one, "the reference", differences);
+  refuse_measuring_runs(other, "the candidate", differences);
   const auto same = why_the_same_run(reference, candidate);
   differences.words.insert(differences.words.end(), same.begin(), same.end());
   return differences.words;
+}
+
+std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& reference) {
+  Differences differences("the calibration", "the reference");
+  const Json shadow_of = value_or(shadow.manifest.json, "shadow_of", "");
+  compare_trainings(shadow.manifest, shadow_of.is_string() ? shadow_of.get<std::string>() : "", reference.manifest,
+                    differences);
+  for (const StepRow& truth : shadow.ranks.at(0).steps) {
+    for (const StepRow& row : reference.ranks.at(0).steps) {
+      if (row.step != truth.step) continue;
+      differences.demand_equal("learning rate of step " + to_text(row.step), to_text(truth.learning_rate.value_or(NAN)),
+                               to_text(row.learning_rate.value_or(NAN)));
+    }
+  }
+  return differences.words;
+}
+
+std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {
+  if (reference.device != candidate.device) return "device " + reference.device + " against " + candidate.device;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
+      {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
+      {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};
+  for (const auto& [table, keys] : told) {
+    const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
+    for (const auto& key : keys) {
+      const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
+      if (mine != theirs) return key + " " + mine.dump() + " against " + theirs.dump();
+    }
+  }
+  return std::nullopt;
+}
+
+bool several_gpu_models(const Manifest& manifest) {
+  const Json machine = value_or(manifest.json, "machine", nullptr);
+  const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
+  return models.is_array() && models.size() > 1;
 }
 
 std::vector<std::string> why_the_same_run(const Record& one, const Record& other) {

@@ -1,23 +1,29 @@
-// `plumbline compare REFERENCE CANDIDATE`: judges two records that exist already, whoever wrote them.
+// `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two records that exist already, whoever wrote
+// them.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "record/verdict.hpp"
 
 namespace plumbline {
 
-/// Runs every check on the two. Nobody planned these runs, so what only a plan can demand is shown and not required: a
-/// check that could not look because a record of role external lacks what it may lack, and data or clipping that
-/// trigger nothing. Throws InputError naming folder, file and line when either is no record that can be read.
-CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate);
+/// Runs every check on the two; with `calibration` values are held against its limits instead of in bits. Nobody
+/// planned these runs, so what only a plan can demand is shown and not required: a check that could not look because a
+/// record of role external lacks what it may lack, and data or clipping that trigger nothing. Throws InputError naming
+/// folder, file and line when either is no record that can be read, and when the calibration is of another training,
+/// its shadow is not where it says, or the candidate's values are not dumped.
+CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                            const std::optional<std::filesystem::path>& calibration = std::nullopt);
 
 /// A table for people: one line a check, the first divergence, the verdict.
 std::string comparison_text(const CellVerdict& cell);
 
 /// Compares and prints to standard output: the table, or with `json` a verdict of one cell (schema
 /// plumbline-verdict/1). Returns the program's exit code, 0 holds or 1 does not.
-int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json);
+int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
+            const std::optional<std::filesystem::path>& calibration = std::nullopt);
 
 }  // namespace plumbline

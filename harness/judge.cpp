@@ -31,7 +31,11 @@ std::string why_not_the_same_start(const CellEvidence& evidence) {
     return "";
   Judgement judgement("parameters", "R5", "");
   compare_tensors(evidence, -1, "parameter", judgement);
-  return judgement.diverged() ? "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason : "";
+  if (!judgement.diverged()) return "";
+  return "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason +
+         (evidence.limits ? ". Within limits too the start is the same in bits: give the candidate the reference's own "
+                            "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
+                          : "");
 }
 
 bool asked_for(const CellPlan& plan, const std::string& check) {
@@ -41,8 +45,8 @@ bool asked_for(const CellPlan& plan, const std::string& check) {
 class CellJudge {
  public:
   CellJudge(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
-            const RecordReading* repeated)
-      : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated) {}
+            const RecordReading* repeated, WithinLimits* limits)
+      : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated), limits_(limits) {}
 
   std::vector<Judged> run() {
     Judged completion = check_completion(plan_, reference_, candidate_);
@@ -55,11 +59,13 @@ class CellJudge {
       blocked = "the candidate's record has level none";
 
     std::vector<std::string> differences;
-    if (blocked.empty()) differences = why_not_comparable(*reference_.record, *candidate_.record);
+    if (blocked.empty()) {
+      differences = why_not_comparable(*reference_.record, *candidate_.record, limits_ ? Tier::calibrated : Tier::bits);
+    }
     if (!differences.empty()) blocked = "the records are not comparable: see data";
     std::optional<CellEvidence> evidence;
     if (blocked.empty()) {
-      evidence.emplace(plan_, *reference_.record, *candidate_.record, repeated_);
+      evidence.emplace(plan_, *reference_.record, *candidate_.record, repeated_, limits_);
       start_ = why_not_the_same_start(*evidence);
     }
     for (const auto& check : all_checks()) {
@@ -93,6 +99,14 @@ class CellJudge {
       const auto reason = check.not_applicable(plan_, candidate_.record->manifest);
       if (reason) return without_looking(check.name, Outcome::not_applicable, *reason);
     }
+    if (limits_ && check.name == "memory" && candidate_.record && reference_.record) {
+      const auto others = why_other_kernels(reference_.record->manifest, candidate_.record->manifest);
+      if (others) {
+        return without_looking(
+            check.name, Outcome::not_applicable,
+            "the law counts bytes that the reference's kernels keep, and here ran others: " + *others);
+      }
+    }
     if (!blocked.empty()) return not_run(blocked);
     const bool tensors = evidence->reference.manifest.level >= RecordLevel::full &&
                          evidence->candidate.manifest.level >= RecordLevel::full;
@@ -113,13 +127,14 @@ class CellJudge {
   const CellPlan& plan_;
   const RecordReading &reference_, &candidate_;
   const RecordReading* repeated_;
+  WithinLimits* limits_;
   std::string start_;
 };
 
 }  // namespace
 
 CellVerdict judging::judge_records(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
-                                   const RecordReading* repeated) {
+                                   const RecordReading* repeated, WithinLimits* limits) {
   for (const auto& name : plan.checks) find_check(name);
   CellVerdict verdict;
   verdict.id = plan.id;
@@ -133,7 +148,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, const RecordReading& re
   if (plan.launch) verdict.seconds = plan.launch->seconds;
 
   std::optional<Moment> earliest;
-  for (auto& judged : CellJudge(plan, reference, candidate, repeated).run()) {
+  for (auto& judged : CellJudge(plan, reference, candidate, repeated, limits).run()) {
     // A run that broke off fails whatever was asked for.
     judged.result.required = judged.result.name == "completion" || asked_for(plan, judged.result.name);
     if (judged.moment && judged.result.required && (!earliest || *judged.moment < *earliest)) {

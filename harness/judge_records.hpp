@@ -8,8 +8,9 @@ namespace plumbline::judging {
 
 /// `repeated` may be null. Throws InputError for a check that the plan names and that there is none of; never for what
 /// a record holds.
+/// `limits`: of the calibrated tier; null = bits.
 CellVerdict judge_records(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
-                          const RecordReading* repeated);
+                          const RecordReading* repeated, WithinLimits* limits = nullptr);
 
 /// Whether every required check holds or does not apply.
 bool all_required_hold(const CellVerdict& verdict);

@@ -1,6 +1,7 @@
 #include "harness/judgement.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "support/text.hpp"
 
@@ -24,6 +25,26 @@ void Judgement::diverge(const Moment& moment, FirstDivergence divergence) {
   if (divergence.rung.empty()) divergence.rung = rung_;
   moment_ = moment;
   result_.first_divergence = std::move(divergence);
+}
+
+void Judgement::note(const Measured& value) {
+  ++measured_;
+  if (!(value.margin() <= warned_margin)) ++warned_;
+  const bool larger = !nearest_ || (!std::isnan(nearest_->margin()) && !(value.margin() <= nearest_->margin()));
+  if (!larger) return;
+  nearest_ = value;
+  result_.measured = short_text(value.error) + " at " + value.item;
+  result_.margin = value.margin();
+}
+
+std::string Judgement::margin_words() const {
+  if (!nearest_) return "";
+  std::string words = "; nearest to its limit of " + std::to_string(measured_) + ": " + nearest_->words();
+  if (warned_ > 0) {
+    words += "; WARNING: " + std::to_string(warned_) + " have a margin above " + short_text(warned_margin) +
+             ", which harmless changes do not reach";
+  }
+  return words;
 }
 
 std::int64_t Judgement::count(const std::string& what) const {
@@ -67,6 +88,7 @@ Judged Judgement::conclude_as(Outcome outcome, const std::string& reason) {
     result_.reason = reason;
     if (result_.measured.empty() && outcome == Outcome::holds) result_.measured = "no difference";
   }
+  result_.reason += margin_words();
   if (!left_out_.empty()) result_.reason += "; not looked at: " + join(left_out_, ", ");
   return {std::move(result_), moment_};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/calibration/within_limits.hpp"
 #include "harness/execution_order.hpp"
 #include "record/verdict.hpp"
 
@@ -32,6 +33,9 @@ class Judgement {
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
+  /// A value of the calibrated tier that was held against its limit, inside it or not: the largest margin of all is
+  /// shown, and warned of above 0.5.
+  void note(const Measured& value);
   /// Of one rank, for the report's plot: what the memory law gives.
   void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
@@ -46,6 +50,7 @@ class Judgement {
 
  private:
   std::string failure_words() const;
+  std::string margin_words() const;
 
   CheckResult result_;
   std::string rung_;
@@ -53,6 +58,8 @@ class Judgement {
   std::int64_t divergences_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> items_;  ///< by (group, step)
   std::vector<std::string> left_out_;
+  std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin
+  std::int64_t measured_ = 0, warned_ = 0;
 };
 
 /// A result without a look at any table.

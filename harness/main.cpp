@@ -1,9 +1,11 @@
-// The program `plumbline`: sweep, compare, report, doctor, schedule.
+// The program `plumbline`: sweep, compare, calibrate, report, doctor, schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
+#include "harness/calibration/calibrate_command.hpp"
 #include "harness/compare.hpp"
 #include "harness/doctor.hpp"
 #include "harness/judge.hpp"
@@ -87,10 +89,14 @@ int run(int argc, char** argv) {
       "         plumbline sweep fixtures/sweeps/default.toml --cells stories260k-adamw-1f1b-w4");
 
   std::string reference, candidate;
+  std::optional<fs::path> calibration;
   bool compare_json = false;
   auto* compare_command = app.add_subcommand("compare", "Judge any two run records");
   compare_command->add_option("reference", reference, "The reference's record")->required();
   compare_command->add_option("candidate", candidate, "The record to judge")->required();
+  compare_command->add_option("--calibration", calibration,
+                              "calibration.json of this run: hold values within its limits instead of in bits, where "
+                              "bits cannot be equal (another device, another instruction set)");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
 
@@ -105,10 +111,12 @@ int run(int argc, char** argv) {
   doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
   doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
   fs::path resources;
-  doctor_command->add_option("--ctest-resources", resources, "Write this machine's GPUs for ctest --resource-spec-file");
+  doctor_command->add_option("--ctest-resources", resources,
+                             "Write this machine's GPUs for ctest --resource-spec-file");
   doctor_command->footer("Example: plumbline doctor");
 
   const auto run_schedule = add_schedule_command(app);
+  const auto run_calibrate = add_calibrate_command(app, own_folder());
 
   try {
     app.parse(argc, argv);
@@ -117,9 +125,10 @@ int run(int argc, char** argv) {
   }
   if (!out.empty()) options.out = out;
   if (*sweep_command) return list ? list_cells(options.sweep_file) : sweep(options);
-  if (*compare_command) return compare(reference, candidate, compare_json);
+  if (*compare_command) return compare(reference, candidate, compare_json, calibration);
   if (*report_command) return report(folder);
   if (app.got_subcommand("schedule")) return run_schedule();
+  if (app.got_subcommand("calibrate")) return run_calibrate();
   return doctor(doctor_trainers, doctor_json, resources);
 }
 

@@ -79,6 +79,11 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   return root;
 }
 
+std::string relative_text(const fs::path& path, const fs::path& folder) {
+  const fs::path to = fs::weakly_canonical(fs::absolute(folder));
+  return fs::weakly_canonical(fs::absolute(path)).lexically_relative(to).string();
+}
+
 /// Paths are taken from the folder of the file they stand in: a file elsewhere needs others.
 std::string text_for(toml::table root, const fs::path& run, const fs::path& folder) {
   const fs::path from = fs::weakly_canonical(fs::absolute(run)).parent_path();
@@ -132,6 +137,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
                     : facts.config.stem().string();
   read_model_facts(facts);
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
+  facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
@@ -161,14 +167,24 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
   toml::table root = changed(run, changes);
   toml::table& pipeline = table_of(root, "pipeline");
   if (names_schedule_file(schedule)) {
-    const fs::path to = fs::weakly_canonical(fs::absolute(folder));
-    pipeline.insert_or_assign("schedule", fs::weakly_canonical(fs::absolute(schedule)).lexically_relative(to).string());
+    pipeline.insert_or_assign("schedule", relative_text(schedule, folder));
   } else {
     pipeline.insert_or_assign("schedule", schedule);
   }
   if (schedule != read_run_facts(run, changes).schedule) pipeline.erase("schedule_dialect");  // of the run's own file
   // A sweep starts processes; ranks as threads of one process are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
+  return text_for(std::move(root), run, folder);
+}
+
+std::string candidate_run(const fs::path& run, const fs::path& weights, const fs::path& folder) {
+  toml::table root = parse(run);
+  const RunFacts facts = read_run_facts(run, {});
+  table_of(root, "model").insert_or_assign("weights", relative_text(weights, run.parent_path()));
+  if (names_schedule_file(facts.schedule)) {
+    table_of(root, "pipeline").insert_or_assign("schedule", relative_text(facts.schedule, folder));
+  }
+  root.insert_or_assign("record", toml::table{{"level", "dump"}});
   return text_for(std::move(root), run, folder);
 }
 

@@ -18,6 +18,7 @@ struct RunFacts {
   std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
   std::string optimizer;
+  std::string dtype;
   std::string schedule;                         ///< a name, or a CSV file's path
   std::optional<std::string> schedule_dialect;  ///< of a schedule file
   std::string transport;
@@ -39,5 +40,9 @@ std::string reference_run(const std::filesystem::path& run, const RunChanges& ch
                           const std::filesystem::path& folder);
 std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,
                          const std::filesystem::path& folder);
+
+/// `run` for a candidate of the calibrated tier: its start taken from `weights`, at level dump.
+std::string candidate_run(const std::filesystem::path& run, const std::filesystem::path& weights,
+                          const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -1,11 +1,7 @@
 #include "harness/sweep_folder.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 
 #include "record/writer.hpp"
@@ -24,16 +20,6 @@ void remove_folder(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (error) throw SystemError(path.string() + ": what an interrupted run left cannot be removed: " + error.message());
-}
-
-/// Held while this process lives: two sweeps in one folder would mix their records.
-int lock_folder(const fs::path& path) {
-  const int lock = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock < 0) throw SystemError(path.string() + ": cannot be opened: " + std::strerror(errno));
-  if (flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
-  close(lock);
-  throw InputError(path.string() +
-                   ": another plumbline is working in this folder; wait for it or choose another --out");
 }
 
 }  // namespace
@@ -55,29 +41,20 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
         " choose another --out. Nothing was overwritten.");
   }
   make_folder(path);
-  lock_ = lock_folder(path);
-  try {
-    if (!resume) {
-      write_json(path / "sweep.json",
-                 {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}});
-      return;
-    }
-    const Json kept = read_json(path / "sweep.json");
-    if (kept.value("schema", "") != sweep_schema || kept.value("fingerprint", "") != fingerprint) {
-      throw InputError(
-          path.string() +
-          ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
-          "since; choose another --out. Nothing was overwritten.");
-    }
-    started_ = kept.value("started", started_);
-  } catch (...) {
-    close(lock_);
-    throw;
+  lock_.emplace(path);
+  if (!resume) {
+    write_json(path / "sweep.json",
+               {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}});
+    return;
   }
-}
-
-SweepFolder::~SweepFolder() {
-  close(lock_);
+  const Json kept = read_json(path / "sweep.json");
+  if (kept.value("schema", "") != sweep_schema || kept.value("fingerprint", "") != fingerprint) {
+    throw InputError(
+        path.string() +
+        ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
+        "since; choose another --out. Nothing was overwritten.");
+  }
+  started_ = kept.value("started", started_);
 }
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/folder_lock.hpp"
 #include "harness/judge.hpp"
 #include "record/verdict.hpp"
 
@@ -23,7 +24,6 @@ class SweepFolder {
   /// Makes the folder, or goes on in it when `resume` and it holds a sweep of this fingerprint. Throws InputError: it
   /// holds anything else, or another plumbline works in it.
   SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume);
-  ~SweepFolder();
   SweepFolder(const SweepFolder&) = delete;
   SweepFolder& operator=(const SweepFolder&) = delete;
 
@@ -46,7 +46,7 @@ class SweepFolder {
  private:
   std::filesystem::path path_;
   std::string started_;
-  int lock_ = -1;
+  std::optional<FolderLock> lock_;
 };
 
 /// reports/runs/<date>-<time>-<name> below the working folder, not there yet.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/calibration/within_limits.hpp"
+#include "harness/comparability.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -76,7 +78,18 @@ class RowComparison {
     if (mine.shape != theirs.shape) {
       return report(shape_text(theirs.shape), shape_text(mine.shape), "the shape differs");
     }
+    // The start is the same in bits or nothing after it says anything.
+    if (evidence_.limits && step_ >= 0) return within_limits(mine);
     if (mine.digest != theirs.digest) report(theirs.digest, mine.digest, "the bits differ");
+  }
+
+  void within_limits(const TensorRow& mine) {
+    const Measured value = evidence_.limits->tensor(divergence_.rank.value_or(0), mine);
+    judgement_.note(value);
+    if (!value.holds()) {
+      report("at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
+             "outside its limit, margin " + short_text(value.margin()));
+    }
   }
 
   void report(const std::string& expected, const std::string& got, const std::string& why) {
@@ -157,6 +170,7 @@ void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std:
 
 void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
                          Judgement& judgement) {
+  if (evidence.limits && several_gpu_models(evidence.candidate.manifest)) return;  // each copy has met its limit
   for (auto names : evidence.candidate.manifest.tied) {
     std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
       return evidence.model.parameter_position(a) < evidence.model.parameter_position(b);

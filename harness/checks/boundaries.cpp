@@ -71,8 +71,9 @@ void compare_traffic(const CellEvidence& evidence, Judgement& judgement) {
 }  // namespace
 
 Judged check_boundaries(const CellEvidence& evidence) {
-  Judgement judgement("boundaries", "R2",
-                      "0 ULP: sender = receiver = the reference's tensor at the cut; traffic equal to the byte");
+  Judgement judgement(
+      "boundaries", "R2",
+      value_limit(evidence) + ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte");
   const bool comparable_gradients =
       evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
       evidence.reference.manifest.boundary_gradient_factor == evidence.candidate.manifest.boundary_gradient_factor;
@@ -93,7 +94,9 @@ Judged check_boundaries(const CellEvidence& evidence) {
   }
   const auto least =
       2 * evidence.steps() * evidence.microbatches() * static_cast<std::int64_t>(evidence.stages.crossings.size());
-  return judgement.conclude("every tensor that crosses a cut is, at both ends, the reference's own",
+  return judgement.conclude(evidence.limits
+                                ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
+                                : "every tensor that crosses a cut is, at both ends, the reference's own",
                             {{"crossings", least}});
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/calibration/within_limits.hpp"
+
 namespace plumbline::judging {
 namespace {
 
@@ -33,6 +35,14 @@ std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manif
 }
 
 }  // namespace
+
+std::string value_limit(const CellEvidence& evidence) {
+  return evidence.limits ? tier_words(evidence.limits->calibration()) : "0 ULP";
+}
+
+std::string agreement(const CellEvidence& evidence) {
+  return evidence.limits ? "within their limits" : "the same bits";
+}
 
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> checks = {

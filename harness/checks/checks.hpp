@@ -27,6 +27,11 @@ Judged check_memory(const CellEvidence& evidence);
 Judged check_conformance(const CellEvidence& evidence);
 Judged check_repeatability(const CellEvidence& evidence);
 
+/// What a comparison of values demands: "0 ULP", or the calibrated tier's rule.
+std::string value_limit(const CellEvidence& evidence);
+/// "the same bits", or "within their limits".
+std::string agreement(const CellEvidence& evidence);
+
 struct Check {
   std::string name;
   bool needs_tensors = false;     ///< rows that only level full or above has

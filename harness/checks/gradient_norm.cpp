@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "harness/calibration/within_limits.hpp"
 #include "harness/checks/checks.hpp"
 #include "support/numbers.hpp"
 
@@ -34,8 +35,12 @@ class NormComparison {
       return report({}, "gradient_norm", "a finite norm", to_text(*expected), "the reference: ");
     for (const auto& placed : evidence_.reference_rows.steps(step)) row(placed, *expected, true, "the reference: ");
     const bool external = evidence_.candidate.manifest.role == "external";
-    if (external && !norm_of(evidence_.candidate_rows.steps(step))) report({}, "gradient_norm", "a norm", "absent", "");
-    for (const auto& placed : evidence_.candidate_rows.steps(step)) row(placed, *expected, external, "");
+    const auto& mine = evidence_.candidate_rows.steps(step);
+    const auto own = norm_of(mine);
+    if ((external || evidence_.limits) && !own) return report({}, "gradient_norm", "a norm", "absent", "");
+    if (evidence_.limits) within_limit(mine.front().rank, *own);
+    // Within limits too every rank has the same norm, and the coefficient that follows from it.
+    for (const auto& placed : mine) row(placed, evidence_.limits ? *own : *expected, external, "");
   }
 
   std::int64_t acting() const { return acting_; }
@@ -47,6 +52,14 @@ class NormComparison {
       if (placed.row->gradient_norm) return placed.row->gradient_norm;
     }
     return std::nullopt;
+  }
+
+  void within_limit(std::int64_t rank, double norm) {
+    const Measured value = evidence_.limits->gradient_norm(step_, norm);
+    judgement_.note(value);
+    if (value.holds()) return;
+    report(rank, "gradient_norm", "at most " + short_text(value.limit) + " off the shadow's", to_text(norm),
+           "outside its limit, margin " + short_text(value.margin()) + ": ");
   }
 
   void row(const Placed<StepRow>& placed, double expected, bool may_lack, const std::string& whose) {
@@ -88,7 +101,7 @@ class NormComparison {
 }  // namespace
 
 Judged check_gradient_norm(const CellEvidence& evidence) {
-  Judgement judgement("gradient_norm", "R4", "0 ULP");
+  Judgement judgement("gradient_norm", "R4", value_limit(evidence));
   NormComparison comparison(evidence, judgement);
   for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
   if (evidence.plan.clipping_must_act && (comparison.acting() == 0 || comparison.resting() == 0)) {
@@ -98,7 +111,7 @@ Judged check_gradient_norm(const CellEvidence& evidence) {
                                      : "the norms agree, but every step was clipped: none has coefficient 1");
   }
   return judgement.conclude(
-      "norm and clip coefficient of " + std::to_string(evidence.steps()) + " steps are the same bits",
+      "norm and clip coefficient of " + std::to_string(evidence.steps()) + " steps are " + agreement(evidence),
       {{"norms", 2 * evidence.steps()}, {"coefficients", 2 * evidence.steps()}});
 }
 

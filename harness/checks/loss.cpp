@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/calibration/within_limits.hpp"
 #include "harness/checks/checks.hpp"
 #include "support/numbers.hpp"
 
@@ -33,6 +34,13 @@ class LossComparison {
     }
     if (!std::isfinite(have))
       return report(moment, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
+    if (evidence_.limits) {
+      const Measured value = evidence_.limits->loss(step, microbatch, static_cast<double>(have));
+      judgement_.note(value);
+      if (value.holds()) return;
+      return report(moment, step, microbatch, rank, "at most " + short_text(value.limit) + " off the shadow's",
+                    to_text(have), "outside its limit, margin " + short_text(value.margin()) + ": ");
+    }
     if (std::bit_cast<std::uint32_t>(want) != std::bit_cast<std::uint32_t>(have)) {
       report(moment, step, microbatch, rank, to_text(want), to_text(have), "");
     }
@@ -92,7 +100,7 @@ class LossComparison {
 }  // namespace
 
 Judged check_loss(const CellEvidence& evidence) {
-  Judgement judgement("loss", "R1", "0 ULP");
+  Judgement judgement("loss", "R1", value_limit(evidence));
   LossComparison comparison(evidence, judgement);
   for (std::int64_t step = 0; step < evidence.steps(); ++step) {
     for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
@@ -106,7 +114,7 @@ Judged check_loss(const CellEvidence& evidence) {
   }
   const auto all = evidence.steps() * evidence.microbatches();
   return judgement.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(evidence.steps()) +
-                                " step losses are the same bits",
+                                " step losses are " + agreement(evidence),
                             {{"microbatch_losses", all}, {"step_losses", evidence.steps()}});
 }
 

@@ -33,7 +33,7 @@ void compare_learning_rates(const CellEvidence& evidence, std::int64_t step, Jud
 }  // namespace
 
 Judged check_parameters(const CellEvidence& evidence) {
-  Judgement judgement("parameters", "R5", "0 ULP");
+  Judgement judgement("parameters", "R5", value_limit(evidence));
   compare_tensors(evidence, -1, "parameter", judgement);
   compare_tied_copies(evidence, -1, "parameter", judgement);
   if (judgement.diverged())
@@ -52,7 +52,7 @@ Judged check_parameters(const CellEvidence& evidence) {
   const auto ranks = static_cast<std::int64_t>(evidence.candidate.ranks.size());
   return judgement.conclude(
       std::to_string(parameters) + " parameters and their optimiser state, at the start and after " +
-          std::to_string(evidence.steps()) + " steps, are the same bits",
+          std::to_string(evidence.steps()) + " steps, are " + agreement(evidence),
       {{"tensors", parameters * (evidence.steps() + 1)}, {"learning_rates", ranks * evidence.steps()}});
 }
 

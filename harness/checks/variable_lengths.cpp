@@ -1,9 +1,11 @@
 // variable_lengths: the microbatches really differ, so that the other checks could have seen a mix-up: lengths that
 // grow, shrink, repeat and are 1, unequal numbers of valid tokens, one microbatch fully masked, no two alike, and
 // losses that tell weighting apart.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "harness/calibration/within_limits.hpp"
 #include "harness/checks/checks.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -14,8 +16,10 @@ namespace {
 /// The loosest limit that any comparison of losses in this project has, relative: goldens on another CPU
 /// (docs/exactness.md).
 constexpr double loosest_limit = 2e-5;
-/// "By far more than any limit": ten times the loosest.
-constexpr double discriminator_floor = 10 * loosest_limit;
+/// "By far more than any limit": ten times the loosest, a calibration's own included.
+double discriminator_floor_of(const CellEvidence& evidence) {
+  return 10 * std::max(loosest_limit, evidence.limits ? evidence.limits->loosest_loss() : 0);
+}
 
 /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step; nothing
 /// without losses.
@@ -116,6 +120,7 @@ void demand_shapes(const CellEvidence& evidence, Judgement& judgement) {
 }  // namespace
 
 Judged check_variable_lengths(const CellEvidence& evidence) {
+  const double discriminator_floor = discriminator_floor_of(evidence);
   Judgement judgement("variable_lengths", "variable_lengths",
                       "mean of means and token-weighted loss at least " + to_text(discriminator_floor) +
                           " apart, relative: ten times the loosest limit of any loss comparison");

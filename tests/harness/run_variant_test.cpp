@@ -132,5 +132,14 @@ TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] { read_run_facts(empty, {}); }), HasSubstr("empty.toml, key model.config"));
 }
 
+TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
+  const auto written = toml::parse(candidate_run(run_, folder_ / "reference/start.safetensors", folder_ / "out"));
+
+  EXPECT_EQ(written["model"]["weights"].value<std::string>(), "../reference/start.safetensors");
+  EXPECT_EQ(written["record"]["level"].value<std::string>(), "dump");
+  EXPECT_EQ(written["model"]["config"].value<std::string>(), "../runs/models/small/config.json");
+  EXPECT_TRUE(written["pipeline"].is_table()) << "the candidate's own keys stay";
+}
+
 }  // namespace
 }  // namespace plumbline::testing
