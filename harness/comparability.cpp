@@ -143,6 +143,11 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
     differences.demand_equal("device", one.device, other.device);
     // Kernels differ between models of GPUs, and so may bits.
     differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
+    if (one.device != other.device || gpu_models(one) != gpu_models(other)) {
+      differences.words.push_back(
+          "other devices give other bits: `plumbline calibrate` makes limits for such a comparison, and `plumbline "
+          "compare --calibration` takes them");
+    }
   }
   refuse_measuring_runs(one, "the reference", differences);
   refuse_measuring_runs(other, "the candidate", differences);

@@ -41,9 +41,11 @@ void check_models(const std::vector<RankGpus>& ranks, const std::vector<int>& as
   for (const auto& [model, rank] : first_rank_of) {
     models.push_back(model + " on rank " + std::to_string(rank) + " of " + ranks[rank].host);
   }
-  throw InputError("the ranks have GPUs of different models: " + join(models, ", ") +
-                   ". Kernels differ between them, so the same bits cannot be promised; use GPUs of one model, or give "
-                   "--mixed-gpus and compare within limits only");
+  throw InputError(
+      "the ranks have GPUs of different models: " + join(models, ", ") +
+      ". Kernels differ between them, so the same bits cannot be promised; use GPUs of one model, or give "
+      "--mixed-gpus and compare within the limits of a calibration (plumbline calibrate, plumbline compare "
+      "--calibration)");
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, 
                  "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_flag("--mixed-gpus", options.mixed_gpus, "Take GPUs of different models, whose bits may differ");
+  app.add_flag("--mixed-gpus", options.mixed_gpus,
+               "Take GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
   try {
