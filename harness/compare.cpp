@@ -4,9 +4,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "harness/calibration/calibration_file.hpp"
-#include "harness/calibration/within_limits.hpp"
-#include "harness/comparability.hpp"
 #include "harness/judge_records.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -67,39 +64,6 @@ Verdict verdict_of(const CellVerdict& cell) {
   return verdict;
 }
 
-/// The shadow's record that the calibration names, if all fits together.
-Record shadow_of(const judging::Calibration& calibration, const std::filesystem::path& file, const Record& reference,
-                 const Record& candidate) {
-  if (!std::filesystem::is_directory(calibration.shadow)) {
-    throw InputError(file.string() + ": its shadow's record is not at " + calibration.shadow.string() +
-                     "; keep the folder that `plumbline calibrate` wrote together");
-  }
-  Record shadow = read_record(calibration.shadow);
-  if (shadow.manifest.run_id != calibration.shadow_run_id || shadow.manifest.level != RecordLevel::dump) {
-    throw InputError(calibration.shadow.string() + ": is not the shadow that " + file.string() + " was made with");
-  }
-  const auto differences = judging::why_not_calibrated(shadow, reference);
-  if (!differences.empty()) {
-    throw InputError(file.string() + ": is the calibration of another run: " + join(differences, "; ") +
-                     ". Make one of this run with `plumbline calibrate`");
-  }
-  if (candidate.manifest.level != RecordLevel::dump) {
-    throw InputError(candidate.path.string() + ": has level " + to_text(candidate.manifest.level) +
-                     ", and an error can only be measured of values that were dumped; run it with candidate.toml, "
-                     "which lies beside the calibration, or with level = \"dump\" under [record]");
-  }
-  return shadow;
-}
-
-CellVerdict judge(const CellPlan& plan, const judging::RecordReading& one, const judging::RecordReading& other,
-                  const std::optional<std::filesystem::path>& calibration) {
-  if (!calibration) return judging::judge_records(plan, one, other, nullptr);
-  const auto read = judging::read_calibration(*calibration);
-  const Record shadow = shadow_of(read, *calibration, *one.record, *other.record);
-  judging::WithinLimits limits(read, shadow, *other.record);
-  return judging::judge_records(plan, one, other, nullptr, &limits);
-}
-
 }  // namespace
 
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
@@ -109,7 +73,8 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   CellPlan plan = plan_of(other.record->manifest);
   plan.command = "plumbline compare " + reference.string() + " " + candidate.string() +
                  (calibration ? " --calibration " + calibration->string() : "");
-  CellVerdict verdict = judge(plan, one, other, calibration);
+  plan.calibration = calibration;
+  CellVerdict verdict = judging::judge_in_tier(plan, one, other, nullptr);
   const bool comparable = std::none_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });
@@ -133,6 +98,9 @@ std::string comparison_text(const CellVerdict& cell) {
             check.reason + "\n";
   }
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
+  Verdict alone;
+  alone.cells = {cell};
+  if (within_limits(alone)) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   if (cell.first_divergence)
     text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;

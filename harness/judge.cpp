@@ -170,9 +170,9 @@ bool judging::all_required_hold(const CellVerdict& verdict) {
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,
                        const std::filesystem::path& candidate, const std::optional<std::filesystem::path>& repeated) {
   const RecordReading reference_reading = read_for_judging(reference), candidate_reading = read_for_judging(candidate);
-  if (!repeated) return judge_records(plan, reference_reading, candidate_reading, nullptr);
+  if (!repeated) return judge_in_tier(plan, reference_reading, candidate_reading, nullptr);
   const RecordReading repeated_reading = read_for_judging(*repeated);
-  return judge_records(plan, reference_reading, candidate_reading, &repeated_reading);
+  return judge_in_tier(plan, reference_reading, candidate_reading, &repeated_reading);
 }
 
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {

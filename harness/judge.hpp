@@ -39,6 +39,7 @@ struct CellPlan {
   bool repeat = false;  ///< R0 asked for
   std::optional<double>
       process_memory_limit;  ///< share of the reference's VmHWM no rank may pass (0.6), on cells that ask for it
+  std::optional<std::filesystem::path> calibration;  ///< calibration.json: the calibrated tier; absent = bits
   std::string command;
   std::optional<LaunchFinding> launch;
   std::optional<LaunchFinding> reference_launch;

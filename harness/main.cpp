@@ -46,6 +46,7 @@ int sweep(const SweepOptions& options) {
               static_cast<long long>(verdict.counts.at("cells")));
   if (!verdict.not_run.empty()) std::printf(", %zu not run", verdict.not_run.size());
   if (!verdict.not_applicable.empty()) std::printf(", %zu cannot be", verdict.not_applicable.size());
+  if (within_limits(verdict)) std::printf(" (within calibrated limits, not in bits)");
   std::printf("\nreport: %s\n", (folder / "report.html").c_str());
   return as_int(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }

@@ -177,15 +177,23 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
   return text_for(std::move(root), run, folder);
 }
 
-std::string candidate_run(const fs::path& run, const fs::path& weights, const fs::path& folder) {
-  toml::table root = parse(run);
-  const RunFacts facts = read_run_facts(run, {});
-  table_of(root, "model").insert_or_assign("weights", relative_text(weights, run.parent_path()));
+std::string starting_from(const std::string& run, const fs::path& weights, const fs::path& folder) {
+  toml::table root = toml::parse(run);
+  table_of(root, "model").insert_or_assign("weights", relative_text(weights, folder));
+  root.insert_or_assign("record", toml::table{{"level", "dump"}});
+  std::ostringstream text;
+  text << root << "\n";
+  return text.str();
+}
+
+std::string candidate_run(const fs::path& run, const RunChanges& changes, const fs::path& weights,
+                          const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  const RunFacts facts = read_run_facts(run, changes);
   if (names_schedule_file(facts.schedule)) {
     table_of(root, "pipeline").insert_or_assign("schedule", relative_text(facts.schedule, folder));
   }
-  root.insert_or_assign("record", toml::table{{"level", "dump"}});
-  return text_for(std::move(root), run, folder);
+  return starting_from(text_for(std::move(root), run, folder), weights, folder);
 }
 
 }  // namespace plumbline

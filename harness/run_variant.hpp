@@ -41,8 +41,12 @@ std::string reference_run(const std::filesystem::path& run, const RunChanges& ch
 std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,
                          const std::filesystem::path& folder);
 
-/// `run` for a candidate of the calibrated tier: its start taken from `weights`, at level dump.
-std::string candidate_run(const std::filesystem::path& run, const std::filesystem::path& weights,
+/// `run`, the text of a run file in `folder`, for a candidate of the calibrated tier: its start taken from `weights`,
+/// at level dump.
+std::string starting_from(const std::string& run, const std::filesystem::path& weights,
                           const std::filesystem::path& folder);
+/// The same of a user's run file and the changes, with its own [pipeline] table.
+std::string candidate_run(const std::filesystem::path& run, const RunChanges& changes,
+                          const std::filesystem::path& weights, const std::filesystem::path& folder);
 
 }  // namespace plumbline

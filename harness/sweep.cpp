@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 
+#include "harness/calibration/calibrate.hpp"
 #include "harness/launcher.hpp"
 #include "harness/localise.hpp"
 #include "harness/run_variant.hpp"
@@ -42,6 +43,7 @@ std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs:
   for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
   add(sweep.launcher);
   if (sweep.device != "cpu") add(sweep.device);
+  if (sweep.calibrated) add(sweep.mixed_gpus ? "calibrated, mixed" : "calibrated");
   for (const auto& reference : plan.references) {
     const RunFacts facts = read_run_facts(reference.run, reference.changes);
     std::error_code missing;
@@ -97,6 +99,7 @@ class Sweep {
         plan_(plan),
         options_(options),
         services_(services),
+        log_(log),
         folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume),
         progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
         trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }) {}
@@ -154,6 +157,10 @@ class Sweep {
         continue;
       }
       check_stop(id);
+      if (file_.calibrated) {
+        calibrate_reference(reference);
+        continue;
+      }
       progress_.begin(id, 1);
       const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
       progress_.end();
@@ -165,6 +172,47 @@ class Sweep {
       const bool done = finding.exit_code == 0 && !finding.timed_out;
       say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
     }
+  }
+
+  /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
+  void calibrate_reference(const PlannedReference& reference) {
+    CalibrateOptions options;
+    options.run_file = reference.run;
+    options.changes = reference.changes;
+    options.folder = folder_.calibration(reference.id);
+    options.device = file_.device;
+    options.trainers = options_.trainers;
+    options.resume = fs::exists(options.folder / "calibrating.json");
+    options.label = "calibration-" + reference.id + ", ";
+    options.resume_words = " ";
+    if (!reference.accumulation.empty()) {
+      options.accumulation = folder_.launch("calibration-" + reference.id) / "accumulation.csv";
+      make_folder(options.accumulation->parent_path());
+      write_file(*options.accumulation, reference.accumulation);
+    }
+    make_folder(options.folder.parent_path());
+    progress_.begin("calibration-" + reference.id, 1);
+    const auto begun = std::chrono::steady_clock::now();
+    LaunchFinding finding;
+    try {
+      const bool holds = null_runs_hold(calibrate(options, signals_, log_));
+      finding = finding_from_json(read_json(options.folder / "launches" / "reference" / "finding.json"));
+      if (!holds) finding.exit_code = 1, finding.words = "perturbed references go beyond the cap of its calibration";
+    } catch (const RunError& error) {  // a trainer that crashed: the sweep goes on
+      finding.exit_code = 1;
+      finding.words = error.what();
+    }
+    progress_.end();
+    make_folder(folder_.reference(reference.id).parent_path());
+    std::error_code ignored;
+    fs::remove(folder_.reference(reference.id), ignored);
+    fs::create_directory_symlink(fs::path("..") / "calibrations" / reference.id / "reference",
+                                 folder_.reference(reference.id));
+    make_folder(folder_.launch("reference-" + reference.id));
+    folder_.keep_reference(reference.id, finding);
+    references_.push_back(finding);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    say("calibration-" + reference.id, finding.exit_code == 0 ? "done" : "FAILED: " + finding.words, took.count());
   }
 
   void run_cells() {
@@ -185,7 +233,7 @@ class Sweep {
       run_cell(cell, reference);
     }
     settle();
-    localise_failures();
+    if (!file_.calibrated) localise_failures();  // else what was run has dumped its values already
   }
 
   void localise_failures() {
@@ -237,13 +285,19 @@ class Sweep {
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
     CellPlan plan = cell.plan;
     progress_.begin(plan.id, work_of(cell));
-    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id));
+    std::optional<fs::path> start;
+    if (file_.calibrated) {
+      const fs::path calibration = folder_.calibration(plan_.references[cell.reference].id);
+      plan.calibration = calibration / "calibration.json";
+      start = calibration_start(calibration);
+    }
+    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id), false, start);
     plan.reference_launch = reference;
     plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
-      trainers_.run(cell, "repeat-" + plan.id, *repeated);
+      trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
     }
     progress_.end();
     settle();
@@ -313,6 +367,7 @@ class Sweep {
   const SweepPlan& plan_;
   const SweepOptions& options_;
   const SweepServices& services_;
+  std::FILE* log_;
   StopSignals signals_;  // before anything that starts a thread
   SweepFolder folder_;
   SweepProgress progress_;

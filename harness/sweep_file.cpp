@@ -151,7 +151,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
   for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
-                          "launcher", "device", "time_limit_s", "cell"}) {
+                          "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -190,6 +190,16 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.device = table.text("device").value_or(sweep.device);
   if (sweep.device != "cpu" && sweep.device != "cuda") {
     throw InputError(table.where("device") + ": \"" + sweep.device + "\" is unknown; give cpu or cuda");
+  }
+  const std::string tier = table.text("tier").value_or("bits");
+  if (tier != "bits" && tier != "calibrated") {
+    throw InputError(table.where("tier") + ": \"" + tier + "\" is unknown; give bits (the default) or calibrated");
+  }
+  sweep.calibrated = tier == "calibrated";
+  sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
+  if (sweep.mixed_gpus && !sweep.calibrated) {
+    throw InputError(table.where("mixed_gpus") +
+                     ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
   }
   sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
   if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {

@@ -42,6 +42,9 @@ struct SweepFile {
       false;             ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
   std::string launcher;  ///< command template with {world}
   std::string device = "cpu";  ///< cpu | cuda: of all trainers
+  /// Tier of comparison: false = bits, the gate; true = within the limits of a calibration of each reference.
+  bool calibrated = false;
+  bool mixed_gpus = false;     ///< --mixed-gpus for the pipeline; in the calibrated tier only
   double time_limit_s = 300;   ///< of one run
   std::vector<ExtraCell> cells;
 };

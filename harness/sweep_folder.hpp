@@ -17,6 +17,7 @@ namespace plumbline {
 ///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
 ///   repeats/<id>/              records of the second runs (R0)
 ///   dumps/<id>/                records at level dump of what did not hold, to localise it
+///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
 ///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt, finding.json of each run
 ///   verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
@@ -33,6 +34,7 @@ class SweepFolder {
   std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
   std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
   std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
+  std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
   /// What an earlier run of this sweep has finished; nothing when it has not.

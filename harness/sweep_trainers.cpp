@@ -27,11 +27,13 @@ LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::s
                dump ? at_level_dump(text) : text, reference.accumulation);
 }
 
-LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record,
-                                 bool dump) const {
-  const std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
+LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
+                                 const std::optional<fs::path>& start_weights) const {
+  std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
+  if (start_weights) text = starting_from(text, *start_weights, folder_.launch(id));
   auto command = launcher_words(file_.launcher, cell.plan.world);
   command.push_back((programs_ / pipeline_program).string());
+  if (file_.mixed_gpus) command.push_back("--mixed-gpus");
   return start(id, record, std::move(command), pipeline_program, cell.plan.world, dump ? at_level_dump(text) : text,
                "");
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ class SweepTrainers {
   /// machine did not let the run do its work.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     bool dump = false) const;
+  /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
-                    bool dump = false) const;
+                    bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
 
  private:
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,

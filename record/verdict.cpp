@@ -196,6 +196,15 @@ Outcome parse_outcome(const std::string& text) {
   throw InputError("`" + text + "` is no outcome; they are holds, fails, not_run, not_applicable, not_triggered");
 }
 
+bool within_limits(const Verdict& verdict) {
+  for (const auto& cell : verdict.cells) {
+    for (const auto& check : cell.checks) {
+      if (check.limit.starts_with("calibrated")) return true;
+    }
+  }
+  return false;
+}
+
 Json to_json(const Verdict& verdict) {
   Json cells = Json::array();
   for (const auto& cell : verdict.cells) cells.push_back(to_json(cell));

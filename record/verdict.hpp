@@ -64,6 +64,9 @@ struct Verdict {
   Json machine;                             ///< from the reference's manifest: machine, versions, environment
 };
 
+/// Whether any check of it held values within calibrated limits instead of in bits.
+bool within_limits(const Verdict& verdict);
+
 Json to_json(const Verdict& verdict);
 /// Throws InputError naming the file: another schema, a key missing.
 Verdict read_verdict(const std::filesystem::path& path);

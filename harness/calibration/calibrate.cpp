@@ -56,9 +56,10 @@ double largest(const std::map<Item, ItemError>& errors) {
 
 class Calibrating {
  public:
-  Calibrating(const CalibrateOptions& options, std::FILE* log)
+  Calibrating(const CalibrateOptions& options, StopSignals& signals, std::FILE* log)
       : options_(options),
-        run_(at_level_dump(reference_run(options.run_file, {}, options.folder))),
+        signals_(signals),
+        run_(at_level_dump(reference_run(options.run_file, options.changes, options.folder))),
         runs_(static_cast<std::size_t>(options.null_runs) + 2),
         progress_(log, runs_, static_cast<double>(runs_)) {
     open_folder();
@@ -67,9 +68,8 @@ class Calibrating {
   Calibration run() {
     const Record reference = finished("reference", {});
     const Record shadow = finished("shadow", {"--shadow"});
-    write_file(
-        folder() / "candidate.toml",
-        candidate_run(options_.run_file, folder() / "reference/rank-0/dumps/step-initial.safetensors", folder()));
+    write_file(folder() / "candidate.toml",
+               candidate_run(options_.run_file, options_.changes, calibration_start(folder()), folder()));
     const auto own = measure_errors(reference, shadow);
     std::vector<std::map<Item, ItemError>> null;
     for (std::int64_t number = 1; number <= options_.null_runs; ++number) null.push_back(perturbed(number, shadow));
@@ -87,7 +87,7 @@ class Calibrating {
 
   /// Everything that decides what the results are, but the number of perturbed runs: more can be added.
   std::string fingerprint() const {
-    const fs::path config = read_run_facts(options_.run_file, {}).config;
+    const fs::path config = read_run_facts(options_.run_file, options_.changes).config;
     std::error_code missing;
     return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
                     (fs::exists(config, missing) ? read_file(config) : "") +
@@ -189,7 +189,9 @@ class Calibrating {
 
   SystemError stopped(const std::string& why) const {
     return SystemError(why + ". " + std::to_string(ended_) + " of " + std::to_string(runs_) +
-                       " runs are finished and kept; go on with --record " + folder().string() + " --resume");
+                       " runs of the calibration are finished and kept" +
+                       (options_.resume_words.empty() ? "; go on with --record " + folder().string() + " --resume"
+                                                      : options_.resume_words));
   }
 
   [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
@@ -210,11 +212,12 @@ class Calibrating {
     char time[32];
     std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
     ++ended_;
-    progress_.line("[" + std::to_string(ended_) + "/" + std::to_string(runs_) + "] " + name + time + what);
+    progress_.line("[" + std::to_string(ended_) + "/" + std::to_string(runs_) + "] " + options_.label + name + time +
+                   what);
   }
 
   const CalibrateOptions& options_;
-  StopSignals signals_;
+  StopSignals& signals_;
   std::string run_;
   std::size_t runs_, ended_ = 0;
   SweepProgress progress_;
@@ -223,17 +226,21 @@ class Calibrating {
 
 }  // namespace
 
-Calibration calibrate(const CalibrateOptions& options, std::FILE* log) {
+fs::path calibration_start(const fs::path& folder) {
+  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+}
+
+Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
   if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
     throw InputError("--null " + std::to_string(options.null_runs) + ": at least " + std::to_string(least_null_runs) +
                      " perturbed runs are needed to say what harmless changes do");
   }
   find_program((options.trainers / reference_program).string());
-  if (read_run_facts(options.run_file, {}).dtype == "float64") {
+  if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
     throw InputError(options.run_file.string() +
                      ", key train.dtype: float64 has no shadow: that would be the run itself. Compare it in bits");
   }
-  return Calibrating(options, log).run();
+  return Calibrating(options, signals, log).run();
 }
 
 bool null_runs_hold(const Calibration& calibration) {

@@ -32,7 +32,8 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
       "         plumbline compare /tmp/calibration/reference /tmp/candidate --calibration "
       "/tmp/calibration/calibration.json");
   return [options] {
-    const judging::Calibration calibration = calibrate(*options, stderr);
+    StopSignals signals;
+    const judging::Calibration calibration = calibrate(*options, signals, stderr);
     std::cout << calibration_text(calibration, options->folder) << std::flush;
     return static_cast<int>(null_runs_hold(calibration) ? ExitCode::holds : ExitCode::does_not_hold);
   };

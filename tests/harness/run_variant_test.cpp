@@ -133,7 +133,7 @@ TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
 }
 
 TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
-  const auto written = toml::parse(candidate_run(run_, folder_ / "reference/start.safetensors", folder_ / "out"));
+  const auto written = toml::parse(candidate_run(run_, {}, folder_ / "reference/start.safetensors", folder_ / "out"));
 
   EXPECT_EQ(written["model"]["weights"].value<std::string>(), "../reference/start.safetensors");
   EXPECT_EQ(written["record"]["level"].value<std::string>(), "dump");

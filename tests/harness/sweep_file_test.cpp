@@ -124,6 +124,17 @@ TEST_F(ReadSweepFile, AnUnknownDeviceIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(refusal(matrix + "device = \"tpu\"\n"), AllOf(HasSubstr("\"tpu\" is unknown"), HasSubstr("cpu or cuda")));
 }
 
+TEST_F(ReadSweepFile, LimitsAreTakenWhereAskedForAlone) {
+  const auto calibrated = read(matrix + "tier = \"calibrated\"\nmixed_gpus = true\n");
+
+  EXPECT_TRUE(calibrated.calibrated);
+  EXPECT_TRUE(calibrated.mixed_gpus);
+  EXPECT_FALSE(read(matrix).calibrated);
+  EXPECT_FALSE(read(matrix + "tier = \"bits\"\n").calibrated);
+  EXPECT_THAT(refusal(matrix + "tier = \"loose\"\n"), HasSubstr("bits (the default) or calibrated"));
+  EXPECT_THAT(refusal(matrix + "mixed_gpus = true\n"), HasSubstr("add tier = \"calibrated\""));
+}
+
 TEST_F(ReadSweepFile, LauncherWithoutAPlaceForTheWorldSizeIsRefused) {
   EXPECT_THAT(refusal(matrix + "launcher = \"mpirun -n 4\"\n"), HasSubstr("{world}"));
 }

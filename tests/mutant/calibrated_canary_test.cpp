@@ -17,7 +17,11 @@
 #include "harness/calibration/calibration_file.hpp"
 #include "harness/calibration/within_limits.hpp"
 #include "harness/compare.hpp"
+#include "harness/judge.hpp"
+#include "harness/sweep.hpp"
+#include "harness/sweep_file.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 namespace {
@@ -54,12 +58,13 @@ fs::path calibrated(const std::string& run) {
   if (made.contains(run)) return made[run];
   const fs::path folder = fs::path(PLUMBLINE_CANARY_OUT) / ("calibration-" + run);
   fs::remove_all(folder);
+  StopSignals signals;
   CalibrateOptions options;
   options.run_file = std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
   options.folder = folder;
   options.trainers = PLUMBLINE_BIN;
   std::FILE* nowhere = std::fopen("/dev/null", "w");
-  EXPECT_TRUE(null_runs_hold(calibrate(options, nowhere)));
+  EXPECT_TRUE(null_runs_hold(calibrate(options, signals, nowhere)));
   std::fclose(nowhere);
   return made[run] = folder;
 }
@@ -201,21 +206,45 @@ TEST(CalibrateAgain, KeepsWhatHasEndedAndRunsWhatHasNot) {
   const auto kept_since = fs::last_write_time(folder / "null" / "2.json");
   fs::remove(folder / "null" / "3.json");
   fs::remove(folder / "calibration.json");
+  StopSignals signals;
   CalibrateOptions options;
   options.run_file = PLUMBLINE_FIXTURES "/runs/canary-untied.toml";
   options.folder = folder;
   options.trainers = PLUMBLINE_BIN;
-  EXPECT_THROW(calibrate(options, stderr), InputError) << "the folder is not empty, and nobody said --resume";
+  EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "the folder is not empty, and nobody said --resume";
 
   options.resume = true;
-  const judging::Calibration after = calibrate(options, stderr);
+  const judging::Calibration after = calibrate(options, signals, stderr);
 
   EXPECT_EQ(after.limits.size(), before.limits.size());
   for (const auto& [item, limit] : after.limits) EXPECT_EQ(limit.limit, before.limits.at(item).limit) << item.name;
   EXPECT_EQ(fs::last_write_time(folder / "null" / "2.json"), kept_since);
   EXPECT_FALSE(fs::exists(folder / "null" / "3")) << "the dumps of a measured run are gone";
   options.run_file = PLUMBLINE_FIXTURES "/runs/canary-tied.toml";
-  EXPECT_THROW(calibrate(options, stderr), InputError) << "of another run";
+  EXPECT_THROW(calibrate(options, signals, stderr), InputError) << "of another run";
+}
+
+TEST(CalibratedSweep, HoldsWhereTheLauncherGivesItsRanksOtherInstructions) {
+  const fs::path out = fs::path(PLUMBLINE_CANARY_OUT) / "calibrated-sweep";
+  fs::remove_all(out);
+  fs::create_directories(out);
+  write_file(out / "sweep.toml", "run = [\"" PLUMBLINE_FIXTURES
+                                 "/runs/canary-tied.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n"
+                                 "tier = \"calibrated\"\ntime_limit_s = 60\nlauncher = \"env " +
+                                     other_instructions + default_launcher() + "\"\n");
+  SweepOptions options;
+  options.sweep_file = out / "sweep.toml";
+  options.out = out / "out";
+  options.trainers = PLUMBLINE_BIN;
+
+  const auto [folder, verdict] = run_sweep(options, {judge_cell, [](const fs::path&) {}}, stderr);
+
+  ASSERT_EQ(verdict.cells.size(), 1U);
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict.cells[0]);
+  EXPECT_TRUE(within_limits(verdict));
+  EXPECT_TRUE(find(verdict.cells[0], "gradients").margin);
+  EXPECT_FALSE(judge_cell({}, folder / "references" / "canary-tied", folder / "cells" / verdict.cells[0].id).holds)
+      << "in bits it must not";
 }
 
 INSTANTIATE_TEST_SUITE_P(

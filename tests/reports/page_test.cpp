@@ -25,6 +25,16 @@ std::string page_of(const Verdict& verdict) {
   return page_of(verdict, testing::sample_evidence(verdict, 2), "plumbline-no-gnuplot");
 }
 
+TEST(Page, SaysThatValuesWereHeldWithinLimitsOnly) {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::check_of(verdict.cells.front(), "gradients").limit = "calibrated: relative error against the float64 shadow";
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("stayed within the calibrated limits around the single device; bits were not compared"));
+  EXPECT_THAT(page, Not(HasSubstr("computed the same bits")));
+}
+
 TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   const std::string page = page_of(testing::sample_verdict(2));
 

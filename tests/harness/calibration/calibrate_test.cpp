@@ -22,9 +22,10 @@ class Calibrate : public ::testing::Test {
     std::filesystem::permissions(folder_ / "plumbline-reference", std::filesystem::perms::owner_all);
   }
   std::string refusal() {
-    return error_of<InputError>([&] { calibrate(options_, stderr); });
+    return error_of<InputError>([&] { calibrate(options_, signals_, stderr); });
   }
   TemporaryFolder folder_;
+  StopSignals signals_;
   CalibrateOptions options_;
 };
 
