@@ -3,19 +3,49 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "pipeline/launch.hpp"
 #include "record/record.hpp"
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
 
 namespace plumbline {
 
 inline SeamsFactory plain_seams() {
   return [](int) { return std::make_unique<TrainerSeams>(); };
+}
+
+using WorldAndSchedule = std::tuple<int, std::string>;
+
+/// Every schedule at every world size from 1 to 8 that it can have with so many microbatches.
+inline std::vector<WorldAndSchedule> worlds_and_schedules(std::int32_t microbatches) {
+  std::vector<WorldAndSchedule> fitting;
+  for (const std::string& schedule : schedule_names()) {
+    for (int world = 1; world <= 8; ++world) {
+      try {
+        make_schedule(schedule, world, microbatches, default_chunks(schedule));
+      } catch (const InputError&) {
+        continue;
+      }
+      fitting.emplace_back(world, schedule);
+    }
+  }
+  return fitting;
+}
+
+/// "w2_zb_h1"
+inline std::string name_of(const ::testing::TestParamInfo<WorldAndSchedule>& tested) {
+  std::string name = "w" + std::to_string(std::get<0>(tested.param)) + "_" + std::get<1>(tested.param);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 inline PipelineOptions options(const std::filesystem::path& run, const std::filesystem::path& record, int world,

@@ -60,24 +60,6 @@ class Parity : public ::testing::Test {
   static inline std::unique_ptr<Record> reference_;
 };
 
-using WorldAndSchedule = std::tuple<int, std::string>;
-
-/// Every schedule at every world size that it can have with quick.toml's four microbatches.
-std::vector<WorldAndSchedule> worlds_and_schedules() {
-  std::vector<WorldAndSchedule> fitting;
-  for (const std::string& schedule : schedule_names()) {
-    for (int world = 1; world <= 8; ++world) {
-      try {
-        make_schedule(schedule, world, 4, default_chunks(schedule));
-      } catch (const InputError&) {
-        continue;
-      }
-      fitting.emplace_back(world, schedule);
-    }
-  }
-  return fitting;
-}
-
 /// Rows of one tensor's way through all stages: two ends of a message, or one of a hand-over within a rank.
 int rows_of_one_way(const Placement& placement) {
   int rows = 0;
@@ -103,11 +85,7 @@ TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
   EXPECT_EQ(compared["boundary"], 3 * 4 * 2 * rows_of_one_way(placement)) << "steps, microbatches, directions, rows";
 }
 
-INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld, ::testing::ValuesIn(worlds_and_schedules()), [](const auto& tested) {
-  std::string name = "w" + std::to_string(std::get<0>(tested.param)) + "_" + std::get<1>(tested.param);
-  std::ranges::replace(name, '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Worlds, ParityAtWorld, ::testing::ValuesIn(worlds_and_schedules(4)), name_of);
 
 TEST_F(Parity, HoldsForLayersAnywhere) {
   const std::vector<std::pair<int, std::string>> cases = {

@@ -1,17 +1,23 @@
 // plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, its ranks threads of
-// one process. A sweep runs it as its launcher, `plumbline-strict-nccl --world {world}`: the trainer's program that a
-// sweep puts behind that is not started, its arguments are obeyed here.
+// one process; what is sent is computed behind the host's back, and what comes is read there. A sweep runs it as its
+// launcher, `plumbline-strict-nccl --world {world}`: the trainer's program that a sweep puts behind that is not
+// started, its arguments are obeyed here. With --without-event-waits rank 1 leaves them out.
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "pipeline/program.hpp"
 #include "support/error.hpp"
+#include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/segment_allocator.hpp"
-#include "tests/strict_nccl/strict_transports.hpp"
+#include "tests/strict_nccl/streamed_compute.hpp"
 
 namespace plumbline::strict {
 namespace {
+
+constexpr std::chrono::microseconds kernel_time{20};
+/// So long that messages which do not wait for it come before it.
+constexpr std::chrono::microseconds long_kernel_time{10000};
 
 /// Transports that keep the world they talk through, and say at their end what it found.
 struct World {
@@ -23,8 +29,15 @@ struct World {
 };
 
 int run(int argc, char** argv) {
+  const bool mistaken = argc > 1 && std::string(argv[1]) == "--without-event-waits";
+  if (mistaken) {
+    ++argv;
+    --argc;
+  }
   if (argc < 4 || std::string(argv[1]) != "--world") {
-    std::puts("plumbline-strict-nccl --world RANKS plumbline-pipeline <options of plumbline-pipeline>");
+    std::puts(
+        "plumbline-strict-nccl [--without-event-waits] --world RANKS plumbline-pipeline <options of "
+        "plumbline-pipeline>");
     return static_cast<int>(ExitCode::bad_input);
   }
   install_segment_allocator();
@@ -32,14 +45,19 @@ int run(int argc, char** argv) {
   std::vector<char*> rest = {argv[3], argv[1], argv[2], transport.data(), threads.data()};
   rest.insert(rest.end(), argv + 4, argv + argc);
 
+  const GpuSeam seam = mistaken ? plant_cuda<NoEventWaits>({1}) : GpuSeam();  // outlives the transports
   std::unique_ptr<World> world;
   const int code = run_pipeline_program(
       static_cast<int>(rest.size()), rest.data(), [](int) { return std::make_unique<TrainerSeams>(); },
       [&](int ranks, TransportSettings settings) {
         world = std::make_unique<World>(ranks);
-        return make_strict_transports(world->model, ranks, settings);
+        auto transports = make_strict_transports(world->model, ranks, settings, {}, seam);
+        for (auto& each : transports)
+          each = stream_compute(world->model, std::move(each), mistaken ? long_kernel_time : kernel_time);
+        return transports;
       });
-  if (code != 0 || !world) return code;
+  // What the mistake did to the values is for the sweep's own checks to find.
+  if (code != 0 || !world || mistaken) return code;
   const bool clean = world->model.findings().empty() && world->model.leftovers().empty();
   return static_cast<int>(clean ? ExitCode::holds : ExitCode::does_not_hold);
 }

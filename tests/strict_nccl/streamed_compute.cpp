@@ -42,11 +42,19 @@ class StreamedCompute final : public Transport {
     copy("compute on what came", arrived, read);
     // The host's tensors know no streams: the trainer goes on when its kernel has run.
     while (!world_.compute_idle(rank())) std::this_thread::yield();
+    let_go();
     return read;
   }
 
-  bool test(OperationId id) override { return inner_->test(id); }
-  void reap_sends() override { inner_->reap_sends(); }
+  bool test(OperationId id) override {
+    if (world_.compute_idle(rank())) let_go();
+    return inner_->test(id);
+  }
+  void reap_sends() override {
+    inner_->reap_sends();
+    while (!world_.compute_idle(rank())) std::this_thread::yield();
+    let_go();
+  }
   std::int64_t batches_posted() const override { return inner_->batches_posted(); }
   std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
   std::optional<RegisteredBuffers> registered_buffers() const override { return inner_->registered_buffers(); }
@@ -67,17 +75,36 @@ class StreamedCompute final : public Transport {
     return made;
   }
 
+  struct Operands {
+    at::Tensor from;
+    at::Tensor to;
+  };
+
   void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
-    world_.launch(rank(),
-                  {.name = name,
-                   .reads = {range_of(from)},
-                   .writes = {range_of(to)},
-                   .body = [from, to] { std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes()); },
-                   .time = kernel_time_});
+    retag(from, MemoryOwner::other);  // one buffer a message, as the transport has it
+    const auto operands = std::make_shared<Operands>(Operands{from, to});
+    in_use_.push_back(operands);
+    world_.launch(rank(), {.name = name,
+                           .reads = {range_of(from)},
+                           .writes = {range_of(to)},
+                           .body =
+                               [operands] {
+                                 std::memcpy(operands->to.mutable_data_ptr(), operands->from.const_data_ptr(),
+                                             operands->from.nbytes());
+                               },
+                           .time = kernel_time_});
+  }
+
+  /// All kernels have run. Their tensors go here and now, on the rank's own thread: whoever ran a kernel may destroy it
+  /// at any time, and the trainer's memory is counted.
+  void let_go() {
+    for (const auto& operands : in_use_) *operands = {};
+    in_use_.clear();
   }
 
   StrictWorld& world_;
   std::unique_ptr<Transport> inner_;
+  std::vector<std::shared_ptr<Operands>> in_use_;
   std::chrono::microseconds kernel_time_;
 };
 

@@ -1,0 +1,94 @@
+// The control plane: gather, broadcast, barrier, tied tensors.
+#pragma once
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+
+namespace plumbline {
+
+TYPED_TEST_P(TransportSuite, GatherBroadcastBarrier) {
+  this->run([](Transport& t) {
+    for (int round = 0; round < 20; ++round) {
+      const std::string own(static_cast<std::size_t>(round * t.rank()), static_cast<char>('a' + t.rank()));
+      const std::vector<std::string> all = t.gather(own);
+      if (t.rank() == 0) {
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(t.world_size()));
+        for (int r = 0; r < t.world_size(); ++r) {
+          EXPECT_EQ(all[static_cast<std::size_t>(r)],
+                    std::string(static_cast<std::size_t>(round * r), static_cast<char>('a' + r)));
+        }
+      } else {
+        EXPECT_TRUE(all.empty());
+      }
+      const std::string said = std::string("round\0", 6) + std::to_string(round);
+      EXPECT_EQ(t.broadcast(t.rank() == 0 ? said : "not this"), said);
+      EXPECT_EQ(t.broadcast(""), "");
+      t.barrier();
+    }
+    EXPECT_TRUE(t.take_traffic().empty());
+    EXPECT_EQ(t.batches_posted(), 0);
+  });
+}
+
+TYPED_TEST_P(TransportSuite, BarrierHoldsEveryoneUntilTheLastComes) {
+  this->run([](Transport& t) {
+    const auto before = std::chrono::steady_clock::now();
+    if (t.rank() == t.world_size() - 1) std::this_thread::sleep_for(60ms);
+    t.barrier();
+    // Ranks may start a little apart, so only a good part of the sleep is asked for.
+    EXPECT_GE(std::chrono::steady_clock::now() - before, 30ms);
+  });
+}
+
+TYPED_TEST_P(TransportSuite, TiedTensorsGoThereAndBack) {
+  this->run([](Transport& t) {
+    const int last = t.world_size() - 1;
+    at::Tensor gradient = content(t.rank(), 0, {50, 16});
+    if (t.rank() == last) {
+      t.send_tied(0, gradient);
+      t.receive_tied(0, gradient);
+    }
+    if (t.rank() == 0) {
+      at::Tensor other = at::zeros({50, 16});
+      t.receive_tied(last, other);
+      gradient.add_(other);
+      t.send_tied(last, gradient);
+    }
+    if (t.rank() == 0 || t.rank() == last) {
+      EXPECT_TRUE(at::equal(gradient, content(0, 0, {50, 16}).add_(content(last, 0, {50, 16}))));
+    }
+    EXPECT_TRUE(t.take_traffic().empty());
+  });
+}
+
+TYPED_TEST_P(TransportSuite, TiedTensorsOfUnequalShapesAreRefused) {
+  this->run_broken(short_of_patience, [](Transport& t) {
+    if (t.rank() == 1) {
+      EXPECT_THROW(t.send_tied(0, content(1, 0, {50, 16})), RunError);
+    }
+    if (t.rank() == 0) {
+      at::Tensor other = at::zeros({16, 50});
+      EXPECT_THAT(thrown_by<RunError>([&] { t.receive_tied(1, other); }),
+                  AllOf(HasSubstr("from rank 1 to rank 0"), HasSubstr("expected 16x50 float32"), HasSubstr("50x16")));
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, ControlCallsOutOfStepAreNamed) {
+  this->run_broken(short_of_patience, [](Transport& t) {
+    if (t.rank() == 0) {
+      EXPECT_THAT(thrown_by<RunError>([&] { t.gather(""); }),
+                  AllOf(HasSubstr("rank 0 expected gather"), HasSubstr("from rank 1, which sent barrier")));
+    } else {
+      EXPECT_THROW(t.barrier(), RunError);
+    }
+  });
+}
+
+}  // namespace plumbline

@@ -1,0 +1,99 @@
+// What never comes is named when its deadline passes; what is only slow comes. And how a transport may not be used.
+#pragma once
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+
+namespace plumbline {
+
+TYPED_TEST_P(TransportSuite, DeadlineNamesTheReceiveThatNobodyAnswers) {
+  this->run_broken(hasty, [](Transport& t) {
+    if (t.rank() != 1) return;
+    const OperationId id = t.post({receive_from(t, 0, 3, {64, 128, 512})}).at(0);
+    const auto before = std::chrono::steady_clock::now();
+    const std::string message = thrown_by<DeadlineError>([&] { t.wait(id); });
+    const auto waited = std::chrono::steady_clock::now() - before;
+    EXPECT_THAT(message, HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 64x128x512 float32, 0.1 s"));
+    EXPECT_GE(waited, hasty.timeout);
+    EXPECT_LT(waited, hasty.timeout + 1s);
+  });
+}
+
+TYPED_TEST_P(TransportSuite, DeadlineNamesTheSendThatNobodyTakes) {
+  this->run_broken(hasty, [](Transport& t) {
+    if (t.rank() != 0) return;
+    t.post({send_to(t, 1, 2, content(0, 2, {1, 2, 4}, Direction::backward), Direction::backward)});
+    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.reap_sends(); }),
+                HasSubstr("rank 0 waits for SEND_B microbatch 2 to rank 1, 1x2x4 float32"));
+  });
+}
+
+TYPED_TEST_P(TransportSuite, DeadlineOfControlCallsNamesCallAndRank) {
+  this->run_broken(hasty, [](Transport& t) {
+    if (t.rank() == 1) return;
+    const std::string message = thrown_by<DeadlineError>([&] {
+      t.gather("here");
+      t.barrier();
+    });
+    if (t.rank() == 0) {
+      EXPECT_THAT(message, HasSubstr("rank 0 waits for gather (control message 0) from rank 1, 0.1 s"));
+    }
+    if (t.rank() == 2) {
+      EXPECT_THAT(message, HasSubstr("rank 2 waits for"));
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, DeadlineOfATiedTensorNamesTheRank) {
+  this->run_broken(hasty, [](Transport& t) {
+    if (t.rank() != 1) return;
+    at::Tensor tensor = at::zeros({3});
+    EXPECT_THAT(thrown_by<DeadlineError>([&] { t.receive_tied(0, tensor); }),
+                HasSubstr("rank 1 waits for tied tensor (control message 0) from rank 0"));
+  });
+}
+
+TYPED_TEST_P(TransportSuite, SlowIsNotLate) {
+  this->run([](Transport& t) {
+    if (t.rank() == 0) {
+      std::this_thread::sleep_for(300ms);
+      t.post({send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
+    }
+    if (t.rank() == 1) {
+      EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 2, 4})}).at(0)), content(0, 0, {1, 2, 4})));
+    }
+    t.reap_sends();
+  });
+}
+
+TYPED_TEST_P(TransportSuite, OpenOperationsAreNoCleanEnd) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() != 1) return;
+    t.post({receive_from(t, 0, 3, {1, 2, 4})});
+    EXPECT_THAT(thrown_by<RunError>([&] { t.finish(); }),
+                AllOf(HasSubstr("rank 1 ends with 1 operations open"), HasSubstr("RECV_F microbatch 3 from rank 0")));
+  });
+}
+
+TYPED_TEST_P(TransportSuite, MisuseIsAnInvariantBroken) {
+  this->run_broken(patient, [](Transport& t) {
+    Operation to_itself = send_to(t, t.rank(), 0, content(0, 0, {1, 2, 4}));
+    EXPECT_THROW(t.post({to_itself}), std::logic_error);
+    EXPECT_THROW(t.post({receive_from(t, t.world_size(), 0, {1, 2, 4})}), std::logic_error);
+    EXPECT_THROW(t.wait(12), std::logic_error);
+    if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {1, 2, 4}))});
+    if (t.rank() == 1) {
+      const OperationId id = t.post({receive_from(t, 0, 0, {1, 2, 4})}).at(0);
+      t.wait(id);
+      EXPECT_THROW(t.wait(id), std::logic_error);
+    }
+    t.reap_sends();
+  });
+}
+
+}  // namespace plumbline

@@ -1,0 +1,34 @@
+// One body on all ranks of a transport. `Ranks` runs it: `world_size()` and `run(settings, ending, body)`.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "support/error.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
+
+namespace plumbline {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr TransportSettings patient{20s};
+/// Where a deadline is to pass.
+constexpr TransportSettings hasty{150ms};
+/// Where one rank's deadline is to pass after the other rank, however loaded the machine, has got its answer.
+constexpr TransportSettings short_of_patience{600ms};
+
+template <typename Ranks>
+class TransportSuite : public testing::Test {
+ protected:
+  void run(const Body& body) { Ranks::run(patient, Ending::clean, body); }
+  void run_broken(TransportSettings settings, const Body& body) { Ranks::run(settings, Ending::broken, body); }
+  static int world() { return Ranks::world_size(); }
+};
+TYPED_TEST_SUITE_P(TransportSuite);
+
+}  // namespace plumbline

@@ -1,0 +1,119 @@
+// What a header and its receiver do not agree on is found, and both ends are named.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+
+namespace plumbline {
+
+/// One field of the header differs from what the receiver expects.
+struct Disagreement {
+  std::string field;
+  std::function<void(Operation&)> alter;
+  std::string expected;
+  std::string got;
+};
+
+inline std::vector<Disagreement> disagreements() {
+  return {
+      {"microbatch", [](Operation& o) { o.header.microbatch = 4; }, "F microbatch 3 of step 2", "F microbatch 4 of"},
+      {"step", [](Operation& o) { o.header.step = 1; }, "step 2", "step 1"},
+      {"stage", [](Operation& o) { o.header.from_stage = 7; }, "stage 0 -> 1", "stage 7 -> 1"},
+      {"stage", [](Operation& o) { o.header.to_stage = 6; }, "stage 0 -> 1", "stage 0 -> 6"},
+      {"direction", [](Operation& o) { o.header.direction = Direction::backward; }, "expected F", "sent B"},
+      {"magic number", [](Operation& o) { o.header.magic = 1; }, "expected F", "sent F"},
+      {"dtype",
+       [](Operation& o) {
+         o.payload = o.payload.to(at::kBFloat16);
+         o.header.dtype = static_cast<std::int32_t>(at::kBFloat16);
+       },
+       "2x5x4 float32", "2x5x4 bfloat16"},
+      {"shape",
+       [](Operation& o) {
+         o.payload = content(0, 3, {2, 4, 4});
+         o.header.sizes[1] = 4;
+       },
+       "2x5x4 float32", "2x4x4 float32"},
+      {"shape",  // longer than the buffer: refused by its header, not by the library's truncation
+       [](Operation& o) {
+         o.payload = content(0, 3, {2, 500, 4});
+         o.header.sizes[1] = 500;
+       },
+       "2x5x4 float32", "2x500x4 float32"},
+      {"shape",  // as many elements, another form
+       [](Operation& o) {
+         o.payload = content(0, 3, {5, 2, 4});
+         o.header.sizes = {5, 2, 4, 0};
+       },
+       "2x5x4 float32", "5x2x4 float32"},
+  };
+}
+
+TYPED_TEST_P(TransportSuite, DisagreeingHeaderNamesBothEndsExpectedAndGot) {
+  for (const Disagreement& disagreement : disagreements()) {
+    SCOPED_TRACE(disagreement.field + ", got " + disagreement.got);
+    this->run_broken(patient, [&](Transport& t) {
+      if (t.rank() == 0) {
+        Operation send = send_to(t, 1, 3, content(0, 3, {2, 5, 4}));
+        disagreement.alter(send);
+        t.post({send});
+      }
+      if (t.rank() == 1) {
+        const OperationId id = t.post({receive_from(t, 0, 3, {2, 5, 4})}).at(0);
+        const std::string message = thrown_by<RunError>([&] { t.wait(id); });
+        EXPECT_THAT(message,
+                    AllOf(HasSubstr("from rank 0 to rank 1"), HasSubstr("differ in the " + disagreement.field + ":")));
+        EXPECT_THAT(message, AllOf(HasSubstr(disagreement.expected), HasSubstr(disagreement.got)));
+        EXPECT_EQ(message.find("time limit"), std::string::npos);
+        // A transport that has failed stays so: its channels may be out of step.
+        EXPECT_EQ(thrown_by<RunError>([&] { t.test(id); }), message);
+      }
+    });
+  }
+}
+
+TYPED_TEST_P(TransportSuite, UnknownShapeDoesNotExcuseTheOtherFields) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 4, content(0, 4, {2, 5, 4}))});
+    if (t.rank() == 1) {
+      const OperationId id = t.post({receive_from(t, 0, 3, {})}).at(0);
+      EXPECT_THAT(thrown_by<RunError>([&] { t.wait(id); }),
+                  AllOf(HasSubstr("differ in the microbatch"),
+                        HasSubstr("expected F microbatch 3 of step 2, stage 0 -> 1, unknown shape")));
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, SwappedMessagesOfOneEdgeAreFound) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 1, content(0, 1, {2, 5, 4})), send_to(t, 1, 0, content(0, 0, {2, 5, 4}))});
+    if (t.rank() == 1) {
+      const auto ids = t.post({receive_from(t, 0, 0, {2, 5, 4}), receive_from(t, 0, 1, {2, 5, 4})});
+      EXPECT_THAT(thrown_by<RunError>([&] { t.wait(ids[1]); }), HasSubstr("microbatch"));
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, PayloadThatIsNotWhatItsHeaderSaysIsNotSent) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() != 0) return;
+    Operation shorter = send_to(t, 1, 3, content(0, 3, {2, 5, 4}));
+    shorter.payload = content(0, 3, {2, 4, 4});
+    EXPECT_THAT(
+        thrown_by<RunError>([&] { t.post({shorter}); }),
+        AllOf(HasSubstr("rank 0, SEND_F microbatch 3 to rank 1, 2x5x4 float32"), HasSubstr("is 2x4x4 float32")));
+  });
+}
+
+TYPED_TEST_P(TransportSuite, StridedPayloadIsNotSent) {
+  this->run_broken(patient, [](Transport& t) {
+    if (t.rank() != 0) return;
+    const Operation strided = send_to(t, 1, 3, content(0, 3, {2, 5, 4}).transpose(0, 1));
+    EXPECT_THAT(thrown_by<RunError>([&] { t.post({strided}); }), HasSubstr("not contiguous"));
+  });
+}
+
+}  // namespace plumbline

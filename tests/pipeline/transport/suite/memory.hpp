@@ -1,0 +1,76 @@
+// What is sent and what is received into is kept as long as it must be, and counted as the transport's.
+#pragma once
+
+#include <ATen/ops/equal.h>
+
+#include <thread>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+// A send does not end before its receiver is there: what another transport lets through only by its buffers must not
+// pass here.
+TYPED_TEST_P(TransportSuite, SendEndsOnlyWhenItIsReceived) {
+  this->run([](Transport& t) {
+    if (t.rank() == 0) {
+      const OperationId id = t.post({send_to(t, 1, 0, content(0, 0, {1, 1, 1}))}).at(0);
+      std::this_thread::sleep_for(20ms);
+      EXPECT_FALSE(t.test(id));
+      t.barrier();
+      t.reap_sends();
+      EXPECT_TRUE(t.test(id));
+    } else {
+      t.barrier();
+      if (t.rank() == 1) t.wait(t.post({receive_from(t, 0, 0, {1, 1, 1})}).at(0));
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, SentTensorIsKeptUntilTakenThenDropped) {
+  this->run([](Transport& t) {
+    if (t.rank() == 0) {
+      at::Tensor payload = content(0, 0, {4, 16, 8});
+      const c10::weak_intrusive_ptr<c10::TensorImpl> kept(payload.getIntrusivePtr());
+      t.post({send_to(t, 1, 0, payload)});
+      payload.reset();
+      EXPECT_FALSE(kept.expired());
+      t.barrier();
+      t.reap_sends();
+      EXPECT_TRUE(kept.expired());
+    } else {
+      t.barrier();
+      if (t.rank() == 1) {
+        EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {4, 16, 8})}).at(0)), content(0, 0, {4, 16, 8})));
+      }
+    }
+  });
+}
+
+TYPED_TEST_P(TransportSuite, ReceiveBufferIsTheTransportsMemoryFromItsPost) {
+  install_memory_meter();
+  this->run([](Transport& t) {
+    new_memory_meter().attach();
+    const MemoryScope scope(MemoryOwner::activations);
+    constexpr std::int64_t bytes = 4 * 16 * 8 * 4;
+    if (t.rank() == 1) {
+      const OperationId id = t.post({receive_from(t, 0, 0, {4, 16, 8})}).at(0);
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, bytes);
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::activations).live, 0);
+      t.barrier();
+      at::Tensor got = t.wait(id);
+      EXPECT_EQ(storage_bytes(got), bytes);
+      got.reset();
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).live, 0);
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::transport).peak, bytes);
+      EXPECT_EQ(this_thread_meter().count(MemoryOwner::activations).peak, 0);
+    } else {
+      t.barrier();
+      if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {4, 16, 8}))});
+      t.reap_sends();
+    }
+  });
+}
+
+}  // namespace plumbline

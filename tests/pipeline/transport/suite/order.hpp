@@ -1,0 +1,144 @@
+// Messages come as they were sent, in the order of each edge and direction, on any of them at once.
+#pragma once
+
+#include <ATen/ops/equal.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+
+namespace plumbline {
+
+TYPED_TEST_P(TransportSuite, Ring) {
+  this->run([](Transport& t) {
+    const int next = (t.rank() + 1) % t.world_size();
+    const int previous = (t.rank() + t.world_size() - 1) % t.world_size();
+
+    const auto ids =
+        t.post({send_to(t, next, 5, content(t.rank(), 5, {2, 3, 4})), receive_from(t, previous, 5, {2, 3, 4})});
+    ASSERT_EQ(ids.size(), 2U);
+    const at::Tensor got = t.wait(ids[1]);
+    t.reap_sends();
+
+    EXPECT_TRUE(at::equal(got, content(previous, 5, {2, 3, 4})));
+    EXPECT_TRUE(t.test(ids[0]));
+    EXPECT_FALSE(t.wait(ids[0]).defined());
+  });
+}
+
+// At two ranks the previous and the next are the same peer: where shapes of the two directions get crossed.
+TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
+  this->run([](Transport& t) {
+    if (t.rank() > 1) return;
+    const int peer = 1 - t.rank();
+    constexpr auto back = Direction::backward;
+
+    const auto ids = t.post({
+        send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})),
+        receive_from(t, peer, 0, {1, 3, 4}, back),
+        send_to(t, peer, 0, content(t.rank(), 0, {1, 3, 4}, back), back),
+        receive_from(t, peer, 1, {2, 7, 4}),
+    });
+    const at::Tensor gradient = t.wait(ids[1]);
+    const at::Tensor activation = t.wait(ids[3]);
+    t.reap_sends();
+
+    EXPECT_TRUE(at::equal(gradient, content(peer, 0, {1, 3, 4}, back)));
+    EXPECT_TRUE(at::equal(activation, content(peer, 1, {2, 7, 4})));
+  });
+}
+
+TYPED_TEST_P(TransportSuite, BatchOfManyWaitedForBackwards) {
+  this->run([](Transport& t) {
+    constexpr int many = 60;
+    std::vector<Operation> batch;
+    for (int m = 0; m < many; ++m) {
+      const at::DimVector shape = {1, 1 + (m * 7) % 31, 4};
+      if (t.rank() == 0) batch.push_back(send_to(t, 1, m, content(0, m, shape)));
+      if (t.rank() == 1) batch.push_back(receive_from(t, 0, m, shape));
+    }
+    const auto ids = t.post(std::move(batch));
+    if (t.rank() == 1) {
+      ASSERT_EQ(ids.size(), static_cast<std::size_t>(many));
+      for (int m = many; m-- > 0;) {
+        EXPECT_TRUE(at::equal(t.wait(ids[static_cast<std::size_t>(m)]), content(0, m, {1, 1 + (m * 7) % 31, 4})));
+      }
+    }
+    t.reap_sends();
+
+    EXPECT_EQ(t.batches_posted(), t.rank() < 2 ? 1 : 0);
+  });
+}
+
+TYPED_TEST_P(TransportSuite, LargePayloadsBothWays) {
+  this->run([](Transport& t) {
+    if (t.rank() > 1) return;
+    const int peer = 1 - t.rank();
+    const at::DimVector shape = {8, 512, 512};  // 8 MiB, far above any internal buffer
+    std::vector<OperationId> receives;
+    for (int m = 0; m < 3; ++m) {
+      const auto ids = t.post({send_to(t, peer, m, content(t.rank(), m, shape)), receive_from(t, peer, m, shape)});
+      receives.push_back(ids[1]);
+    }
+    for (int m = 0; m < 3; ++m) {
+      EXPECT_TRUE(at::equal(t.wait(receives[static_cast<std::size_t>(m)]), content(peer, m, shape)));
+    }
+    t.reap_sends();
+  });
+}
+
+TYPED_TEST_P(TransportSuite, TrafficIsCountedByPeerDirectionAndSide) {
+  this->run([](Transport& t) {
+    constexpr auto back = Direction::backward;
+    if (t.rank() == 0) {
+      const auto ids = t.post({send_to(t, 1, 0, content(0, 0, {2, 3, 4})), send_to(t, 1, 1, content(0, 1, {1, 1, 4})),
+                               receive_from(t, 1, 0, {2, 3, 4}, back)});
+      t.wait(ids[2]);
+    }
+    if (t.rank() == 1) {
+      const auto ids = t.post({receive_from(t, 0, 0, {2, 3, 4}), receive_from(t, 0, 1, {}),
+                               send_to(t, 0, 0, content(1, 0, {2, 3, 4}, back), back)});
+      t.wait(ids[0]);
+      t.wait(ids[1]);
+    }
+    t.reap_sends();
+
+    std::vector<std::string> counts;
+    for (const TrafficCount& c : t.take_traffic()) {
+      counts.push_back(std::to_string(c.peer) + (c.direction == back ? " backward" : " forward") +
+                       (c.send ? " send " : " receive ") + std::to_string(c.operations) + " " +
+                       std::to_string(c.bytes));
+    }
+    if (t.rank() == 0) {
+      EXPECT_THAT(counts, ElementsAre("1 forward send 2 112", "1 backward receive 1 96"));
+    }
+    if (t.rank() == 1) {
+      EXPECT_THAT(counts, ElementsAre("0 forward receive 2 112", "0 backward send 1 96"));
+    }
+    if (t.rank() > 1) {
+      EXPECT_TRUE(counts.empty());
+    }
+    EXPECT_TRUE(t.take_traffic().empty());
+  });
+}
+
+// The same edge for many steps, with jitter: what is rare otherwise gets its chance.
+TYPED_TEST_P(TransportSuite, ManyRoundsWithJitter) {
+  this->run([](Transport& t) {
+    const int next = (t.rank() + 1) % t.world_size();
+    const int previous = (t.rank() + t.world_size() - 1) % t.world_size();
+    for (int round = 0; round < 150; ++round) {
+      const at::DimVector shape = {1, 1 + (round * 13) % 29, 4};
+      const int m = round % 40;
+      if ((round * 7 + t.rank() * 3) % 11 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      const auto ids = t.post({receive_from(t, previous, m, round % 3 == 0 ? at::DimVector{} : shape),
+                               send_to(t, next, m, content(t.rank(), m, shape))});
+      ASSERT_TRUE(at::equal(t.wait(ids[0]), content(previous, m, shape))) << "round " << round;
+    }
+    t.reap_sends();
+  });
+}
+
+}  // namespace plumbline

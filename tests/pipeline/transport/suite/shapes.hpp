@@ -1,0 +1,73 @@
+// Shapes and types of every kind, known before or not.
+#pragma once
+
+#include <ATen/ops/equal.h>
+
+#include <vector>
+
+#include "tests/pipeline/transport/suite/fixture.hpp"
+
+namespace plumbline {
+
+TYPED_TEST_P(TransportSuite, GrowingAndShrinkingShapesDownTheLine) {
+  this->run([](Transport& t) {
+    const std::vector<std::int64_t> lengths = {1, 128, 3, 64, 64, 1, 200, 17};
+    for (int m = 0; m < static_cast<int>(lengths.size()); ++m) {
+      const std::vector<std::int64_t> shape = {2, lengths[static_cast<std::size_t>(m)], 8};
+      at::Tensor carried = content(0, m, shape);
+      if (t.rank() > 0) {
+        carried = t.wait(t.post({receive_from(t, t.rank() - 1, m, shape)}).at(0));
+        EXPECT_TRUE(at::equal(carried, content(0, m, shape))) << "microbatch " << m;
+      }
+      if (t.rank() + 1 < t.world_size()) t.post({send_to(t, t.rank() + 1, m, carried)});
+    }
+    t.reap_sends();
+  });
+}
+
+TYPED_TEST_P(TransportSuite, OneTokenOfOneRow) {
+  this->run([](Transport& t) {
+    if (t.rank() == 0) t.post({send_to(t, 1, 0, content(0, 0, {1, 1, 1}))});
+    if (t.rank() == 1) {
+      EXPECT_TRUE(at::equal(t.wait(t.post({receive_from(t, 0, 0, {1, 1, 1})}).at(0)), content(0, 0, {1, 1, 1})));
+    }
+    t.reap_sends();
+  });
+}
+
+TYPED_TEST_P(TransportSuite, UnknownShapesKeepTheirPlaceAmongKnownOnes) {
+  this->run([](Transport& t) {
+    if (t.rank() == 0) {
+      t.post({send_to(t, 1, 0, content(0, 0, {2, 9, 4})), send_to(t, 1, 1, content(0, 1, {1, 2})),
+              send_to(t, 1, 2, content(0, 2, {2, 9, 4})), send_to(t, 1, 3, content(0, 3, {1, 5, 2, 3}))});
+    }
+    if (t.rank() == 1) {
+      const auto ids = t.post({receive_from(t, 0, 0, {}), receive_from(t, 0, 1, {1, 2}), receive_from(t, 0, 2, {}),
+                               receive_from(t, 0, 3, {1, 5, 2, 3})});
+      EXPECT_TRUE(at::equal(t.wait(ids[3]), content(0, 3, {1, 5, 2, 3})));
+      EXPECT_TRUE(at::equal(t.wait(ids[2]), content(0, 2, {2, 9, 4})));
+      EXPECT_TRUE(at::equal(t.wait(ids[1]), content(0, 1, {1, 2})));
+      EXPECT_TRUE(at::equal(t.wait(ids[0]), content(0, 0, {2, 9, 4})));
+    }
+    t.reap_sends();
+  });
+}
+
+TYPED_TEST_P(TransportSuite, OtherDtypes) {
+  this->run([](Transport& t) {
+    for (const at::ScalarType dtype : {at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {
+      const at::Tensor payload = content(0, 3, {2, 5, 4}).to(dtype);
+      if (t.rank() == 0) t.post({send_to(t, 1, 3, payload)});
+      if (t.rank() == 1) {
+        Operation receive = receive_from(t, 0, 3, {2, 5, 4});
+        receive.header.dtype = static_cast<std::int32_t>(dtype);
+        const at::Tensor got = t.wait(t.post({receive}).at(0));
+        EXPECT_EQ(got.scalar_type(), dtype);
+        EXPECT_TRUE(at::equal(got, payload));
+      }
+    }
+    t.reap_sends();
+  });
+}
+
+}  // namespace plumbline

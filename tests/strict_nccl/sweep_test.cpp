@@ -1,0 +1,62 @@
+// A sweep over the strict NCCL whose rank 1 leaves out its waits for events: its own checks find it, at once and at the
+// right place; and the same sweep without the mistake holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Swept {
+  int code = -1;
+  std::string results;  ///< results.csv
+  std::string said;     ///< by the pipeline, on stderr
+};
+
+Swept sweep(const std::string& option) {
+  const testing::TemporaryFolder folder;
+  const std::string bin = PLUMBLINE_BIN;
+  std::ofstream(folder / "sweep.toml") << "launcher = \"" + bin + "/plumbline-strict-nccl " + option +
+                                              "--world {world}\"\nrun = [\"" PLUMBLINE_FIXTURES
+                                              "/runs/quick.toml\"]\nworld_sizes = [3]\nschedules = [\"1f1b\"]\n"
+                                              "time_limit_s = 60\n";
+  const std::string out = (folder / "out").string();
+  const std::string command = bin + "/plumbline sweep " + (folder / "sweep.toml").string() + " --out " + out + " > " +
+                              (folder / "output").string() + " 2>&1";
+  Swept swept;
+  swept.code = WEXITSTATUS(std::system(command.c_str()));
+  swept.results = read_file(out + "/results.csv");
+  swept.said = read_file(out + "/launches/quick-1f1b-w3/stderr.txt");
+  return swept;
+}
+
+TEST(StrictSweep, HoldsWithoutAMistake) {
+  const Swept swept = sweep("");
+
+  EXPECT_EQ(swept.code, 0) << swept.results << swept.said;
+  EXPECT_THAT(swept.results, AllOf(HasSubstr(",boundaries,holds,"), HasSubstr(",memory,holds,")));
+  EXPECT_THAT(swept.said, Not(HasSubstr("strict NCCL:")));
+}
+
+TEST(StrictSweep, TurnsRedWhereWaitsForEventsAreLeftOut) {
+  const Swept swept = sweep("--without-event-waits ");
+
+  EXPECT_EQ(swept.code, 1);
+  EXPECT_THAT(swept.results,
+              AllOf(HasSubstr(",completion,holds,"), HasSubstr(",boundaries,fails,"), HasSubstr(",memory,holds,")));
+  EXPECT_THAT(swept.said, AllOf(HasSubstr("strict NCCL: rank 1's send of"), HasSubstr("no event orders the two")));
+}
+
+}  // namespace
+}  // namespace plumbline
