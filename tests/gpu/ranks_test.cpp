@@ -1,11 +1,10 @@
 // The programs as users start them on GPUs, judged by `plumbline compare` against the reference on one GPU.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "support/files.hpp"
+#include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -13,19 +12,12 @@
 namespace plumbline {
 namespace {
 
+using testing::Ended;
 using ::testing::HasSubstr;
 
 class GpuRanks : public ::testing::Test {
  protected:
-  struct Ended {
-    int code = -1;
-    std::string said;
-  };
-  Ended end_of(const std::string& command) {
-    const std::string out = (folder_ / "said.txt").string();
-    const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
-  }
+  Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
   static std::string program(const std::string& name) { return std::string(PLUMBLINE_BIN) + "/" + name + " "; }
   std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
 

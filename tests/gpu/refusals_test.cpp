@@ -1,11 +1,10 @@
 // What a user of the CUDA build sees where GPUs cannot be used, and that the CPU path does not pay for them.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "support/files.hpp"
+#include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -14,6 +13,7 @@ namespace plumbline {
 namespace {
 
 using ::testing::AllOf;
+using testing::Ended;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -24,15 +24,7 @@ const std::string three_ranks = PLUMBLINE_MPI_COMMAND " ";
 
 class GpuRefusals : public ::testing::Test {
  protected:
-  struct Ended {
-    int code = -1;
-    std::string said;
-  };
-  Ended end_of(const std::string& command) {
-    const std::string out = (folder_ / "said.txt").string();
-    const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
-  }
+  Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
   std::string record() const { return " --quiet --record " + (folder_ / "record").string(); }
   bool record_is_free() const {
     const auto path = folder_ / "record";

@@ -1,22 +1,19 @@
 // What a user sees of a run that cannot begin: one message, whatever the number of ranks, the exit code for all of
 // them, and a folder that the corrected command can use.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "support/files.hpp"
+#include "tests/ended.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
-struct Ended {
-  int code = -1;
-  std::string said;
-};
+using testing::Ended;
 
 class Refusal : public ::testing::Test {
  protected:
@@ -52,11 +49,7 @@ class Refusal : public ::testing::Test {
   testing::TemporaryFolder folder_;
 
  private:
-  Ended end_of(const std::string& command) {
-    const std::string out = (folder_ / "said.txt").string();
-    const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
-  }
+  Ended end_of(const std::string& command) const { return testing::end_of(command, folder_.path()); }
 };
 
 /// The text stands there exactly once: not for each rank.

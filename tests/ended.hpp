@@ -1,0 +1,26 @@
+// A program run as a user does, and what it said.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "support/files.hpp"
+
+namespace plumbline::testing {
+
+struct Ended {
+  int code = -1;     ///< -1: it was ended by a signal
+  std::string said;  ///< on stdout and stderr together
+};
+
+/// `command` goes to the shell; `folder` is where its output lies meanwhile.
+inline Ended end_of(const std::string& command, const std::filesystem::path& folder) {
+  const std::string out = (folder / "said.txt").string();
+  const int status = std::system((command + " > " + out + " 2>&1 < /dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out)};
+}
+
+}  // namespace plumbline::testing
