@@ -1,0 +1,97 @@
+// What the programs of the CUDA build take on their CPU path, as the kernel tells at their end.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "support/files.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr double megabyte = 1e6;
+/// The limit of every trainer of this project before its model is there, whatever the build.
+constexpr double resident_limit = 130 * megabyte;
+/// Of that, what is the process' own; the rest are pages of libraries, which all processes share. Measured: 60.8 MB,
+/// and 63.2 MB with MPI set up, nearly all of it what LibTorch registers when it is loaded. The CUDA half alone adds
+/// more than what is left.
+constexpr double private_limit = 70 * megabyte;
+
+struct Resident {
+  double peak = 0;           ///< VmHWM, bytes
+  double own = 0;            ///< pages of no file
+  double in_huge_pages = 0;  ///< of files
+};
+
+class ResidentMemory : public ::testing::Test {
+ protected:
+  /// Of each trainer that `command` starts and that ends with `code`.
+  std::vector<Resident> after(const std::string& command, int code) const {
+    const testing::Ended ended = testing::end_of("LD_PRELOAD=" PLUMBLINE_STATUS_AT_EXIT " PLUMBLINE_STATUS_AT_EXIT=" +
+                                                     (folder_ / "status").string() + " OMP_NUM_THREADS=1 " + command,
+                                                 folder_.path());
+    EXPECT_EQ(ended.code, code) << ended.said;
+    std::vector<Resident> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.path().stem() == "status") found.push_back(read(entry.path()));
+    }
+    return found;
+  }
+
+  static void expect_within_limits(const std::vector<Resident>& trainers, std::size_t count) {
+    ASSERT_EQ(trainers.size(), count);
+    for (const Resident& each : trainers) {
+      EXPECT_GT(each.own, 0);
+      EXPECT_LE(each.own, private_limit);
+      // How much of a library a process is said to hold depends on how the kernel has cached the file: where it was
+      // read from end to end it lies in pages of 2 MiB, and one touch maps all of such a page (docs/decisions/0006).
+      if (each.in_huge_pages > 0) {
+        std::printf("a library lies in huge pages (%.1f MB mapped so): the peak of %.1f MB says nothing\n",
+                    each.in_huge_pages / megabyte, each.peak / megabyte);
+      } else {
+        EXPECT_LE(each.peak, resident_limit);
+      }
+    }
+  }
+
+  testing::TemporaryFolder folder_;
+
+ private:
+  static Resident read(const std::filesystem::path& path) {
+    std::istringstream in(read_file(path));
+    Resident resident;
+    for (std::string word; in >> word;) {
+      double kibibytes = 0;
+      if (word == "VmHWM:" && in >> kibibytes) resident.peak = kibibytes * 1024;
+      if (word == "RssAnon:" && in >> kibibytes) resident.own = kibibytes * 1024;
+      if (word == "FilePmdMapped:" && in >> kibibytes) resident.in_huge_pages = kibibytes * 1024;
+    }
+    return resident;
+  }
+};
+
+TEST_F(ResidentMemory, OfTheReferenceThatOnlyExplainsItself) {
+  expect_within_limits(after(PLUMBLINE_BIN "/plumbline-reference --help", 0), 1);
+}
+
+TEST_F(ResidentMemory, OfThePipelineThatOnlyExplainsItself) {
+  expect_within_limits(after(PLUMBLINE_BIN "/plumbline-pipeline --help", 0), 1);
+}
+
+// A folder that holds something is refused when MPI is set up and the plan is made, and before the model is.
+TEST_F(ResidentMemory, OfRanksBeforeTheirModel) {
+  std::filesystem::create_directories(folder_ / "taken/rank-0");
+
+  expect_within_limits(after(PLUMBLINE_MPI_COMMAND " " PLUMBLINE_BIN "/plumbline-pipeline " PLUMBLINE_FIXTURES
+                                                   "/runs/quick.toml --quiet --record " +
+                                 (folder_ / "taken").string(),
+                             2),
+                       3);
+}
+
+}  // namespace
+}  // namespace plumbline
