@@ -223,7 +223,7 @@ TEST(FullSweep, IsTheWholeProductAndSaysWhatCannotBe) {
 }
 
 TEST(KeptSweeps, AllPlan) {
-  for (const std::string name : {"quick", "article", "memory"}) {
+  for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads"}) {
     EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells,
                 ::testing::Not(IsEmpty()))
         << name;
