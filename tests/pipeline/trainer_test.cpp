@@ -2,6 +2,7 @@
 #include "reference/trainer.hpp"
 
 #include <ATen/Tensor.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +159,41 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "r" / ("rank-" + std::to_string(rank.rank)) / "flight.jsonl"));
   }
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
+}
+
+/// A GPU that is full when a rank's stage has made something, in LibTorch's own words.
+class FullGpu : public TrainerSeams {
+ public:
+  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action&) override {
+    TORCH_CHECK_WITH(OutOfMemoryError, step == 0,
+                     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
+                     " If reserved but unallocated memory is large try setting X");
+    return output;
+  }
+};
+
+TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {
+  const testing::TemporaryFolder folder;
+  const SeamsFactory second_rank_is_full = [](int rank) -> std::unique_ptr<TrainerSeams> {
+    if (rank == 1) return std::make_unique<FullGpu>();
+    return std::make_unique<TrainerSeams>();
+  };
+
+  ::testing::internal::CaptureStderr();
+  const int code =
+      train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b"), second_rank_is_full);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(said.find("rank 1: out of GPU memory: CUDA out of memory. Tried to allocate 2.00 GiB"), std::string::npos);
+  EXPECT_NE(said.find("rank 1's plan is at least"), std::string::npos) << said;
+  EXPECT_EQ(said.find("try setting X"), std::string::npos) << said;
+  const Record record = read_record(folder.path() / "r");
+  for (const RankRecord& rank : record.ranks) {
+    ASSERT_TRUE(rank.exit) << "rank " << rank.rank;
+    EXPECT_NE(rank.exit->status, "ok");
+    EXPECT_EQ(rank.steps.size(), 1U) << "the step before is kept";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,117 @@
+// Two ranks of the finished trainer, started and watched as a sweep does it, of which one is disturbed while they
+// train.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "harness/launcher.hpp"
+#include "record/exit_file.hpp"
+#include "record/progress_page.hpp"
+#include "record/record.hpp"
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+
+/// What hangs, dawdles or dies must be told alike whatever carries the messages: the same tests for each transport.
+class DisturbedRanks : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t victim = 1;
+
+  /// `disturb` is called with the victim's process and the time since it was first seen in step 2, every 20 ms from
+  /// then on. `launcher`: words before the program; `arguments`: transport and device.
+  void run(const std::string& launcher, const std::string& program, const std::string& arguments, int steps,
+           int timeout_ms, const std::function<void(pid_t, std::chrono::milliseconds)>& disturb) {
+    const auto run_file = folder_ / "run.toml";
+    std::ofstream(run_file) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
+                            << "[data]\ntext = \"" PLUMBLINE_FIXTURES
+                               "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
+                            << "[train]\nsteps = " << steps << "\nlearning_rate = 1e-3\n[record]\nlevel = \"summary\"\n"
+                            << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << timeout_ms << "\n";
+    Launch launch;
+    std::istringstream words(launcher + " " + program + " " + run_file.string() + " --quiet --record " +
+                             (folder_ / "record").string() + " " + arguments);
+    for (std::string word; words >> word;) launch.command.push_back(word);
+    launch.folder = folder_ / "launch";
+    std::filesystem::create_directories(launch.folder);
+    launch.record = folder_ / "record";
+    launch.ranks = 2;
+    launch.speaker = "plumbline-pipeline";
+    launch.time_limit = std::chrono::minutes(2);
+    std::optional<std::chrono::steady_clock::time_point> begun;
+    launch.at_glance = [&] {
+      for (std::int64_t rank = 0; rank < 2; ++rank) {
+        const auto page = read_progress(launch.record / ("rank-" + std::to_string(rank)) / "progress");
+        if (!page) continue;
+        pids_[static_cast<std::size_t>(rank)] = page->pid;
+        if (rank == victim && page->step >= 2 && !begun) begun = std::chrono::steady_clock::now();
+      }
+      if (!begun) return;
+      disturb(pids_[victim],
+              std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - *begun));
+    };
+    StopSignals signals;
+    finding_ = plumbline::launch(launch, signals);
+    ASSERT_TRUE(begun) << "the run ended before it could be disturbed: " << said();
+    for (const pid_t pid : pids_) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " was left";
+  }
+
+  void expect_a_hang_to_be_named(const std::string& launcher, const std::string& program,
+                                 const std::string& arguments) {
+    run(launcher, program, arguments, 100000, 2000, [](pid_t pid, std::chrono::milliseconds since) {
+      if (since.count() < 100) kill(pid, SIGSTOP);
+    });
+
+    EXPECT_EQ(finding_.exit_code, 1) << said();
+    EXPECT_EQ(finding_.culprit_rank, victim) << finding_.words;
+    EXPECT_THAT(finding_.words,
+                ::testing::AllOf(::testing::HasSubstr("a deadline passed: rank 1 was stopped (SIGSTOP) in"),
+                                 ::testing::HasSubstr("rank 0 waited for it")));
+    EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1"));
+    EXPECT_EQ(read_exit_file(folder_ / "record/rank-0/exit.json")->status, "timeout");
+    EXPECT_FALSE(finding_.timed_out) << "the trainer's own deadline is the shorter one";
+  }
+
+  void expect_a_killed_rank_to_be_named(const std::string& launcher, const std::string& program,
+                                        const std::string& arguments) {
+    run(launcher, program, arguments, 100000, 60000, [](pid_t pid, std::chrono::milliseconds) { kill(pid, SIGKILL); });
+
+    EXPECT_NE(finding_.exit_code, 0);
+    EXPECT_EQ(finding_.culprit_rank, victim) << finding_.words;
+    EXPECT_THAT(finding_.words, ::testing::HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in"));
+    EXPECT_FALSE(finding_.timed_out);
+    EXPECT_FALSE(read_exit_file(folder_ / "record/rank-1/exit.json")) << "who was killed outright leaves none";
+  }
+
+  /// A rank that stands still for less than the deadline costs time and nothing else; who waited shows in the record.
+  void expect_a_straggler_to_be_waited_for(const std::string& launcher, const std::string& program,
+                                           const std::string& arguments) {
+    run(launcher, program, arguments, 40, 30000,
+        [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 1500 ? SIGSTOP : SIGCONT); });
+
+    EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
+    const Record record = read_record(folder_ / "record");
+    std::int64_t longest_wait_ns = 0;
+    for (const ActionRow& row : record.ranks[0].actions) longest_wait_ns = std::max(longest_wait_ns, row.wait_ns);
+    EXPECT_GE(longest_wait_ns, 1'000'000'000) << "rank 0 had nothing to wait for";
+    for (const RankRecord& rank : record.ranks) EXPECT_EQ(rank.exit->status, "ok");
+  }
+
+  std::string said() const {
+    return read_file(folder_ / "launch/stdout.txt") + read_file(folder_ / "launch/stderr.txt");
+  }
+
+  TemporaryFolder folder_;
+  LaunchFinding finding_;
+
+ private:
+  std::array<pid_t, 2> pids_{};
+};
+
+}  // namespace plumbline::testing
