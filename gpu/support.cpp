@@ -1,6 +1,7 @@
 #include "gpu/support.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -80,10 +81,10 @@ GpuFreeMemory CudaSupport::free_memory(int index) {
   return {static_cast<std::int64_t>(free), static_cast<std::int64_t>(total)};
 }
 
-GpuAllocatorPeaks CudaSupport::peaks(int index) {
+GpuAllocatorBytes CudaSupport::allocator_bytes(int index) {
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(narrow(index));
   const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return {stats.requested_bytes[all].peak, stats.reserved_bytes[all].peak};
+  return {stats.requested_bytes[all].peak, stats.reserved_bytes[all].peak, stats.reserved_bytes[all].current};
 }
 
 void CudaSupport::reset_peaks(int index) {
@@ -99,6 +100,13 @@ void CudaSupport::watch(Allocated allocated, Freed freed) {
         if (entry.action_ == TraceEntry::ALLOC) allocated(address, static_cast<std::int64_t>(entry.size_));
         if (entry.action_ == TraceEntry::FREE_REQUESTED) freed(address);
       });
+}
+
+void CudaSupport::take_workspaces() {
+  // Both are kept by handle and stream. Asking for the handle takes cuBLAS's; cuBLASLt's is another, unless
+  // TORCH_CUBLASLT_UNIFIED_WORKSPACE makes them one.
+  static_cast<void>(at::cuda::getCurrentCUDABlasHandle());
+  static_cast<void>(at::cuda::getCUDABlasLtWorkspace());
 }
 
 std::uint64_t CudaSupport::begin_range(const char* name) {

@@ -13,9 +13,10 @@ class CudaSupport final : public GpuSupport {
   void use(int index) override;
   void synchronise() override;
   GpuFreeMemory free_memory(int index) override;
-  GpuAllocatorPeaks peaks(int index) override;
+  GpuAllocatorBytes allocator_bytes(int index) override;
   void reset_peaks(int index) override;
   void watch(Allocated allocated, Freed freed) override;
+  void take_workspaces() override;
   std::uint64_t begin_range(const char* name) override;
   void end_range(std::uint64_t range) override;
 };

@@ -10,6 +10,8 @@ namespace {
 
 /// LibTorch's fused AdamW counts steps in one fp32 scalar per parameter.
 constexpr std::int64_t step_count_bytes = 4;
+/// Flash attention on a GPU makes and saves three numbers of 64 bits for its dropout, also where there is none.
+constexpr std::int64_t dropout_generator_bytes = 24;
 
 std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
   const std::string name = optimizer.value("name", "");
@@ -51,17 +53,37 @@ std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Mani
   return StateBytes{bytes, 0, *state};
 }
 
-std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit, std::int64_t tokens,
-                                        const std::string& dtype) {
+AttentionKernel attention_kernel(const Manifest& manifest) {
+  const bool on_cpu = manifest.device == "cpu";
+  const auto environment = manifest.json.find("environment");
+  const std::string named = environment == manifest.json.end() ? "" : environment->value("attention", "");
+  if (named == "math") return AttentionKernel::math;
+  if (on_cpu) return AttentionKernel::cpu_flash;
+  return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
+}
+
+std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
+  if (kernel == AttentionKernel::unknown) return "manifest.json does not name the attention kernel";
+  if (kernel == AttentionKernel::gpu_flash && model.head_dim % 8 != 0)
+    return "flash attention on a GPU pads heads of " + std::to_string(model.head_dim);
+  return "";
+}
+
+std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
+                                        const MicrobatchShape& shape, const std::string& dtype,
+                                        AttentionKernel kernel) {
   const auto size = static_cast<std::int64_t>(dtype_size(dtype)), wide = std::max<std::int64_t>(size, 4);
-  const auto hidden = model.hidden, attention = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  const auto hidden = model.hidden, width = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  const auto tokens = shape.batch * shape.sequence;
   const auto norm = tokens * (wide * (hidden + 1) + size * hidden);
   if (unit == "embed_tokens") return 0;
   if (unit == "norm") return norm;
   if (unit == "lm_head") return tokens * (size * hidden + wide * model.vocabulary) + wide;
-  if (!is_layer(unit)) return std::nullopt;
-  return 2 * norm + size * tokens * (2 * hidden + 2 * attention + 2 * key + 4 * model.intermediate) +
-         wide * tokens * model.heads;
+  if (!is_layer(unit) || !why_no_layer_form(model, kernel).empty()) return std::nullopt;
+  std::int64_t attention = size * tokens * (2 * width + 2 * key) + wide * tokens * model.heads;
+  if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
+  if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
+  return 2 * norm + size * tokens * (2 * hidden + 4 * model.intermediate) + attention;
 }
 
 }  // namespace plumbline::judging

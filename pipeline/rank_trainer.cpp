@@ -68,7 +68,8 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       writer_(record, transport.rank(), session.run.record_level, /*with_saved=*/false),
       recorder_(writer_),
       log_(writer_, plan.origin_ns, session.gpu()),
-      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index()),
+      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(),
+                  session.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank),
       page_(writer_.folder() / "progress"),
       loss_(seams.loss(token_weighted_loss)) {
   const MemoryScope scope(MemoryOwner::scratch);

@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
+#include "training/memory_meter.hpp"
 
 namespace plumbline {
 
@@ -27,6 +28,8 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   prepare_gpu(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
+  // What the process took of the GPU before its ranks belongs to the first of them, so that no byte of it is nobody's.
+  MemoryMeter& before_ranks = this_thread_meter();
   auto transports = options.make_transports
                         ? options.make_transports(world, transport_settings(session))
                         : make_threads_transports(world, transport_settings(session), session.device);
@@ -37,7 +40,7 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
     threads.emplace_back([&, rank] {
       Transport& transport = *transports[static_cast<std::size_t>(rank)];
       try {
-        new_memory_meter().attach();
+        (rank == 0 && !session.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
         at::set_num_threads(1);  // OpenMP keeps this number a thread
         const auto seams = make_seams(rank);
         const MemoryPlan need = memory_of(session, plan, rank);

@@ -161,4 +161,15 @@ const Table<TrafficRow>& table_of<TrafficRow>() {
   return table;
 }
 
+template <>
+const Table<GpuMemoryRow>& table_of<GpuMemoryRow>() {
+  static const Table<GpuMemoryRow> table{
+      "gpu_memory.csv",
+      {column("step", &GpuMemoryRow::step), column("requested_peak_bytes", &GpuMemoryRow::requested_peak_bytes),
+       column("reserved_peak_bytes", &GpuMemoryRow::reserved_peak_bytes),
+       column("reserved_bytes", &GpuMemoryRow::reserved_bytes), column("free_bytes", &GpuMemoryRow::free_bytes),
+       column("total_bytes", &GpuMemoryRow::total_bytes)}};
+  return table;
+}
+
 }  // namespace plumbline

@@ -53,6 +53,8 @@ template <>
 const Table<SavedRow>& table_of<SavedRow>();
 template <>
 const Table<TrafficRow>& table_of<TrafficRow>();
+template <>
+const Table<GpuMemoryRow>& table_of<GpuMemoryRow>();
 
 /// The row's cells in the order of its table.
 template <typename Row>

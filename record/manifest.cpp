@@ -99,6 +99,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.seed = keys.integer("seed", std::numeric_limits<std::int64_t>::min());
   manifest.dtype = keys.text("dtype");
   manifest.device = keys.text("device");
+  if (keys.has("transport")) manifest.transport = keys.text("transport");
   manifest.world_size = keys.integer("world_size", 1);
   manifest.steps = keys.integer("steps", 1);
   read_data(keys.object("data"), manifest);

@@ -121,6 +121,7 @@ RankRecord read_rank(const Manifest& manifest, const fs::path& record, std::int6
   reader.read(rank.memory);
   reader.read(rank.saved);
   reader.read(rank.traffic);
+  if (manifest.device != "cpu") reader.read(rank.gpu_memory);
   reader.check_dumps();
   return rank;
 }

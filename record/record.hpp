@@ -22,6 +22,7 @@ struct StageEntry {
 struct Manifest {
   Json json;  ///< as read, unknown keys kept
   std::string run_id, role, dtype, device;
+  std::string transport;  ///< empty: not said
   std::int64_t seed = 0, world_size = 0, steps = 0;
   std::string data_digest;
   std::int64_t microbatches = 0;
@@ -49,6 +50,7 @@ struct RankRecord {
   std::vector<MemoryRow> memory;
   std::vector<SavedRow> saved;
   std::vector<TrafficRow> traffic;
+  std::vector<GpuMemoryRow> gpu_memory;  ///< of runs on GPUs
   std::optional<ExitFile> exit;
   std::vector<std::string> absent;   ///< file names, "saved.csv"
   std::vector<std::string> cut_off;  ///< of an incomplete rank: files whose last, half-written line was left out

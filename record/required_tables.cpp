@@ -61,6 +61,8 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
   if (file == "actions.csv") return rows_if(has_stage(manifest, rank));
   if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
+  // Its absence is the memory check's to judge: nothing else needs it.
+  if (file == "gpu_memory.csv") return Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
   if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
   if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;

@@ -100,6 +100,17 @@ struct SavedRow {
   std::optional<std::int64_t> weight_bytes;
 };
 
+/// gpu_memory.csv: what one process takes of a GPU. Peaks are those of LibTorch's caching allocator within the step
+/// (since the process began, where ranks are its threads); the other three stand at the step's end.
+struct GpuMemoryRow {
+  std::int64_t step = 0;
+  std::int64_t requested_peak_bytes = 0;  ///< what tensors asked for
+  std::int64_t reserved_peak_bytes = 0;   ///< what the allocator took of the GPU
+  std::int64_t reserved_bytes = 0;
+  std::int64_t free_bytes = 0;  ///< of the whole GPU, whoever took the rest
+  std::int64_t total_bytes = 0;
+};
+
 /// direction: forward | backward. side: send | receive.
 struct TrafficRow {
   std::int64_t step = 0;

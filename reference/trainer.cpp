@@ -115,7 +115,7 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& varian
       writer_(record, 0, session.run.record_level, /*with_saved=*/true),
       recorder_(writer_),
       actions_(writer_, monotonic_ns(), session.gpu()),
-      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index()),
+      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(), GpuProcess::one_rank),
       page_(writer_.folder() / "progress"),
       listed_(std::move(listed)) {
   const MemoryScope scope(MemoryOwner::scratch);

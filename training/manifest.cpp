@@ -44,6 +44,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["seed"] = run.train.seed;
   manifest["dtype"] = run.train.dtype;
   manifest["device"] = run.device;
+  if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
   manifest["data"] = {{"digest", plan.data_digest(run.train.steps)},

@@ -44,7 +44,7 @@ struct CountingAllocator final : c10::Allocator {
     }
     void* block = inner_->raw_allocate(bytes + header_bytes);
     MemoryMeter& meter = this_thread_meter();
-    const auto counted = static_cast<std::int64_t>(bytes);
+    const auto counted = meter.devices_alone_ ? 0 : static_cast<std::int64_t>(bytes);
     new (block) Header{counted, &meter, current_owner, inner_};
     meter.counter(current_owner).add(counted);
     meter.total_.add(counted);
@@ -211,8 +211,9 @@ void retag(const at::Tensor& tensor, MemoryOwner owner) {
   MemoryMeter& meter = this_thread_meter();
   // Another owner of the same rank is no new memory: the rank's total and its peak stay as they are.
   if (header->meter != &meter) {
-    header->meter->total_.subtract(header->bytes);
+    // In this order: at no moment do all ranks together count less than what lives.
     meter.total_.add(header->bytes);
+    header->meter->total_.subtract(header->bytes);
   }
   header->meter->counter(header->owner).subtract(header->bytes);
   meter.counter(owner).add(header->bytes);

@@ -35,7 +35,8 @@ void install_memory_meter();
 
 /// One rank's counters. A rank is a thread: `attach` makes this thread's allocations count here. Lives until the
 /// process ends (tensors may outlive the rank), so make it with `new_memory_meter`. Counted are the bytes a tensor's
-/// storage asked for; the allocator's own header is not.
+/// storage asked for; the allocator's own header is not. On a GPU the trainers let storages on the CPU count as nothing
+/// (count_devices_alone).
 class MemoryMeter {
  public:
   MemoryMeter() = default;
@@ -48,6 +49,9 @@ class MemoryMeter {
   void reset_peak(MemoryOwner owner);
   void reset_total_peak();
   void attach();  ///< this thread's allocations count here from now on
+  /// Storages of the CPU made from now on count no more: those of a GPU are what this rank is judged by, and are then
+  /// the very bytes that LibTorch's own allocator counts there.
+  void count_devices_alone() { devices_alone_ = true; }
 
  private:
   friend struct CountingAllocator;
@@ -71,6 +75,7 @@ class MemoryMeter {
 
   std::array<Counter, memory_owners> counts_;
   Counter total_;
+  bool devices_alone_ = false;  ///< set and read on the rank's own thread
 };
 /// Never freed.
 MemoryMeter& new_memory_meter();

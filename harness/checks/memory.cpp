@@ -1,10 +1,11 @@
 // memory: model state equal to the byte to what shapes give, activations equal to the byte to the memory law, transport
-// buffers and processes within their own limits.
+// buffers and processes within their own limits; on GPUs also LibTorch's own count of the bytes.
 #include <algorithm>
 
 #include "harness/activation_comparison.hpp"
 #include "harness/checks/checks.hpp"
 #include "harness/expected_traffic.hpp"
+#include "harness/gpu_memory_comparison.hpp"
 #include "harness/model_bytes.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
@@ -172,6 +173,9 @@ Judged check_memory(const CellEvidence& evidence) {
       "memory", "memory",
       "equal to the byte: model state by shapes, activations by the memory law; transport buffers at most all messages "
       "of a step that can be in flight" +
+          std::string(evidence.candidate.manifest.device == "cpu"
+                          ? ""
+                          : "; the GPU allocator's own count equal to the byte where a process is one rank") +
           (evidence.plan.process_memory_limit
                ? "; VmHWM at most " + to_text(*evidence.plan.process_memory_limit) + " of the reference's"
                : std::string()));
@@ -183,7 +187,9 @@ Judged check_memory(const CellEvidence& evidence) {
   for (const auto& what : compare_activations(evidence, judgement)) comparison.lack(what);
   comparison.buffers();
   comparison.processes();
-  judgement.measured(comparison.measured());
+  const GpuMemoryFinding gpu = compare_gpu_memory(evidence, judgement);
+  for (const auto& what : gpu.lacking) comparison.lack(what);
+  judgement.measured(comparison.measured() + (gpu.measured.empty() ? "" : "; ") + gpu.measured);
   if (!comparison.lacking.empty()) {
     return judgement.conclude_as(Outcome::not_run,
                                  "the records do not have " + join(comparison.lacking, ", ") +
@@ -195,6 +201,7 @@ Judged check_memory(const CellEvidence& evidence) {
   return judgement.conclude("state, activations and buffers of every rank are what shapes, law and list give",
                             {{"actions", actions * evidence.steps()},
                              {"activation_peaks", ranks * evidence.steps()},
+                             {"gpu_rows", gpu.rows_wanted},
                              {"state_cells", 3 * (ranks + 1) * evidence.steps()}});
 }
 

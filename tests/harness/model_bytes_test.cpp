@@ -86,36 +86,84 @@ TEST(StateBytes, UnknownOptimiserIsNotGuessed) {
 TEST(SavedBytes, ClosedFormsByHand) {
   const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
 
-  EXPECT_EQ(saved_bytes(model, "embed_tokens", 5, "float32"), 0);
-  EXPECT_EQ(saved_bytes(model, "layers.0", 5, "float32"), 4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
-  EXPECT_EQ(saved_bytes(model, "norm", 5, "float32"), 4 * 5 * 9);
-  EXPECT_EQ(saved_bytes(model, "lm_head", 5, "float32"), 4 * 5 * 12 + 4);
-  EXPECT_FALSE(saved_bytes(model, "head", 5, "float32"));
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "float32", AttentionKernel::cpu_flash), 0);
+  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::cpu_flash),
+            4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
+  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 9);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 12 + 4);
+  EXPECT_FALSE(saved_bytes(model, "head", {1, 5}, "float32", AttentionKernel::cpu_flash));
 }
 
 TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
   const auto model = expected_model(small(false));
 
   for (const char* unit : {"embed_tokens", "layers.0", "norm", "lm_head"}) {
-    EXPECT_EQ(*saved_bytes(model, unit, 5, "float64"), 2 * *saved_bytes(model, unit, 5, "float32")) << unit;
+    EXPECT_EQ(*saved_bytes(model, unit, {1, 5}, "float64", AttentionKernel::cpu_flash),
+              2 * *saved_bytes(model, unit, {1, 5}, "float32", AttentionKernel::cpu_flash))
+        << unit;
   }
 }
 
 TEST(SavedBytes, OfBf16KeepNormsAndSoftmaxInFp32) {
   const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
 
-  EXPECT_EQ(saved_bytes(model, "embed_tokens", 5, "bfloat16"), 0);
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 0);
   const int norm = 5 * (4 * (4 + 1) + 2 * 4);
-  EXPECT_EQ(saved_bytes(model, "norm", 5, "bfloat16"), norm);
-  EXPECT_EQ(saved_bytes(model, "layers.0", 5, "bfloat16"),
+  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), norm);
+  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::cpu_flash),
             2 * norm + 2 * 5 * (2 * 4 + 2 * 6 + 2 * 3 + 4 * 6) + 4 * 5 * 2);
-  EXPECT_EQ(saved_bytes(model, "lm_head", 5, "bfloat16"), 5 * (2 * 4 + 4 * 8) + 4);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 5 * (2 * 4 + 4 * 8) + 4);
 }
 
 TEST(SavedBytes, AttentionAsWideAsTheHiddenStateGivesTheMeasuredForm) {
   Json config = small(false);
   config["head_dim"] = 2;  // A = H: 4N(8H + 2K + 4I + h + 2)
-  EXPECT_EQ(saved_bytes(expected_model(config), "layers.0", 7, "float32"), 4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
+  EXPECT_EQ(saved_bytes(expected_model(config), "layers.0", {1, 7}, "float32", AttentionKernel::cpu_flash),
+            4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
+}
+
+TEST(SavedBytes, OfMathAttentionGrowWithTheSquareOfTheSequence) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+  const auto kernel = AttentionKernel::math;
+
+  EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "float32", kernel),
+            4 * 10 * (2 * 9 + 2 * 4 + 4 * 6 + 4 * 6) + 4 * 2 * 2 * 5 * 5);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {2, 5}, "float32", kernel),
+            saved_bytes(model, "lm_head", {2, 5}, "float32", AttentionKernel::cpu_flash));
+}
+
+TEST(SavedBytes, OfFlashOnAGpuHaveItsGeneratorsStateBesides) {
+  Json config = small(false);
+  config["head_dim"] = 8;
+  const auto model = expected_model(config);
+
+  EXPECT_EQ(*saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::gpu_flash),
+            *saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::cpu_flash) + 24);
+}
+
+TEST(SavedBytes, WhatIsNotKnownIsNotGuessed) {
+  const auto model = expected_model(small(false));  // heads of 3
+
+  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::gpu_flash));
+  EXPECT_NE(why_no_layer_form(model, AttentionKernel::gpu_flash), "");
+  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::unknown));
+  EXPECT_NE(why_no_layer_form(model, AttentionKernel::unknown), "");
+  EXPECT_EQ(why_no_layer_form(model, AttentionKernel::math), "");
+}
+
+TEST(SavedBytes, KernelIsWhatTheManifestNames) {
+  Manifest manifest;
+  manifest.json = Json::object();
+  manifest.device = "cpu";
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::cpu_flash);
+  manifest.device = "cuda";
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
+  manifest.json["environment"] = {{"attention", "flash"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::gpu_flash);
+  manifest.json["environment"] = {{"attention", "math"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::math);
+  manifest.json["environment"] = {{"attention", "not fixed"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
 }
 
 }  // namespace

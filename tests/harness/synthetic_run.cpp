@@ -5,7 +5,9 @@
 
 #include "harness/expected_model.hpp"
 #include "harness/model_bytes.hpp"
+#include "record/columns.hpp"
 #include "schedule/schedule.hpp"
+#include "support/csv.hpp"
 #include "support/hash.hpp"
 
 namespace plumbline::testing {
@@ -52,7 +54,9 @@ Json manifest_of(const SyntheticPlan& plan, const std::string& role,
           {"model", model_json(plan.tied)},
           {"seed", 1},
           {"dtype", "float32"},
-          {"device", "cpu"},
+          {"device", plan.device},
+          {"transport", plan.transport},
+          {"environment", {{"attention", plan.device == "cpu" ? "flash" : "math"}}},
           {"world_size", stages.size()},
           {"steps", synthetic_steps},
           {"data", {{"digest", hash_hex(digests)}, {"source", "synthetic"}, {"microbatches", synthetic_microbatches}}},
@@ -78,25 +82,26 @@ std::int64_t crossing_bytes(std::int64_t microbatch) {
 struct Kept {
   std::int64_t saved, forward, backward;
 };
-Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int64_t microbatch) {
-  const auto saved = *judging::saved_bytes(model, unit, lengths[microbatch], "float32");
+Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int64_t microbatch,
+          judging::AttentionKernel kernel) {
+  const auto saved = *judging::saved_bytes(model, unit, {1, lengths[microbatch]}, "float32", kernel);
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
 /// The memory law, written a second time and for F and B only.
 std::int64_t action_peak(const judging::ExpectedModel& model, const std::vector<std::string>& units,
-                         const Action& action, std::int64_t& live) {
+                         judging::AttentionKernel kernel, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
   std::int64_t peak = 0;
   if (action.type == ActionType::forward) {
     for (const auto& unit : units) {
-      const Kept bytes = kept(model, unit, action.microbatch);
+      const Kept bytes = kept(model, unit, action.microbatch, kernel);
       peak = std::max(peak, live + bytes.forward);
       live += bytes.saved;
     }
   } else {
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-      const Kept bytes = kept(model, *unit, action.microbatch);
+      const Kept bytes = kept(model, *unit, action.microbatch, kernel);
       live -= bytes.saved;
       peak = std::max(peak, live + bytes.backward);
     }
@@ -120,6 +125,7 @@ class RunBuilder {
     run_.schedule_csv = to_csv(list);
     run_.manifest = manifest_of(plan, role, stages_, schedule_name, run_.schedule_csv);
     manifest_.dtype = "float32";
+    manifest_.device = plan.device;
     manifest_.json = run_.manifest;
   }
 
@@ -165,6 +171,17 @@ class RunBuilder {
     const auto state = *judging::state_bytes(model_, units(rank.rank), manifest_);
     rank.memory.push_back(
         {step, 100000, state.parameters, state.gradients, state.optimizer, peak, stages_.size() > 1 ? 48 : 0, 1 << 27});
+    if (plan_.device != "cpu") rank.gpu_memory.push_back(gpu_memory(step));
+  }
+
+  judging::AttentionKernel kernel() const { return judging::attention_kernel(manifest_); }
+
+  /// As many bytes asked for as memory.csv counts, or in one process those of all its ranks at once; 64 MiB reserved,
+  /// and 500 bytes taken by the context.
+  GpuMemoryRow gpu_memory(std::int64_t step) const {
+    const auto ranks = plan_.transport == "threads" ? static_cast<std::int64_t>(stages_.size()) : 1;
+    return {
+        step, 100000 * ranks, 64 << 20, 60 << 20, (std::int64_t{8} << 30) - (60 << 20) - 500, std::int64_t{8} << 30};
   }
 
   void tensors(RankRecord& rank, std::int64_t step, const std::string& kind) {
@@ -230,7 +247,7 @@ class RunBuilder {
                     std::nullopt};
       if (action.microbatch != no_microbatch) row.microbatch = action.microbatch;
       if (is_compute(action.type)) {
-        row.peak_bytes = action_peak(model_, units(rank.rank), action, live);
+        row.peak_bytes = action_peak(model_, units(rank.rank), kernel(), action, live);
         peak = std::max(peak, *row.peak_bytes);
       } else {
         row.peak_bytes = live;
@@ -258,7 +275,7 @@ class RunBuilder {
   void saved(RankRecord& rank) {
     for (std::int64_t m = 0; m < synthetic_microbatches; ++m) {
       for (const auto& unit : model_.units) {
-        const Kept bytes = kept(model_, unit, m);
+        const Kept bytes = kept(model_, unit, m, kernel());
         rank.saved.push_back({m, unit, bytes.saved, bytes.forward, bytes.backward, {}, {}, {}});
       }
     }
@@ -308,6 +325,11 @@ void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
       add_rows(writer, rank.memory, step.step);
       add_rows(writer, rank.traffic, step.step);
       writer.end_step(step);
+    }
+    if (!rank.gpu_memory.empty()) {
+      CsvWriter file(writer.folder() / table_of<GpuMemoryRow>().file, header_of<GpuMemoryRow>());
+      for (const auto& row : rank.gpu_memory) file.row(cells_of(row));
+      file.flush();
     }
     if (rank.exit) writer.finish(*rank.exit);
   }

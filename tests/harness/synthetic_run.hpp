@@ -29,6 +29,8 @@ struct SyntheticPlan {
   std::string optimizer = "adamw";
   bool tied = true;
   std::string level = "full";
+  std::string device = "cpu";     ///< cuda: one GPU a rank, with gpu_memory.csv; attention is then math
+  std::string transport = "mpi";  ///< threads: the ranks are one process
 };
 /// A digest that no row of these runs has.
 inline const std::string other_digest = "0123456789abcdef0123456789abcdef";

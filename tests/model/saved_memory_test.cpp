@@ -1,4 +1,5 @@
 // What each unit keeps for its backward, to the byte: nothing twice, and never its own output.
+#include <ATen/Context.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
@@ -36,6 +37,34 @@ TEST(SavedMemory, OfALayerIsTheClosedForm) {
     const LlamaSlice slice = make_slice(config, whole(config));
     const std::int64_t width = 6 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() +
                                4 * config.intermediate_size + config.heads + 2;
+
+    EXPECT_EQ(saved_bytes(slice, 2), 4 * tokens * width) << changes;
+  }
+}
+
+/// While it lives, attention is made of matrix products and softmax: what GPUs compute it with in float32. The code
+/// that decides what is kept is LibTorch's own for every device.
+class MathAttention {
+ public:
+  MathAttention() { use(true); }
+  ~MathAttention() { use(false); }
+
+ private:
+  static void use(bool math) {
+    at::globalContext().setSDPUseMath(math);
+    at::globalContext().setSDPUseFlash(!math);
+  }
+};
+
+TEST(SavedMemory, OfALayerWithMathAttentionIsTheClosedForm) {
+  const MathAttention kernel;
+  for (const char* changes :
+       {"{}", R"({"head_dim": 16})", R"({"num_key_value_heads": 4})", R"({"num_key_value_heads": 1})"}) {
+    const LlamaConfig config = small_config(Json::parse(changes));
+    live_tensor_bytes();
+    const LlamaSlice slice = make_slice(config, whole(config));
+    const std::int64_t width = 6 * config.hidden_size + 2 + 4 * config.attention_width() +
+                               4 * config.intermediate_size + config.heads * sequence;
 
     EXPECT_EQ(saved_bytes(slice, 2), 4 * tokens * width) << changes;
   }

@@ -34,6 +34,8 @@ TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<SavedRow>(),
             "microbatch, unit, saved_bytes, forward_bytes, backward_bytes, input_bytes, retained_bytes, weight_bytes");
   EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");
+  EXPECT_EQ(header<GpuMemoryRow>(),
+            "step, requested_peak_bytes, reserved_peak_bytes, reserved_bytes, free_bytes, total_bytes");
 }
 
 TEST(Columns, CellsStandUnderTheirNames) {
@@ -48,6 +50,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8}), ","), "1,2,3,4,5,6,7,8");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
   EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
+  EXPECT_EQ(join(cells_of(GpuMemoryRow{1, 2, 3, 4, 5, 6}), ","), "1,2,3,4,5,6");
 }
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
@@ -77,6 +80,7 @@ TEST(Columns, ReadBackWhatTheyWrote) {
   expect_round_trip(sample_memory(1));
   expect_round_trip(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7});
   expect_round_trip(sample_traffic(0, 0));
+  expect_round_trip(GpuMemoryRow{1, 2, 3, 4, 5, 6});
 }
 
 TEST(Columns, ValuesThatAreNotFiniteReadBack) {

@@ -40,6 +40,7 @@ TEST(Manifest, HoldsWhatTheFileSays) {
   EXPECT_EQ(manifest.role, "pipeline");
   EXPECT_EQ(manifest.dtype, "float32");
   EXPECT_EQ(manifest.device, "cpu");
+  EXPECT_EQ(manifest.transport, "") << "nobody has to say it";
   EXPECT_EQ(manifest.seed, 1);
   EXPECT_EQ(manifest.world_size, 3);
   EXPECT_EQ(manifest.steps, 2);

@@ -1,6 +1,7 @@
 // Storages on a GPU are counted by address. No GPU is needed: a tensor of another device whose data is never touched
 // stands for one.
 #include <ATen/Tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -69,6 +70,40 @@ TEST_F(DeviceMemory, WhatIsOlderThanTheWatchingIsLeftAlone) {
 
   EXPECT_EQ(meter_.total().live, 0);
   EXPECT_EQ(live(MemoryOwner::transport), 0);
+}
+
+TEST_F(DeviceMemory, StoragesOfTheCpuCountAsNothingBesideAGpu) {
+  install_memory_meter();
+  const at::Tensor before = at::zeros({4});
+  meter_.count_devices_alone();
+
+  {
+    const MemoryScope scope(MemoryOwner::activations);
+    const at::Tensor host = at::zeros({100});
+    EXPECT_EQ(storage_bytes(host), 0);
+    count_device_allocation(place_.data(), 32);
+    retag(host, MemoryOwner::transport);
+  }
+
+  EXPECT_EQ(live(MemoryOwner::activations), 32);
+  EXPECT_EQ(live(MemoryOwner::transport), 0);
+  EXPECT_EQ(meter_.total().live, 16 + 32);
+  count_device_free(place_.data());
+}
+
+TEST_F(DeviceMemory, WhatGoesToAnotherRankIsNeverCountedByNone) {
+  count_device_allocation(place_.data(), 32);
+  const at::Tensor tensor = tensor_at(place_.data(), 8);
+  MemoryMeter& other = new_memory_meter();
+  other.attach();
+
+  retag(tensor, MemoryOwner::activations);
+
+  EXPECT_EQ(meter_.total().live, 0);
+  EXPECT_EQ(other.total().live, 32);
+  EXPECT_EQ(other.total().peak, 32);
+  count_device_free(place_.data());
+  EXPECT_EQ(other.total().live, 0);
 }
 
 }  // namespace

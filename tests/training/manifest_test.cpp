@@ -94,6 +94,7 @@ TEST(Manifest, IsReadBackByTheRecordsReader) {
   EXPECT_EQ(read.microbatches, 2);
   EXPECT_EQ(read.schedule_name, "1f1b");
   EXPECT_EQ(read.clip_norm, 1.5);
+  EXPECT_EQ(read.transport, "mpi");
   EXPECT_EQ(read.stages.size(), 2U);
   EXPECT_EQ(read.tied.size(), 1U);
   EXPECT_EQ(read.json.at("model").at("something_new"), "kept");

@@ -10,19 +10,24 @@
 
 namespace plumbline {
 
+/// Whose allocator it is. Ranks that are threads share one: a rank that let its peaks count anew would take from the
+/// others what they reached in a step of their own.
+enum class GpuProcess { one_rank, several_ranks };
+
 class GpuMemoryLog {
  public:
   /// Writes nothing without a GPU (`gpu` null).
-  GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu, int index);
+  GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu, int index, GpuProcess process);
 
-  /// The allocator's peaks count anew.
+  /// The allocator's peaks count anew, unless several ranks share it: there they are those since the process began.
   void begin_step();
-  /// One row. The peaks are the process': ranks that are threads share them.
+  /// One row.
   void end_step(std::int64_t step);
 
  private:
   GpuSupport* gpu_;
   int index_;
+  GpuProcess process_;
   std::optional<CsvWriter> file_;
 };
 

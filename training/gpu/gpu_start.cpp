@@ -21,9 +21,10 @@ void watch_once(GpuSupport& gpu) {
   std::call_once(watched, [&] { gpu.watch(count_device_allocation, count_device_free); });
 }
 
-/// What takes cuBLAS's workspace, and shows whether kernels for this GPU are there at all.
-void warm_up(c10::Device device, c10::ScalarType dtype) {
+/// What libraries keep from their first use on, and whether kernels for this GPU are there at all.
+void warm_up(GpuSupport& gpu, c10::Device device, c10::ScalarType dtype) {
   const MemoryScope scope(MemoryOwner::other);
+  gpu.take_workspaces();
   const auto options = at::TensorOptions(dtype).device(device);
   const at::Tensor matrix = at::zeros({16, 16}, options);
   at::mm(matrix, matrix);
@@ -37,10 +38,11 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
   GpuSupport& gpu = load_gpu_module();
   gpu.use(device.index());
   watch_once(gpu);
+  this_thread_meter().count_devices_alone();
   choose_attention_kernel(device, dtype);
   const GpuDevice found = gpu.device(device.index());
   try {
-    warm_up(device, dtype);
+    warm_up(gpu, device, dtype);
     gpu.synchronise();
   } catch (const c10::OutOfMemoryError&) {
     throw;  // its words come with the plan

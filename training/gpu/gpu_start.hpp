@@ -12,8 +12,9 @@
 namespace plumbline {
 
 /// After open_gpus, on the thread that trains and before its first tensor: `device` is this thread's from now on, its
-/// tensor bytes count, the attention kernel is chosen, and cuBLAS has its workspace (under MemoryOwner::other: it
-/// stays, and is no activation of the microbatch that happens to come first). Throws RunError with CUDA's words.
+/// tensor bytes count and those of the CPU no more, the attention kernel is chosen, and cuBLAS and cuBLASLt have their
+/// workspaces (under MemoryOwner::other: they stay, and are no activation of the microbatch that happens to come
+/// first). Throws RunError with CUDA's words.
 GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
 
 /// Runs `body`; running out of GPU memory in it becomes a RunError that says how much was asked for, what CUDA has, and

@@ -24,10 +24,12 @@ struct GpuDevice {
   std::int64_t total_bytes = 0;
 };
 
-/// Of one device, since reset_peaks. `requested`: what tensors asked for; `reserved`: what the caching allocator took.
-struct GpuAllocatorPeaks {
-  std::int64_t requested_bytes = 0;
-  std::int64_t reserved_bytes = 0;
+/// Of one device and this process. `requested`: what tensors asked for; `reserved`: what the caching allocator took of
+/// the GPU. Peaks are since reset_peaks.
+struct GpuAllocatorBytes {
+  std::int64_t requested_peak = 0;
+  std::int64_t reserved_peak = 0;
+  std::int64_t reserved = 0;  ///< now
 };
 
 /// cudaMemGetInfo: all processes' use, the context and NCCL's buffers included.
@@ -56,10 +58,13 @@ class GpuSupport {
   virtual void synchronise() = 0;
 
   virtual GpuFreeMemory free_memory(int index) = 0;
-  virtual GpuAllocatorPeaks peaks(int index) = 0;
+  virtual GpuAllocatorBytes allocator_bytes(int index) = 0;
   virtual void reset_peaks(int index) = 0;
   /// Both are called for every tensor storage from now on. Once a process.
   virtual void watch(Allocated allocated, Freed freed) = 0;
+  /// What cuBLAS and cuBLASLt keep for the calling thread and its stream is taken now, and not by the first product
+  /// that happens to need it.
+  virtual void take_workspaces() = 0;
 
   /// A named range on the profiler's time line (NVTX); they may overlap. Nothing without a profiler.
   virtual std::uint64_t begin_range(const char* name) = 0;

@@ -16,6 +16,8 @@ class FakeGpus : public GpuSupport {
   std::vector<std::string> ranges;
   std::vector<std::uint64_t> ended;
   GpuFreeMemory memory{std::int64_t{100} << 30, std::int64_t{141} << 30};
+  GpuAllocatorBytes allocator{1, 3, 2};
+  int resets = 0;
   Allocated allocated;
   Freed freed;
 
@@ -28,8 +30,9 @@ class FakeGpus : public GpuSupport {
   void use(int) override {}
   void synchronise() override {}
   GpuFreeMemory free_memory(int) override { return memory; }
-  GpuAllocatorPeaks peaks(int) override { return {1, 2}; }
-  void reset_peaks(int) override {}
+  GpuAllocatorBytes allocator_bytes(int) override { return allocator; }
+  void reset_peaks(int) override { ++resets; }
+  void take_workspaces() override {}
   void watch(Allocated one, Freed other) override {
     allocated = std::move(one);
     freed = std::move(other);

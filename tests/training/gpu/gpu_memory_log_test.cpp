@@ -13,20 +13,34 @@ TEST(GpuMemoryLog, OneRowAStepOfWhatTheGpuSays) {
   testing::FakeGpus gpus;
   gpus.memory = {300, 1000};
   const testing::TemporaryFolder folder;
-  GpuMemoryLog log(folder.path(), &gpus, 0);
+  GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::one_rank);
 
   log.begin_step();
   log.end_step(0);
   gpus.memory.free_bytes = 250;
+  log.begin_step();
   log.end_step(1);
 
   EXPECT_EQ(read_file(folder.path() / "gpu_memory.csv"),
-            "step,requested_peak_bytes,reserved_peak_bytes,free_bytes,total_bytes\n0,1,2,300,1000\n1,1,2,250,1000\n");
+            "step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n"
+            "0,1,3,2,300,1000\n1,1,3,2,250,1000\n");
+  EXPECT_EQ(gpus.resets, 2);
+}
+
+TEST(GpuMemoryLog, RanksOfOneProcessLeaveEachOthersPeaksAlone) {
+  testing::FakeGpus gpus;
+  const testing::TemporaryFolder folder;
+  GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::several_ranks);
+
+  log.begin_step();
+  log.end_step(0);
+
+  EXPECT_EQ(gpus.resets, 0);
 }
 
 TEST(GpuMemoryLog, NothingIsWrittenWithoutAGpu) {
   const testing::TemporaryFolder folder;
-  GpuMemoryLog log(folder.path(), nullptr, 0);
+  GpuMemoryLog log(folder.path(), nullptr, 0, GpuProcess::one_rank);
 
   log.begin_step();
   log.end_step(0);
