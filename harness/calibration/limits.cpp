@@ -160,8 +160,10 @@ std::string short_text(double number) {
 std::string limit_words(const Calibration& calibration, const Limit& limit) {
   const std::string value = short_text(limit.limit);
   const std::string runs = "the reference and " + std::to_string(calibration.null_runs) + " perturbed references";
-  const std::string cap = short_text(limit.cap) + " = " + short_text(cap_lambda) +
-                          " sqrt(n = " + std::to_string(static_cast<std::int64_t>(limit.roundings)) + ") u";
+  const std::string cap = limit.cap < cap_ceiling
+                              ? short_text(limit.cap) + " = " + short_text(cap_lambda) +
+                                    " sqrt(n = " + std::to_string(static_cast<std::int64_t>(limit.roundings)) + ") u"
+                              : short_text(limit.cap) + ", half of what a missing tensor is off";
   switch (limit.by) {
     case LimitBy::zero:
       return "0: the shadow is exactly zero there";

@@ -112,7 +112,7 @@ double RoundingChains::equivalent(const Chain& chain, const std::string& dtype) 
 }
 
 double rounding_cap(double equivalent_roundings, const std::string& dtype) {
-  return cap_lambda * std::sqrt(equivalent_roundings) * unit_roundoff(dtype);
+  return std::min(cap_lambda * std::sqrt(equivalent_roundings) * unit_roundoff(dtype), cap_ceiling);
 }
 
 }  // namespace plumbline::judging

@@ -58,10 +58,13 @@ class RoundingChains {
   double tokens_of_step_ = 0;
 };
 
-/// lambda sqrt(n) u. The error of a sum of n rounded terms grows with sqrt(n) u as its roundings are independent and
-/// centred, and lambda u sqrt(n) bounds it with probability 1 - 2 exp(-lambda^2 / 2) (Higham and Mary, "A New Approach
-/// to Probabilistic Rounding Error Analysis", SIAM J. Sci. Comput. 41, 2019). With lambda = 8 that is one sum in 4e13.
+/// min(lambda sqrt(n) u, ceiling). The error of a sum of n rounded terms grows with sqrt(n) u as its roundings are
+/// independent and centred, and lambda u sqrt(n) bounds it with probability 1 - 2 exp(-lambda^2 / 2) (Higham and Mary,
+/// "A New Approach to Probabilistic Rounding Error Analysis", SIAM J. Sci. Comput. 41, 2019). With lambda = 8 that is
+/// one sum in 4e13. Never above one half, half of what a tensor is off that is zero where it should not be: a limit
+/// near 1 could not fail.
 inline constexpr double cap_lambda = 8;
+inline constexpr double cap_ceiling = 0.5;
 double rounding_cap(double equivalent_roundings, const std::string& dtype);
 
 }  // namespace plumbline::judging

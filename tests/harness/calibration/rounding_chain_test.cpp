@@ -57,8 +57,9 @@ TEST_F(Chains, OfSumsInsideABfloat16ProductHardlyCount) {
 
 TEST(RoundingCap, GrowsWithTheRoot) {
   EXPECT_DOUBLE_EQ(rounding_cap(100, "float32"), 8 * 10 * std::ldexp(1.0, -24));
-  EXPECT_DOUBLE_EQ(rounding_cap(400, "bfloat16"), 2 * rounding_cap(100, "bfloat16"));
+  EXPECT_DOUBLE_EQ(rounding_cap(16, "bfloat16"), 2 * rounding_cap(4, "bfloat16"));
   EXPECT_DOUBLE_EQ(unit_roundoff("bfloat16"), 0.00390625);
+  EXPECT_EQ(rounding_cap(1e6, "bfloat16"), 0.5) << "a tensor of zeros is 1 off, and must never pass";
   EXPECT_THROW(unit_roundoff("int64"), InputError);
 }
 
