@@ -135,7 +135,8 @@ const Table<MemoryRow>& table_of<MemoryRow>() {
        column("optimizer_bytes", &MemoryRow::optimizer_bytes, presence),
        column("activation_peak_bytes", &MemoryRow::activation_peak_bytes, presence),
        column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
-       column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence)}};
+       column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence),
+       column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column)}};
   return table;
 }
 

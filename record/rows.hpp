@@ -87,6 +87,7 @@ struct MemoryRow {
   std::optional<std::int64_t> activation_peak_bytes;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> process_peak_bytes;
+  std::optional<std::int64_t> live_bytes;  ///< at the step's end
 };
 
 struct SavedRow {

@@ -58,6 +58,7 @@ MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t a
   row.activation_peak_bytes = activation_peak_bytes;
   row.buffer_bytes = meter.count(MemoryOwner::transport).peak;
   row.process_peak_bytes = process_peak_bytes();
+  row.live_bytes = meter.total().live;
   return row;
 }
 

@@ -1,5 +1,6 @@
-// memory: model state equal to the byte to what shapes give, activations equal to the byte to the memory law, transport
-// buffers and processes within their own limits; on GPUs also LibTorch's own count of the bytes.
+// memory: model state equal to the byte to what shapes give, activations equal to the byte to the memory law, nothing
+// kept from one step to the next, transport buffers and processes within their own limits; on GPUs also LibTorch's own
+// count of the bytes.
 #include <algorithm>
 
 #include "harness/activation_comparison.hpp"
@@ -70,6 +71,24 @@ class MemoryComparison {
         report(step, 1, 0, std::string("sum of ") + column.name, std::to_string(expected), std::to_string(*candidate),
                "the reference's " + std::to_string(*reference) + " and " + std::to_string((*copy).*column.expected) +
                    " for the tied copy");
+      }
+    }
+  }
+
+  /// After the first step, which makes the optimiser's state, every step ends with as many bytes alive.
+  void leaks(const Record& record, const std::string& whose) {
+    for (const auto& rank : record.ranks) {
+      std::optional<std::int64_t> first;
+      for (const auto& row : rank.memory) {
+        if (!row.live_bytes) {
+          lack("live_bytes of the " + whose);
+          continue;
+        }
+        judgement_.look_at("step_ends");
+        if (!first) first = row.live_bytes;
+        if (*row.live_bytes == *first) continue;
+        report(row.step, 4, rank.rank, "live_bytes", std::to_string(*first), std::to_string(*row.live_bytes),
+               whose + ": tensor bytes alive at the step's end, against the end of the first step");
       }
     }
   }
@@ -171,7 +190,8 @@ class MemoryComparison {
 Judged check_memory(const CellEvidence& evidence) {
   Judgement judgement(
       "memory", "memory",
-      "equal to the byte: model state by shapes, activations by the memory law; transport buffers at most all messages "
+      "equal to the byte: model state by shapes, activations by the memory law, what is alive at the end of each step; "
+      "transport buffers at most all messages "
       "of a step that can be in flight" +
           std::string(evidence.candidate.manifest.device == "cpu"
                           ? ""
@@ -185,6 +205,8 @@ Judged check_memory(const CellEvidence& evidence) {
   for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.state_of_world(step);
   compare_saved_bytes(evidence, judgement);
   for (const auto& what : compare_activations(evidence, judgement)) comparison.lack(what);
+  comparison.leaks(evidence.reference, "reference");
+  comparison.leaks(evidence.candidate, "candidate");
   comparison.buffers();
   comparison.processes();
   const GpuMemoryFinding gpu = compare_gpu_memory(evidence, judgement);

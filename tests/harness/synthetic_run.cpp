@@ -170,7 +170,7 @@ class RunBuilder {
     const auto peak = actions(rank, step);
     const auto state = *judging::state_bytes(model_, units(rank.rank), manifest_);
     rank.memory.push_back(
-        {step, 100000, state.parameters, state.gradients, state.optimizer, peak, stages_.size() > 1 ? 48 : 0, 1 << 27});
+        {step, 100000, state.parameters, state.gradients, state.optimizer, peak, stages_.size() > 1 ? 48 : 0, 1 << 27, 60000});
     if (plan_.device != "cpu") rank.gpu_memory.push_back(gpu_memory(step));
   }
 

@@ -30,6 +30,7 @@ const std::vector<KnownFault>& known_faults() {
       {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
       {"U5", "one element of a parameter one ULP off after the update"},
       {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
+      {"H2", "64 bytes more after every step, of no activation and no state"},
       {"H5", "two actions run in the other order"},
       {"H5s", "another schedule run than was asked for"},
       {"N3", "harmless: slow links, jitter, a late start"},
@@ -80,6 +81,7 @@ std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "H5") return std::make_unique<SwappedActions>();
   if (fault.id == "H5s") return std::make_unique<OtherSchedule>();
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
+  if (fault.id == "H2") return std::make_unique<Leak>();
   return std::make_unique<FaultyWire>(fault, rank);
 }
 

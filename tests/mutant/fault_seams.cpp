@@ -2,6 +2,7 @@
 
 #include <ATen/Tensor.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
@@ -131,6 +132,10 @@ void OneUlp::after_update(std::int64_t step, std::vector<Parameter>& parameters)
 at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, const Action& action) {
   if (fault_.strikes(step, action.microbatch)) kept_.push_back(input.detach());
   return input;
+}
+
+void Leak::after_update(std::int64_t /*step*/, std::vector<Parameter>& parameters) {
+  kept_.push_back(at::empty({16}, parameters.front().value.options().requires_grad(false)));
 }
 
 ActionList SwappedActions::actions(ActionList list) {

@@ -104,6 +104,15 @@ class KeptInputs : public TrainerSeams {
   std::vector<at::Tensor> kept_;
 };
 
+/// Some bytes more after every step, belonging to nothing that the law speaks of.
+class Leak : public TrainerSeams {
+ public:
+  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+
+ private:
+  std::vector<at::Tensor> kept_;
+};
+
 /// The first backward action and the forward action after it run in the other order.
 class SwappedActions : public TrainerSeams {
  public:

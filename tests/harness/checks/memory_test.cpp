@@ -42,6 +42,23 @@ TEST(Memory, PeakOfTheStepIsTheLargestOfItsActions) {
   EXPECT_EQ(expect_memory_red(cell).item, "activation_peak_bytes");
 }
 
+TEST(Memory, AStepThatEndsWithMoreThanTheFirstIsALeak) {
+  SyntheticCell cell;
+  *cell.candidate.ranks[1].memory[1].live_bytes += 4;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "live_bytes");
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 1);
+}
+
+TEST(Memory, AReferenceThatLeaksIsNoReference) {
+  SyntheticCell cell;
+  *cell.reference.ranks[0].memory[1].live_bytes -= 4;
+  EXPECT_EQ(expect_memory_red(cell).item, "live_bytes");
+}
+
 TEST(Memory, VerdictCarriesWhatTheLawGivesEachRank) {
   SyntheticCell cell;
   std::vector<std::int64_t> peaks;
