@@ -27,6 +27,7 @@ struct Access {
 
   Range range;
   bool write = false;
+  int rank = 0;  ///< whose GPU: the same address is other memory on another's
   int stream = 0;
   std::string who;  ///< "rank 1's receive of 12 float32 from rank 0"
   std::uint64_t tick = under_way;
@@ -38,7 +39,8 @@ class AccessLog {
   /// `clock` is what its stream is ordered after.
   std::shared_ptr<Access> begin(Access access, const Clock& clock, std::optional<std::string>& finding) {
     for (const auto& earlier : log_) {
-      const bool conflict = earlier->range.overlaps(access.range) && (earlier->write || access.write);
+      const bool conflict =
+          earlier->rank == access.rank && earlier->range.overlaps(access.range) && (earlier->write || access.write);
       if (!conflict || earlier->stream == access.stream || clock.knows(earlier->stream, earlier->tick)) continue;
       finding = access.who + (access.write ? " writes" : " reads") + " memory that " + earlier->who +
                 (earlier->write ? " writes" : " reads") +

@@ -176,7 +176,7 @@ std::vector<const Stream*> DeviceModel::circle() const {
 
 std::shared_ptr<Access> DeviceModel::begin_access(Stream& stream, Range range, bool write, std::string who) {
   std::optional<std::string> finding;
-  auto access = log_.begin({range, write, stream.id, std::move(who)}, stream.clock, finding);
+  auto access = log_.begin({range, write, stream.rank, stream.id, std::move(who)}, stream.clock, finding);
   if (finding) note(*finding);
   return access;
 }
