@@ -90,14 +90,7 @@ class PeakComparison {
 
   void report(std::int64_t step, std::int64_t index, const std::string& item, std::int64_t expected,
               const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = rank_.rank;
-    divergence.item = item;
-    divergence.expected = std::to_string(expected);
-    divergence.got = got;
-    divergence.words = words;
-    judgement_.diverge(beside(step, index, rank_.rank), std::move(divergence));
+    judgement_.diverge(beside(step, index, rank_.rank), step, rank_.rank, item, std::to_string(expected), got, words);
   }
 
   const RankRecord& rank_;

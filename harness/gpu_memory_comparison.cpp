@@ -120,15 +120,9 @@ class RecordComparison {
 
   void diverge(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step) + ": " + item + " is " +
-                       got + ", expected " + expected + ": " + words;
-    judgement_.diverge(beside(step, before_actions, rank), std::move(divergence));
+    judgement_.diverge(beside(step, before_actions, rank), step, rank, item, expected, got,
+                       whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step) + ": " + item + " is " +
+                           got + ", expected " + expected + ": " + words);
   }
 
   /// In its step it stands before all actions, like the other figures of a whole step.

@@ -47,6 +47,19 @@ std::string Judgement::margin_words() const {
   return words;
 }
 
+void Judgement::diverge(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank,
+                        const std::string& item, const std::string& expected, const std::string& got,
+                        const std::string& words) {
+  FirstDivergence divergence;
+  divergence.step = step;
+  divergence.rank = rank;
+  divergence.item = item;
+  divergence.expected = expected;
+  divergence.got = got;
+  divergence.words = words;
+  diverge(moment, std::move(divergence));
+}
+
 std::int64_t Judgement::count(const std::string& what) const {
   const auto found = result_.looked_at.find(what);
   return found == result_.looked_at.end() ? 0 : found->second;

@@ -29,6 +29,9 @@ class Judgement {
   void look_at(const std::string& what, std::int64_t count = 1) { result_.looked_at[what] += count; }
   /// A difference. `rung` is filled in where the place has none of its own.
   void diverge(const Moment& moment, FirstDivergence divergence);
+  /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
+  void diverge(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
+               const std::string& expected, const std::string& got, const std::string& words);
   /// What could not be looked at, because a record of role external may lack it: said in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   void measured(const std::string& text) { result_.measured = text; }

@@ -101,27 +101,16 @@ class Conformance {
 
   void structure(const std::string& item, const std::string& expected, const std::string& got,
                  const std::string& words) {
-    report(beside(-1, -1, 0), -1, {}, item, expected, got, words + " (expected " + expected + ", got " + got + ")");
+    judgement_.diverge(beside(-1, -1, 0), -1, std::nullopt, item, expected, got,
+                       words + " (expected " + expected + ", got " + got + ")");
   }
 
   void action(std::int64_t rank, std::int64_t step, std::size_t position, const std::string& expected,
               const std::string& got) {
     const auto index = static_cast<std::int64_t>(position);
-    report(beside(step, index, rank), step, rank, expected, expected, got,
-           "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " + std::to_string(index) +
-               ": the list has " + expected + ", executed was " + got);
-  }
-
-  void report(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
-              const std::string& expected, const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = words;
-    judgement_.diverge(moment, std::move(divergence));
+    judgement_.diverge(beside(step, index, rank), step, rank, expected, expected, got,
+                       "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " + std::to_string(index) +
+                           ": the list has " + expected + ", executed was " + got);
   }
 
   const CellEvidence& evidence_;

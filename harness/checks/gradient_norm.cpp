@@ -82,15 +82,9 @@ class NormComparison {
 
   void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    FirstDivergence divergence;
-    divergence.step = step_;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = why + item + " at " + step_words(step_) + (rank ? " on rank " + std::to_string(*rank) : "") +
-                       " is " + got + ", not " + expected;
-    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? 0 : 1), std::move(divergence));
+    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? 0 : 1), step_, rank, item, expected, got,
+                       why + item + " at " + step_words(step_) + (rank ? " on rank " + std::to_string(*rank) : "") +
+                           " is " + got + ", not " + expected);
   }
 
   const CellEvidence& evidence_;

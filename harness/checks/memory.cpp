@@ -168,15 +168,9 @@ class MemoryComparison {
 
   void report(std::int64_t step, std::int64_t order, std::int64_t rank, const std::string& item,
               const std::string& expected, const std::string& got, const std::string& words) {
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = item + " at " + step_words(step) + " on rank " + std::to_string(rank) + " is " + got +
-                       ", expected " + expected + ": " + words;
-    judgement_.diverge(beside(step, order - 10, rank), std::move(divergence));
+    judgement_.diverge(beside(step, order - 10, rank), step, rank, item, expected, got,
+                       item + " at " + step_words(step) + " on rank " + std::to_string(rank) + " is " + got +
+                           ", expected " + expected + ": " + words);
   }
 
   const CellEvidence& evidence_;
