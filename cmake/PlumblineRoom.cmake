@@ -1,5 +1,5 @@
-# A room is a top-level folder and one static library of all its sources but main.cpp; `USES` is what it may include and link,
-# and nothing else (tests/structure checks the includes against this).
+# A room is a folder and one static library of all its sources but main.cpp; `USES` is what it may include and link, and nothing else
+# (tests/structure checks the includes against this). The target of harness/judge is plumbline_harness_judge.
 add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off)
@@ -15,9 +15,10 @@ if(PLUMBLINE_SANITIZE)
   target_link_libraries(plumbline_options INTERFACE $<TARGET_OBJECTS:plumbline_leaks>)
 endif()
 
-function(plumbline_room name)
+function(plumbline_room folder)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  string(REPLACE "/" "_" name "${folder}")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "/backends/") # one of several that stand for the same thing: chosen by name
   if(sources)
@@ -34,7 +35,8 @@ function(plumbline_program name)
   cmake_parse_arguments(arg "" "ROOM" "" ${ARGN})
   if(EXISTS "${PROJECT_SOURCE_DIR}/${arg_ROOM}/main.cpp")
     add_executable(${name} "${PROJECT_SOURCE_DIR}/${arg_ROOM}/main.cpp")
-    target_link_libraries(${name} PRIVATE plumbline::${arg_ROOM} plumbline::cli)
+    string(REPLACE "/" "_" room "${arg_ROOM}")
+    target_link_libraries(${name} PRIVATE plumbline::${room} plumbline::cli)
     if(TARGET plumbline_gpu_module)
       add_dependencies(${name} plumbline_gpu_module)
     endif()
@@ -44,13 +46,16 @@ endfunction()
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
 # shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do.
 function(plumbline_room_test name)
-  cmake_parse_arguments(arg "" "SHARDS" "USES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS;ROOM" "USES;LABELS" ${ARGN})
+  if(NOT arg_ROOM)
+    set(arg_ROOM ${name})
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp")
   if(NOT sources)
     return()
   endif()
   add_executable(${name}_test ${sources})
-  target_link_libraries(${name}_test PRIVATE plumbline::${name} ${arg_USES} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/launcher.hpp"
+#include "harness/launch/launcher.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
 #include "record/record.hpp"

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "harness/judge.hpp"
+#include "harness/judge/judge.hpp"
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"

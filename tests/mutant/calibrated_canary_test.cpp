@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/calibration/calibrate.hpp"
-#include "harness/calibration/calibration_file.hpp"
-#include "harness/calibration/within_limits.hpp"
-#include "harness/compare.hpp"
-#include "harness/judge.hpp"
-#include "harness/sweep.hpp"
-#include "harness/sweep_file.hpp"
+#include "harness/commands/compare.hpp"
+#include "harness/judge/judge.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/sweep.hpp"
+#include "harness/sweep/sweep_file.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 

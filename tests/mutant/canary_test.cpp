@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge.hpp"
+#include "harness/judge/judge.hpp"
 
 namespace plumbline {
 namespace {

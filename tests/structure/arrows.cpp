@@ -30,10 +30,21 @@ const std::map<std::string, Allowance>& allowances() {
       // Loaded at run time; knows the interfaces that it stands behind and nothing else of those rooms.
       {"gpu", {{"training", "pipeline", "support"}, {"torch", "nccl", "cuda"}}},
       {"reports", {{"record", "schedule", "support"}, {}}},
-      // The judge knows the trainers by their records alone.
-      {"harness", {{"reports", "record", "schedule", "support"}, {}}},
+      // The harness knows the trainers by their records alone; its judge starts nothing and knows no sweep.
+      {"harness/judge", {{"record", "schedule", "support"}, {}, false}},
+      {"harness/launch", {{"record", "support"}, {}}},
+      {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+      {"harness/commands",
+       {{"harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
   };
   return table;
+}
+
+std::string room_of(const std::string& path) {
+  for (auto end = path.rfind('/'); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
+    if (allowances().contains(path.substr(0, end))) return path.substr(0, end);
+  }
+  return "";
 }
 
 std::string library_of_header(const std::string& header) {

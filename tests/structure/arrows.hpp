@@ -18,6 +18,9 @@ struct Allowance {
 /// The whole table, one entry a room. Direct use only: what a listed room uses is not thereby allowed.
 const std::map<std::string, Allowance>& allowances();
 
+/// The room that a file lies in, by its path from the project's root; empty where it lies in none.
+std::string room_of(const std::string& path);
+
 /// The library among torch, mpi, nccl and cuda that a header belongs to; empty for any other header.
 std::string library_of_header(const std::string& header);
 

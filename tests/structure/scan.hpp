@@ -25,6 +25,12 @@ struct Findings {
 /// behind a macro.
 Findings scan_includes(const std::filesystem::path& source);
 
+/// Finds source files of rooms that include each other in a circle, a header and its source being one.
+Findings scan_cycles(const std::filesystem::path& source);
+
+/// Finds source files in a folder that holds rooms, but in none of them.
+Findings scan_homeless(const std::filesystem::path& source);
+
 /// Finds source files (C++, CUDA, CMake, Python, shell) of more than `most_lines` lines in rooms, tests, benchmarks,
 /// cmake, fixtures and scripts.
 Findings scan_sizes(const std::filesystem::path& source, std::size_t most_lines);

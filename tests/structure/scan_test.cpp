@@ -45,9 +45,9 @@ TEST_F(PlantedTree, AllowedIncludesPass) {
 }
 
 TEST_F(PlantedTree, AForbiddenRoomIsFoundWithFileAndLine) {
-  plant("harness/checks/loss.cpp", "\n#include \"pipeline/executor.hpp\"\n");
+  plant("harness/judge/checks/loss.cpp", "\n#include \"pipeline/executor.hpp\"\n");
 
-  EXPECT_THAT(broken(), ElementsAre("harness/checks/loss.cpp:2: harness may not use pipeline"));
+  EXPECT_THAT(broken(), ElementsAre("harness/judge/checks/loss.cpp:2: harness/judge may not use pipeline"));
 }
 
 TEST_F(PlantedTree, ARoomIsFoundInAngleBracketsAndOddSpacingToo) {
@@ -64,13 +64,13 @@ TEST_F(PlantedTree, WhatAnAllowedRoomUsesIsNotTherebyAllowed) {
 }
 
 TEST_F(PlantedTree, ForbiddenLibrariesAreFound) {
-  plant("harness/a.cpp", "#include <torch/csrc/autograd/function.h>\n#include <mpi.h>\n");
+  plant("harness/sweep/a.cpp", "#include <torch/csrc/autograd/function.h>\n#include <mpi.h>\n");
   plant("schedule/b.hpp", "#include <c10/util/Exception.h>\n");
   plant("training/c.cu", "#include <nccl.h>\n#include <ATen/cuda/CUDAContext.h>\n");
 
-  EXPECT_THAT(broken(), ElementsAre(HasSubstr("harness may not use torch"), HasSubstr("harness may not use mpi"),
-                                    HasSubstr("schedule may not use torch"), HasSubstr("training may not use nccl"),
-                                    HasSubstr("training may not use cuda")));
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("harness/sweep may not use torch"),
+                                    HasSubstr("harness/sweep may not use mpi"), HasSubstr("schedule may not use torch"),
+                                    HasSubstr("training may not use nccl"), HasSubstr("training may not use cuda")));
 }
 
 TEST_F(PlantedTree, TheOracleHasNoThreads) {
@@ -82,12 +82,42 @@ TEST_F(PlantedTree, TheOracleHasNoThreads) {
 }
 
 TEST_F(PlantedTree, IncludesThatEscapeTheTableAreFound) {
-  plant("harness/a.cpp",
+  plant("harness/judge/a.cpp",
         "#include \"../pipeline/executor.hpp\"\n#include SOMETHING\n#include \"support/gone.hpp\"\n#include "
         "\"judge.hpp\"\n");
 
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("from the project's root"), HasSubstr("behind a macro"),
                                     HasSubstr("there is no support/gone.hpp"), HasSubstr("from the project's root")));
+}
+
+TEST_F(PlantedTree, TheJudgeKnowsNeitherTheLauncherNorTheSweep) {
+  plant("harness/launch/launcher.hpp", "");
+  plant("harness/sweep/plan.hpp", "#include \"harness/launch/launcher.hpp\"\n");
+  plant("harness/judge/judge.cpp", "#include \"harness/sweep/plan.hpp\"\n#include \"harness/launch/launcher.hpp\"\n");
+
+  EXPECT_THAT(broken(), ElementsAre(HasSubstr("harness/judge may not use harness/sweep"),
+                                    HasSubstr("harness/judge may not use harness/launch")));
+}
+
+TEST_F(PlantedTree, ACycleOfIncludesIsFoundThroughSourcesToo) {
+  plant("record/a.hpp", "");
+  plant("record/a.cpp", "#include \"record/a.hpp\"\n#include \"record/b.hpp\"\n");
+  plant("record/b.hpp", "#include \"record/c.hpp\"\n");
+  plant("record/c.hpp", "#include \"record/d.hpp\"\n");
+  plant("record/d.hpp", "");
+  EXPECT_THAT(scan_cycles(root_).broken, IsEmpty());
+  plant("record/c.cpp", "#include \"record/a.hpp\"\n");
+
+  EXPECT_THAT(scan_cycles(root_).broken,
+              ElementsAre(HasSubstr("record/a is on"), HasSubstr("record/b is on"), HasSubstr("record/c is on")));
+}
+
+TEST_F(PlantedTree, AFileBesideTheRoomsIsFound) {
+  plant("harness/stray.cpp", "");
+  plant("harness/judge/judge.cpp", "");
+
+  EXPECT_THAT(scan_homeless(root_).broken, testing::Each("harness/stray.cpp: lies in no room"));
+  EXPECT_THAT(scan_homeless(root_).broken, testing::Not(IsEmpty()));
 }
 
 TEST_F(PlantedTree, AFileOf601LinesIsFound) {
@@ -100,11 +130,12 @@ TEST_F(PlantedTree, AFileOf601LinesIsFound) {
 }
 
 TEST(LinkInterface, ForbiddenRoomsAndLibrariesAreFound) {
-  EXPECT_THAT(check_link_interface("harness", {"plumbline_options", "plumbline::reports", "plumbline::json"}),
+  EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline_options", "plumbline::reports", "plumbline::json"}),
               IsEmpty());
-  EXPECT_THAT(check_link_interface("harness", {"plumbline::reference"}),
-              ElementsAre("harness links the room reference"));
-  EXPECT_THAT(check_link_interface("harness", {"plumbline::torch"}), ElementsAre("harness links plumbline::torch"));
+  EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline::reference"}),
+              ElementsAre("harness/sweep links the room reference"));
+  EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline::torch"}),
+              ElementsAre("harness/sweep links plumbline::torch"));
   EXPECT_THAT(check_link_interface("record", {"MPI::MPI_C"}), ElementsAre("record links MPI::MPI_C"));
   EXPECT_THAT(check_link_interface("reference", {"Threads::Threads"}), ElementsAre("reference links Threads::Threads"));
   EXPECT_THAT(check_link_interface("reference", {"/usr/lib/libmpi.so"}),

@@ -37,6 +37,21 @@ TEST(Rooms, IncludeOnlyWhatTheTableAllows) {
     EXPECT_GT(findings.files_of_room.count(room), 0u) << room << " was not found";
 }
 
+// Of the other rooms model/, pipeline/ and its transport/ have small ones: a header and what it is made of.
+TEST(Rooms, OfTheHarnessHoldNoCycleOfIncludes) {
+  const Findings findings = scan_cycles(PLUMBLINE_SOURCE);
+
+  EXPECT_THAT(findings.broken, testing::Not(testing::Contains(testing::StartsWith("harness/"))));
+  EXPECT_GT(findings.includes, findings.files);
+}
+
+TEST(Rooms, HoldEverySourceFile) {
+  const Findings findings = scan_homeless(PLUMBLINE_SOURCE);
+
+  EXPECT_THAT(findings.broken, IsEmpty());
+  EXPECT_GT(findings.files, 100u);
+}
+
 TEST(Rooms, LinkOnlyWhatTheTableAllows) {
   std::ifstream interfaces(PLUMBLINE_LINK_INTERFACES);  // one line a room: "<room>;<item>;<item>..."
   std::size_t rooms = 0;

@@ -1,0 +1,42 @@
+#include "harness/commands/calibrate_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "harness/sweep/calibrate.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+
+std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem::path& trainers) {
+  const auto options = std::make_shared<CalibrateOptions>();
+  options->trainers = trainers;
+  auto* command = app.add_subcommand(
+      "calibrate", "Measure what rounding does to a run, for a comparison within limits where bits cannot be equal");
+  command->add_option("run", options->run_file, "RUN.toml")->required();
+  command->add_option("--record", options->folder, "Folder for the runs and calibration.json; empty or new")
+      ->required();
+  command->add_option("--null", options->null_runs, "References with a start moved by an ULP or none, at least 20")
+      ->capture_default_str();
+  command->add_option("--device", options->device, "Device of the references: cpu or cuda (the shadow's is the CPU)")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--accumulation", options->accumulation, "Order of summing gradients, as plumbline-reference's");
+  command->add_flag("--resume", options->resume, "Go on with the calibration that --record holds");
+  command->add_option("--trainers", options->trainers, "Folder of plumbline-reference (default: beside this program)");
+  command->footer(
+      "Example: plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration\n"
+      "         mpirun -n 2 plumbline-pipeline /tmp/calibration/candidate.toml --record /tmp/candidate\n"
+      "         plumbline compare /tmp/calibration/reference /tmp/candidate --calibration "
+      "/tmp/calibration/calibration.json");
+  return [options] {
+    StopSignals signals;
+    const judging::Calibration calibration = calibrate(*options, signals, stderr);
+    std::cout << calibration_text(calibration, options->folder) << std::flush;
+    return static_cast<int>(null_runs_hold(calibration) ? ExitCode::holds : ExitCode::does_not_hold);
+  };
+}
+
+}  // namespace plumbline

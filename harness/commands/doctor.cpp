@@ -1,0 +1,166 @@
+#include "harness/commands/doctor.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "harness/launch/launcher.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder for the answers, removed afterwards.
+class AnswerFolder {
+ public:
+  AnswerFolder() {
+    std::string name = (fs::temp_directory_path() / "plumbline-doctor-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw SystemError(name + ": no temporary folder can be made there");
+    path_ = name;
+  }
+  ~AnswerFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  AnswerFolder(const AnswerFolder&) = delete;
+  AnswerFolder& operator=(const AnswerFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Json ask(const fs::path& program, StopSignals& signals) {
+  try {
+    const AnswerFolder folder;
+    Launch question;
+    question.command = {program.string(), "--capabilities"};
+    question.folder = folder.path();
+    question.time_limit = std::chrono::seconds(60);
+    const auto finding = launch(question, signals);
+    if (finding.exit_code != 0) {
+      return {{"missing", program.string() + " --capabilities ended with code " + std::to_string(finding.exit_code) +
+                              ": " + last_words(folder.path() / "stderr.txt", program.filename().string())}};
+    }
+    return read_json(folder.path() / "stdout.txt");
+  } catch (const Error& error) {
+    return {{"missing", error.what()}};
+  }
+}
+
+void flatten(const Json& value, const std::string& indent, std::string& text) {
+  for (const auto& [key, inner] : value.items()) {
+    text += indent + (value.is_array() ? "- " : key + ": ");
+    if (inner.is_structured() && !inner.empty() && !(inner.is_array() && !inner.front().is_structured())) {
+      text += "\n";
+      flatten(inner, indent + "  ", text);
+    } else {
+      text += (inner.is_string() ? inner.get<std::string>() : inner.is_null() ? "none" : inner.dump()) + "\n";
+    }
+  }
+}
+
+/// The field of a trainer's answer, or null.
+Json of_gpu(const Json& answer, const std::string& key) {
+  if (!answer.contains("gpu") || !answer.at("gpu").contains(key)) return nullptr;
+  return answer.at("gpu").at(key);
+}
+
+bool names_transport(const Json& answer, const std::string& name) {
+  if (!answer.contains("transports")) return false;
+  for (const Json& transport : answer.at("transports")) {
+    if (transport == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Json examine_gpus(const Json& trainers) {
+  const Json& pipeline = trainers.at("plumbline-pipeline");
+  Json can = Json::array(), why = Json::array(), devices = Json::array();
+  if (of_gpu(pipeline, "built") != true) {
+    why.push_back("these programs are a CPU build; make cuda builds others, in build/cuda/bin, that use GPUs");
+  } else if (of_gpu(pipeline, "usable") != true) {
+    why.push_back(of_gpu(pipeline, "why_not"));
+  } else {
+    devices = of_gpu(pipeline, "devices");
+    const std::size_t count = devices.size();
+    can.push_back("train on one GPU (--device cuda), the pipeline with all stages on it (--transport threads)");
+    if (names_transport(pipeline, "nccl")) {
+      if (count > 1) can.push_back("train over NCCL with a GPU a rank, up to " + std::to_string(count) + " ranks here");
+      // It comes without a second GPU too, for two ranks, where this is empty.
+      const Json sharing = of_gpu(pipeline, "why_not_two_ranks_on_one_gpu");
+      if (sharing.is_string()) {
+        why.push_back(sharing);
+      } else {
+        can.push_back("train over NCCL with two ranks on one GPU");
+      }
+      if (count == 1) why.push_back("this machine has one GPU; NCCL with a GPU a rank needs more, or more machines");
+    } else {
+      why.push_back("these programs have no NCCL transport");
+    }
+    for (std::size_t index = 1; index < count; ++index) {
+      if (devices.at(index).at("name") == devices.at(0).at("name")) continue;
+      why.push_back("GPUs 0 and " + std::to_string(index) +
+                    " are of different models: the same bits cannot be promised between them (--mixed-gpus)");
+      break;
+    }
+  }
+  return {{"can", can}, {"why_not_more", why}, {"devices", devices}};
+}
+
+Json ctest_resources(const Json& findings) {
+  Json gpus = Json::array();
+  for (std::size_t index = 0; index < findings.at("gpus").at("devices").size(); ++index) {
+    gpus.push_back({{"id", std::to_string(index)}, {"slots", 1}});
+  }
+  return {{"version", {{"major", 1}, {"minor", 0}}}, {"local", Json::array({{{"gpus", gpus}}})}};
+}
+
+Json examine_machine(const fs::path& trainers) {
+  StopSignals signals;
+  Json findings = Json::object();
+  Json can = Json::array(), missing = Json::array();
+  bool all_trainers = true;
+  for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
+    const Json answer = ask(trainers / name, signals);
+    if (answer.contains("missing")) {
+      all_trainers = false;
+      missing.push_back(answer.at("missing"));
+    }
+    findings["trainers"][name] = answer;
+  }
+  bool has_mpirun = true;
+  for (const std::string name : {"mpirun", "gnuplot"}) {
+    try {
+      findings["programs"][name] = find_program(name).string();
+    } catch (const SystemError& error) {
+      findings["programs"][name] = nullptr;
+      missing.push_back(error.what());
+      if (name == "mpirun") has_mpirun = false;
+    }
+  }
+  findings["cores"] = std::thread::hardware_concurrency();
+  if (all_trainers && has_mpirun) can.push_back("sweep over MPI processes on the CPU");
+  can.push_back("compare and report existing records");
+  if (!findings["programs"]["gnuplot"].is_null()) can.push_back("draw plots into the report");
+  findings["gpus"] = examine_gpus(findings.at("trainers"));
+  findings["can"] = can;
+  findings["missing"] = missing;
+  return findings;
+}
+
+std::string doctor_text(const Json& findings) {
+  std::string text;
+  flatten(findings, "", text);
+  return text;
+}
+
+}  // namespace plumbline

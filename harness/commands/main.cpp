@@ -1,0 +1,140 @@
+// The program `plumbline`: sweep, compare, calibrate, report, doctor, schedule.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "harness/commands/calibrate_command.hpp"
+#include "harness/commands/compare.hpp"
+#include "harness/commands/doctor.hpp"
+#include "harness/commands/schedule_command.hpp"
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/sweep.hpp"
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "reports/report.hpp"
+#include "support/error.hpp"
+#include "support/json.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace plumbline;
+
+int as_int(ExitCode code) {
+  return static_cast<int>(code);
+}
+
+/// The folder this program lies in: the trainers lie beside it.
+fs::path own_folder() {
+  std::error_code error;
+  const auto self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path(".") : self.parent_path();
+}
+
+int list_cells(const fs::path& sweep_file) {
+  for (const auto& cell : make_plan(read_sweep_file(sweep_file)).cells) std::cout << cell.plan.id << "\n";
+  return as_int(ExitCode::holds);
+}
+
+int sweep(const SweepOptions& options) {
+  const SweepServices services{judge_cell, write_reports};
+  const auto [folder, verdict] = run_sweep(options, services, stderr);
+  std::printf("%s: %lld of %lld cells hold", verdict.holds ? "HOLDS" : "DOES NOT HOLD",
+              static_cast<long long>(verdict.counts.at("cells_holding")),
+              static_cast<long long>(verdict.counts.at("cells")));
+  if (!verdict.not_run.empty()) std::printf(", %zu not run", verdict.not_run.size());
+  if (!verdict.not_applicable.empty()) std::printf(", %zu cannot be", verdict.not_applicable.size());
+  if (within_limits(verdict)) std::printf(" (within calibrated limits, not in bits)");
+  std::printf("\nreport: %s\n", (folder / "report.html").c_str());
+  return as_int(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+int report(const fs::path& folder) {
+  write_reports(folder);
+  std::printf("report: %s\n", (folder / "report.html").c_str());
+  return as_int(ExitCode::holds);
+}
+
+int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
+  const Json findings = examine_machine(trainers);
+  if (!resources.empty()) write_json(resources, ctest_resources(findings));
+  std::cout << (json ? findings.dump(2) + "\n" : doctor_text(findings));
+  return as_int(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
+  app.name("plumbline");
+  app.require_subcommand(1);
+  app.footer(
+      "Example: plumbline sweep fixtures/sweeps/default.toml\n"
+      "Exit codes: 0 holds, 1 does not hold, 2 usage or input error, 3 the machine did not let us do the work.");
+
+  SweepOptions options;
+  options.program = argv[0];
+  options.trainers = own_folder();
+  std::string out;
+  bool list = false;
+  auto* sweep_command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
+  sweep_command->add_option("sweep", options.sweep_file, "SWEEP.toml")->required();
+  sweep_command->add_option("--out", out, "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
+  sweep_command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
+  sweep_command->add_option("--cells", options.cells, "Run only these cells, by id");
+  sweep_command->add_flag("--list", list, "Print the cells' ids and run nothing");
+  sweep_command->add_option("--trainers", options.trainers,
+                            "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  sweep_command->footer(
+      "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
+      "         plumbline sweep fixtures/sweeps/default.toml --cells stories260k-adamw-1f1b-w4");
+
+  std::string reference, candidate;
+  std::optional<fs::path> calibration;
+  bool compare_json = false;
+  auto* compare_command = app.add_subcommand("compare", "Judge any two run records");
+  compare_command->add_option("reference", reference, "The reference's record")->required();
+  compare_command->add_option("candidate", candidate, "The record to judge")->required();
+  compare_command->add_option("--calibration", calibration,
+                              "calibration.json of this run: hold values within its limits instead of in bits, where "
+                              "bits cannot be equal (another device, another instruction set)");
+  compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
+  compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
+
+  std::string folder;
+  auto* report_command = app.add_subcommand("report", "Write the report of a sweep again from its records");
+  report_command->add_option("folder", folder, "A sweep's folder, with its verdict.json")->required();
+  report_command->footer("Example: plumbline report reports/runs/latest");
+
+  fs::path doctor_trainers = own_folder();
+  bool doctor_json = false;
+  auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
+  doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
+  doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
+  fs::path resources;
+  doctor_command->add_option("--ctest-resources", resources,
+                             "Write this machine's GPUs for ctest --resource-spec-file");
+  doctor_command->footer("Example: plumbline doctor");
+
+  const auto run_schedule = add_schedule_command(app);
+  const auto run_calibrate = add_calibrate_command(app, own_folder());
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? as_int(ExitCode::holds) : as_int(ExitCode::bad_input);
+  }
+  if (!out.empty()) options.out = out;
+  if (*sweep_command) return list ? list_cells(options.sweep_file) : sweep(options);
+  if (*compare_command) return compare(reference, candidate, compare_json, calibration);
+  if (*report_command) return report(folder);
+  if (app.got_subcommand("schedule")) return run_schedule();
+  if (app.got_subcommand("calibrate")) return run_calibrate();
+  return doctor(doctor_trainers, doctor_json, resources);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return plumbline::run_main("plumbline", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,336 @@
+#include "harness/commands/schedule_command.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "record/record.hpp"
+#include "reports/measured_timeline.hpp"
+#include "schedule/csv_import.hpp"
+#include "schedule/drawing.hpp"
+#include "schedule/simulator.hpp"
+#include "schedule/verifier.hpp"
+#include "support/csv.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// What all of the commands take; each uses its part.
+struct Options {
+  std::string schedule = "1f1b";  // a name or a CSV file
+  std::int32_t ranks = 4;
+  std::int32_t microbatches = 8;
+  std::int32_t chunks = 0;  // 0: as the schedule is made for
+  std::string dialect;
+  std::string placement;
+  std::string model = "blocking";
+  std::string times = "1,1,1";
+  double communication = 0;
+  bool json = false;
+  bool lowered = false;
+  bool tied = false;
+  std::string record;
+  std::optional<std::int64_t> step;
+  std::string out;
+  std::string to = "torch";
+  std::size_t columns = 100;
+};
+
+ImportOptions import_options(const Options& options) {
+  ImportOptions import;
+  if (!options.dialect.empty()) import.dialect = parse_csv_dialect(options.dialect);
+  if (!options.placement.empty()) import.placement = options.placement == "v" ? PlacementKind::v : PlacementKind::loop;
+  return import;
+}
+
+bool is_file(const std::string& schedule) {
+  return schedule.find_first_of("./") != std::string::npos || std::filesystem::exists(schedule);
+}
+
+Schedule load(const Options& options) {
+  if (!is_file(options.schedule)) {
+    const std::int32_t chunks = options.chunks > 0 ? options.chunks : default_chunks(options.schedule);
+    return make_schedule(options.schedule, options.ranks, options.microbatches, chunks);
+  }
+  const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
+  for (const std::string& note : imported.notes) std::cerr << "note: " << note << "\n";
+  const auto findings = check_imported(imported, ExecutionModel::buffered);
+  if (!findings.empty()) {
+    throw InputError(options.schedule + ": " + to_text(findings.front()) + " (plumbline schedule check " +
+                     options.schedule + " tells all)");
+  }
+  return imported.schedule;
+}
+
+double parse_time(const std::string& text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && std::isfinite(value))) {
+    throw InputError(where + ": \"" + text + "\" is no duration; give a number >= 0");
+  }
+  return value;
+}
+
+StageTimes parse_times(const std::vector<std::string>& cells, const std::string& where) {
+  if (cells.size() != 3 && cells.size() != 4) {
+    throw InputError(where + ": " + std::to_string(cells.size()) + " times; give T_F,T_B,T_W, as in 18.5,18.1,9.3");
+  }
+  StageTimes times{parse_time(cells[0], where), parse_time(cells[1], where), parse_time(cells[2], where)};
+  if (cells.size() == 4) times.backward = parse_time(cells[3], where);
+  return times;
+}
+
+/// "18.5,18.1,9.3", or a file with such a row for each stage.
+Durations durations_of(const Options& options) {
+  Durations durations;
+  durations.edges = {options.communication};
+  if (options.times.find(',') == std::string::npos) {
+    for (const CsvRow& row : read_headless_csv(options.times).rows) {
+      durations.stages.push_back(parse_times(row.cells, options.times + ", line " + std::to_string(row.line)));
+    }
+    return durations;
+  }
+  std::vector<std::string> cells;
+  std::size_t begin = 0;
+  while (begin <= options.times.size()) {
+    const std::size_t end = std::min(options.times.find(',', begin), options.times.size());
+    cells.push_back(options.times.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  durations.stages = {parse_times(cells, "--times " + options.times)};
+  return durations;
+}
+
+void deliver(const Options& options, const std::string& text) {
+  if (options.out.empty()) {
+    std::cout << text;
+  } else {
+    write_file(options.out, text);
+  }
+}
+
+int list_schedules(const Options& options) {
+  const std::map<std::string, std::string> words = {
+      {"afab", "all forwards, then all backwards (GPipe)"},
+      {"1f1b", "one forward, one backward"},
+      {"interleaved-1f1b", "1F1B over several chunks a rank; rounds of about p microbatches must divide m"},
+      {"looped-bfs", "breadth first over several chunks a rank"},
+      {"zb-h1", "zero bubble, slots as 1F1B's first rank on every rank; closed form for m >= p"},
+      {"zb-h2", "zero bubble with 2p-1 slots; closed form for m >= 2p-1"},
+      {"zb-v", "zero bubble, two chunks a rank in a V; closed form for m >= 2p-1"},
+      {"dualpipe-v", "DualPipe folded into a V of two chunks a rank; m >= 2p"}};
+  Json all = Json::array();
+  std::string text;
+  for (const std::string& name : schedule_names()) {
+    const std::string placement =
+        make_schedule(name, 1, 2, default_chunks(name)).placement.kind == PlacementKind::v ? "v" : "loop";
+    all.push_back(
+        {{"name", name}, {"chunks", default_chunks(name)}, {"placement", placement}, {"description", words.at(name)}});
+    text += name + std::string(18 - name.size(), ' ') + words.at(name) + "\n";
+  }
+  std::cout << (options.json ? all.dump(2) + "\n" : text);
+  return 0;
+}
+
+void draw(const Options& options, const std::vector<Timeline>& timelines) {
+  const bool colour = options.out.empty() && isatty(STDOUT_FILENO) == 1;
+  deliver(options, options.out.ends_with(".svg") ? draw_svg(timelines) : draw_text(timelines, options.columns, colour));
+}
+
+int show(const Options& options) {
+  if (!options.record.empty()) {
+    const MeasuredTimeline timeline = measure_timeline(read_record(options.record), options.step);
+    draw(options, timelines_of(timeline));
+    std::cerr << "step " << timeline.step << ": measured " << timeline.measured.makespan << " ms, bubble rate "
+              << timeline.measured.bubble_rate << "; planned " << timeline.planned.makespan << " ms, bubble rate "
+              << timeline.planned.bubble_rate << " (with the medians over " << timeline.steps_timed << " steps)\n";
+    return 0;
+  }
+  const Schedule schedule = load(options);
+  const Simulation simulation = simulate(schedule, durations_of(options));
+  draw(options, {{"", schedule, simulation}});
+  return 0;
+}
+
+int simulate_schedule(const Options& options) {
+  const Schedule schedule = load(options);
+  const Durations durations = durations_of(options);
+  const Simulation simulation = simulate(schedule, durations);
+  // Unequal stages and messages that take time have no closed form.
+  std::optional<double> closed;
+  if (durations.stages.size() == 1 && options.communication == 0 && !is_file(options.schedule)) {
+    closed = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, durations.stages[0]);
+  }
+  Json result = {{"schedule", schedule.name},
+                 {"ranks", schedule.placement.ranks},
+                 {"microbatches", schedule.microbatches},
+                 {"chunks", schedule.placement.chunks_per_rank},
+                 {"makespan", simulation.makespan},
+                 {"bubble", simulation.bubble},
+                 {"bubble_rate", simulation.bubble_rate},
+                 {"closed_form_bubble", closed ? Json(*closed) : Json()},
+                 {"peak_slots", simulation.peak_slots}};
+  if (options.json) {
+    std::cout << result.dump(2) << "\n";
+    return 0;
+  }
+  std::cout << "makespan     " << simulation.makespan << "\nbubble       " << simulation.bubble;
+  if (closed) std::cout << " (closed form " << *closed << ")";
+  std::cout << "\nbubble rate  " << simulation.bubble_rate << "\npeak slots  ";
+  for (const std::int64_t slots : simulation.peak_slots) std::cout << ' ' << slots;
+  std::cout << "\n";
+  return 0;
+}
+
+int check(const Options& options) {
+  const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
+  const auto findings = check_imported(imported, *parse_execution_model(options.model));
+  const Schedule& schedule = imported.schedule;
+  const bool ascending = findings.empty() && accumulates_ascending(schedule);
+  const std::string placement = schedule.placement.kind == PlacementKind::v ? "v" : "loop";
+  if (options.json) {
+    Json result = {{"holds", findings.empty()},
+                   {"dialect", name(imported.dialect)},
+                   {"placement", placement},
+                   {"model", options.model},
+                   {"ranks", schedule.placement.ranks},
+                   {"chunks", schedule.placement.chunks_per_rank},
+                   {"microbatches", schedule.microbatches},
+                   {"findings", Json::array()},
+                   {"notes", imported.notes}};
+    if (findings.empty()) result["ascending_accumulation"] = ascending;
+    for (const Finding& finding : findings) {
+      result["findings"].push_back({{"rule", name(finding.rule)},
+                                    {"rank", finding.rank},
+                                    {"position", finding.position},
+                                    {"action", to_text(finding.action)},
+                                    {"text", finding.text}});
+    }
+    std::cout << result.dump(2) << "\n";
+  } else {
+    for (const std::string& note : imported.notes) std::cout << "note: " << note << "\n";
+    for (const Finding& finding : findings) std::cout << name(finding.rule) << ": " << to_text(finding) << "\n";
+    if (findings.size() == Findings::limit) std::cout << "(stopped after " << Findings::limit << " findings)\n";
+    std::cout << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
+              << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
+              << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
+    if (findings.empty() && !ascending) {
+      std::cout << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
+    }
+  }
+  return static_cast<int>(findings.empty() ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+int convert(const Options& options) {
+  Schedule schedule = load(options);
+  bool has_messages = false;
+  for (const ActionList& list : schedule.ranks) {
+    for (const Action& action : list) has_messages = has_messages || !is_compute(action.type);
+  }
+  if (options.lowered && !has_messages) schedule = lower(schedule, options.tied);
+  deliver(options, export_schedule(schedule, *parse_csv_dialect(options.to)));
+  return 0;
+}
+
+const std::vector<std::string> dialect_words = {"plumbline", "torch", "torch-old"};
+
+void add_reading(CLI::App& command, Options& options) {
+  command.add_option("--dialect", options.dialect, "Dialect of the file (default: told by its cells)")
+      ->check(CLI::IsMember(dialect_words));
+  command.add_option("--placement", options.placement, "Where stages lie in the file (default: told by its rows)")
+      ->check(CLI::IsMember({"loop", "v"}));
+}
+
+void add_choice(CLI::App& command, Options& options) {
+  command.add_option("--schedule", options.schedule, "A name (plumbline schedule list) or a CSV file")
+      ->capture_default_str();
+  command.add_option("--ranks", options.ranks, "Ranks, p")->capture_default_str();
+  command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();
+  command
+      .add_option("--chunks", options.chunks, "Chunks a rank, v (default: 2 where the schedule has several, else 1)")
+      ->check(CLI::PositiveNumber);
+  add_reading(command, options);
+}
+
+void add_times(CLI::App& command, Options& options) {
+  command
+      .add_option("--times", options.times,
+                  "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage; a fourth time is that of a "
+                  "full backward (else T_B + T_W)")
+      ->capture_default_str();
+  command.add_option("--communication", options.communication, "T_comm of a message between two ranks")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+std::function<int()> add_schedule_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  auto* schedule = app.add_subcommand("schedule", "Schedules as data: list, show, check, simulate, convert");
+  schedule->require_subcommand(1);
+
+  auto* list_command = schedule->add_subcommand("list", "The schedules that can be made");
+  list_command->add_flag("--json", options->json, "Print them as JSON");
+  list_command->footer("Example: plumbline schedule list");
+
+  auto* show_command = schedule->add_subcommand("show", "Draw a schedule: text, or SVG with --out FILE.svg");
+  add_choice(*show_command, *options);
+  add_times(*show_command, *options);
+  show_command->add_option("--columns", options->columns, "Characters a row")
+      ->check(CLI::Range(10, 10000))
+      ->capture_default_str();
+  show_command->add_option("--record", options->record,
+                           "A run's record: draw a step of it as measured, above the same schedule planned with the "
+                           "record's median times");
+  show_command->add_option("--step", options->step, "With --record: which step (default: the one of median time)");
+  show_command->add_option("--out", options->out, "File to write (.svg: a drawing, else text; default: the terminal)");
+  show_command->footer(
+      "Example: plumbline schedule show --schedule zb-h1 --ranks 4 --microbatches 8 --out zb-h1.svg\n"
+      "         plumbline schedule show --record reports/runs/latest/cells/untied128-sgd-1f1b-w2");
+
+  auto* check_command = schedule->add_subcommand("check", "Verify a schedule file: 0 holds, 1 does not, 2 unreadable");
+  check_command->add_option("file", options->schedule, "CSV, one row a rank")->required();
+  add_reading(*check_command, *options);
+  check_command->add_option("--model", options->model, "How the transport executes messages")
+      ->check(CLI::IsMember({"blocking", "pair", "pair-direction", "stream", "buffered"}))
+      ->capture_default_str();
+  check_command->add_flag("--json", options->json, "Print the findings as JSON");
+  check_command->footer("Example: plumbline schedule check mine.csv --dialect torch --model stream");
+
+  auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
+  add_choice(*simulate_command, *options);
+  add_times(*simulate_command, *options);
+  simulate_command->add_flag("--json", options->json, "Print the result as JSON");
+  simulate_command->footer(
+      "Example: plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 "
+      "--times 18.522,18.086,9.337 --communication 0.601 --json");
+
+  auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV in a dialect");
+  add_choice(*convert_command, *options);
+  convert_command->add_option("--to", options->to, "Dialect to write")
+      ->check(CLI::IsMember(dialect_words))
+      ->capture_default_str();
+  convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");
+  convert_command->add_flag("--tied", options->tied, "With --lowered: REDUCE for tied weights");
+  convert_command->add_option("--out", options->out, "File to write (default: the terminal)");
+  convert_command->footer("Example: plumbline schedule convert --schedule zb-v --to torch --out zb-v.csv");
+
+  return [=] {
+    if (*list_command) return list_schedules(*options);
+    if (*show_command) return show(*options);
+    if (*check_command) return check(*options);
+    if (*simulate_command) return simulate_schedule(*options);
+    return convert(*options);
+  };
+}
+
+}  // namespace plumbline

@@ -1,0 +1,34 @@
+// What was asked of one cell, as the judge is told it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/launch_finding.hpp"
+
+namespace plumbline {
+
+/// What the sweep file asked of this cell: decides what applies and what is required, before any table is read.
+struct CellPlan {
+  std::string id, run, model, schedule, optimizer;
+  std::string
+      schedule_csv;  ///< the bytes that the record's schedule.csv must have; empty = the schedule's name decides
+  std::int64_t world = 0;
+  std::vector<std::int64_t> balance;
+  std::vector<std::int64_t>
+      lengths;  ///< one per microbatch, when the sweep file sets them for this cell; empty = the run file's
+  std::vector<std::string> checks;  ///< names asked for; empty = all
+  bool clipping_must_act = false;
+  bool repeat = false;  ///< R0 asked for
+  std::optional<double>
+      process_memory_limit;  ///< share of the reference's VmHWM no rank may pass (0.6), on cells that ask for it
+  std::optional<std::filesystem::path> calibration;  ///< calibration.json: the calibrated tier; absent = bits
+  std::string command;
+  std::optional<LaunchFinding> launch;
+  std::optional<LaunchFinding> reference_launch;
+};
+
+}  // namespace plumbline

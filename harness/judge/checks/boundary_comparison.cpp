@@ -1,0 +1,188 @@
+#include "harness/judge/checks/boundary_comparison.hpp"
+
+#include <array>
+#include <set>
+
+#include "harness/judge/limits/within_limits.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+struct Expectation {
+  const char* side;
+  std::int64_t rank;
+  std::int64_t peer;
+};
+
+class BoundaryComparison {
+ public:
+  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
+      : evidence_(evidence), compare_gradients_(compare_gradients), judgement_(judgement) {}
+
+  void crossing(std::int64_t step, std::int64_t microbatch, const std::string& direction, std::size_t number) {
+    const Crossing& crossing = evidence_.stages.crossings[number];
+    const bool forward = direction == "forward";
+    step_ = step, microbatch_ = microbatch, number_ = static_cast<std::int64_t>(number);
+    direction_ = direction, cut_ = crossing.cut;
+    from_stage_ = forward ? crossing.from_stage : crossing.to_stage;
+    to_stage_ = forward ? crossing.to_stage : crossing.from_stage;
+    const std::int64_t from_rank = forward ? crossing.from_rank : crossing.to_rank;
+    const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
+
+    const BoundaryRow* computed = reference_boundary(evidence_, step, microbatch, direction, crossing.cut);
+    if (!computed)
+      return report(0, {}, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+    judgement_.look_at("crossings");
+    const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, 0, *computed, nullptr)
+                                         : end({"send", from_rank, to_rank}, 0, *computed, nullptr);
+    if (!crossing.local()) end({"receive", to_rank, from_rank}, 1, *computed, first);
+  }
+
+  /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
+  void rest() {
+    for (const auto& placed : evidence_.candidate_rows.all_boundaries()) {
+      const BoundaryRow& row = *placed.row;
+      if (seen_.contains(&row)) continue;
+      step_ = row.step, microbatch_ = row.microbatch, number_ = 0;
+      direction_ = row.direction, cut_ = row.cut;
+      from_stage_ = row.from_stage, to_stage_ = row.to_stage;
+      if (row.side != "computed") {
+        report(0, placed.rank, "no row", "a row",
+               "a " + row.side + " that the partition gives no reason for, or one too many");
+        continue;
+      }
+      const auto* theirs = reference_boundary(evidence_, row.step, row.microbatch, row.direction, row.cut);
+      if (!theirs) {
+        report(0, placed.rank, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+        continue;
+      }
+      judgement_.look_at("computed");
+      compare(row, *theirs, placed.rank, 0, evidence_.limits);
+    }
+  }
+
+ private:
+  const BoundaryRow* end(const Expectation& expected, std::int64_t side, const BoundaryRow& computed,
+                         const BoundaryRow* sent) {
+    const BoundaryRow* found = nullptr;
+    for (const auto& placed : evidence_.candidate_rows.boundaries(step_, microbatch_, direction_, cut_)) {
+      const BoundaryRow& row = *placed.row;
+      const bool fits = row.side == expected.side && placed.rank == expected.rank && row.from_stage == from_stage_ &&
+                        row.to_stage == to_stage_ && row.peer == expected.peer;
+      if (!fits || found) continue;
+      found = &row;
+      seen_.insert(found);
+    }
+    if (!found) {
+      report(side, expected.rank, "a row", "none",
+             std::string("no ") + expected.side + " row with peer " + std::to_string(expected.peer));
+      return nullptr;
+    }
+    const bool gradient = direction_ == "backward";
+    // What was computed may differ within limits; what was carried may not.
+    const bool carried = sent && evidence_.limits;
+    if ((!gradient || compare_gradients_) && !carried) {
+      compare(*found, computed, expected.rank, side, evidence_.limits);
+    } else if (sent) {
+      compare(*found, *sent, expected.rank, side, nullptr);
+    }
+    return found;
+  }
+
+  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, std::int64_t side,
+               WithinLimits* limits) {
+    judgement_.look_at("tensors");
+    judgement_.look_at("elements", elements(row.shape));
+    judgement_.look_at("bytes", row.bytes);
+    const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
+    if (row.dtype != theirs.dtype) return report(side, rank, theirs.dtype, row.dtype, "the dtype" + end + " differs");
+    if (row.shape != theirs.shape) {
+      return report(side, rank, shape_text(theirs.shape), shape_text(row.shape), "the shape" + end + " differs");
+    }
+    if (row.bytes != theirs.bytes) {
+      return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
+                    "the bytes" + end + " differ in number");
+    }
+    if (limits) return within(*limits, row, rank, side);
+    if (row.digest != theirs.digest) {
+      report(side, rank, theirs.digest, row.digest, "the bits" + end + " differ" + whose_it_is(row));
+    }
+  }
+
+  void within(WithinLimits& limits, const BoundaryRow& row, std::int64_t rank, std::int64_t side) {
+    const Measured value = limits.boundary(rank, row);
+    judgement_.note(value);
+    if (value.holds()) return;
+    report(side, rank, "at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
+           "outside its limit, margin " + short_text(value.margin()));
+  }
+
+  /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.
+  std::string whose_it_is(const BoundaryRow& row) const {
+    for (const std::int64_t step : {row.step, row.step - 1}) {
+      for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {
+        const auto* other = reference_boundary(evidence_, step, m, row.direction, row.cut);
+        if (other && other->digest == row.digest) return ": it is the tensor of " + step_words(step, m);
+      }
+    }
+    return "";
+  }
+
+  void report(std::int64_t side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
+              const std::string& why) {
+    FirstDivergence divergence;
+    divergence.step = step_;
+    divergence.microbatch = microbatch_;
+    divergence.stage = side == 1 ? to_stage_ : from_stage_;
+    divergence.rank = rank;
+    divergence.direction = direction_;
+    divergence.item = cut_;
+    divergence.expected = expected;
+    divergence.got = got;
+    const auto stage_text = [](std::optional<std::int64_t> stage) {
+      return stage ? std::to_string(*stage) : std::string("?");
+    };
+    divergence.words =
+        direction_ + " boundary at cut " + cut_ + ", " + step_words(step_, microbatch_) +
+        (from_stage_ || to_stage_ ? ", stage " + stage_text(from_stage_) + " -> " + stage_text(to_stage_) : "") +
+        (rank ? ", on rank " + std::to_string(*rank) : "") + ": " + why + " (expected " + expected + ", got " + got +
+        ")";
+    const auto moment = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
+                                                 : at_forward(step_, microbatch_, number_, side);
+    judgement_.diverge(moment, std::move(divergence));
+  }
+
+  const CellEvidence& evidence_;
+  bool compare_gradients_;
+  Judgement& judgement_;
+  std::set<const BoundaryRow*> seen_;
+  std::int64_t step_ = 0, microbatch_ = 0, number_ = 0;
+  std::string direction_, cut_;
+  std::optional<std::int64_t> from_stage_, to_stage_;
+};
+
+}  // namespace
+
+const BoundaryRow* reference_boundary(const CellEvidence& evidence, std::int64_t step, std::int64_t microbatch,
+                                      const std::string& direction, const std::string& cut) {
+  const auto& rows = evidence.reference_rows.boundaries(step, microbatch, direction, cut);
+  for (const auto& placed : rows) {
+    if (placed.row->side == "computed") return placed.row;
+  }
+  return rows.empty() ? nullptr : rows.front().row;
+}
+
+void compare_boundaries(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement) {
+  BoundaryComparison comparison(evidence, compare_gradients, judgement);
+  const auto crossings = evidence.stages.crossings.size();
+  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
+    for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
+      for (std::size_t i = 0; i < crossings; ++i) comparison.crossing(step, m, "forward", i);
+      for (std::size_t i = crossings; i-- > 0;) comparison.crossing(step, m, "backward", i);
+    }
+  }
+  comparison.rest();
+}
+
+}  // namespace plumbline::judging

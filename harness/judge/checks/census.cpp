@@ -1,0 +1,134 @@
+// census: every unit of the model stands on exactly one stage, and every parameter is held where its unit stands and
+// nowhere else.
+#include <algorithm>
+#include <map>
+
+#include "harness/judge/checks/checks.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class Census {
+ public:
+  Census(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+
+  void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {
+    std::vector<std::string> listed;
+    for (std::size_t i = 0; i < map.stages.size(); ++i) {
+      const auto& stage = map.stages[i];
+      judgement_.look_at("stages");
+      if (stage.stage != static_cast<std::int64_t>(i) || stage.rank < 0 || stage.rank >= manifest.world_size) {
+        report("stage " + std::to_string(stage.stage), i, stage.rank, "stages counted from 0, on ranks of the world",
+               "stage " + std::to_string(stage.stage) + " on rank " + std::to_string(stage.rank),
+               whose + ": stages of the manifest");
+      }
+      listed.insert(listed.end(), stage.units.begin(), stage.units.end());
+    }
+    const auto& model = evidence_.model.units;
+    for (std::size_t u = 0; u < model.size(); ++u) {
+      const auto times = std::count(listed.begin(), listed.end(), model[u]);
+      judgement_.look_at("units");
+      if (times == 0) report(model[u], u, {}, "one stage", "none", whose + ": " + model[u] + " stands on no stage");
+      if (times > 1)
+        report(model[u], u, {}, "one stage", std::to_string(times),
+               whose + ": " + model[u] + " stands on " + std::to_string(times) + " stages");
+    }
+    for (const auto& unit : listed) {
+      if (!evidence_.model.unit_position(unit))
+        report(unit, 0, {}, "a unit of the model", unit, whose + ": " + unit + " is no unit of this model");
+    }
+    if (!judgement_.diverged() && listed != model) {
+      report("stages", 0, {}, join(model, ", "), join(listed, ", "),
+             whose + ": the units are not in the order of the model");
+    }
+  }
+
+  /// The parameters that a rank lists at step -1 are those of its units, each once.
+  void parameters(const RecordIndex& rows, const StageMap& map, const Manifest& manifest, const std::string& whose) {
+    std::int64_t matched = 0;
+    for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
+      const auto& parameter = evidence_.model.parameters[i];
+      const auto unit = static_cast<std::size_t>(evidence_.model.unit_position(parameter.unit).value_or(0));
+      const auto stage = map.stage_of(parameter.unit);
+      if (!stage) continue;  // reported with its unit
+      const auto& found = rows.tensors(-1, "parameter", parameter.name);
+      matched += static_cast<std::int64_t>(found.size());
+      if (found.size() != 1) {
+        report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
+               whose + ": " + parameter.name + " of " + parameter.unit + " is held " + std::to_string(found.size()) +
+                   " times, not once");
+        continue;
+      }
+      const auto& row = *found.front().row;
+      judgement_.look_at("tensors");
+      judgement_.look_at("elements", elements(row.shape));
+      const auto rank = map.find(*stage)->rank;
+      if (row.stage != *stage || found.front().rank != rank) {
+        report(parameter.unit, unit, found.front().rank,
+               "stage " + std::to_string(*stage) + ", rank " + std::to_string(rank),
+               "stage " + std::to_string(row.stage) + ", rank " + std::to_string(found.front().rank),
+               whose + ": place of " + parameter.name);
+      }
+      if (row.shape != parameter.shape || row.dtype != manifest.dtype) {
+        report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + manifest.dtype,
+               shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);
+      }
+    }
+    for (const auto& placed : rows.all_tensors()) {
+      const auto& row = *placed.row;
+      if (row.step != -1 || row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
+      report(row.name, 0, placed.rank, "no such parameter", row.name,
+             whose + ": " + row.name + " is no parameter of this model");
+    }
+    if (matched == 0)
+      report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
+  }
+
+  void tied(const Manifest& manifest, const std::string& whose) {
+    const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {
+      return std::find(names.begin(), names.end(), "lm_head.weight") != names.end() &&
+             std::find(names.begin(), names.end(), "model.embed_tokens.weight") != names.end();
+    });
+    if (listed == evidence_.model.tied && manifest.tied.size() == (evidence_.model.tied ? 1U : 0U)) return;
+    report("tied", evidence_.model.units.size(), {},
+           evidence_.model.tied ? "lm_head with embed_tokens" : "nothing tied", Json(manifest.tied).dump(),
+           whose + ": tied weights of the manifest");
+  }
+
+ private:
+  void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
+              const std::string& expected, const std::string& got, const std::string& words) {
+    FirstDivergence divergence;
+    divergence.step = -1;
+    divergence.rank = rank;
+    divergence.item = item;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = words + " (expected " + expected + ", got " + got + ")";
+    judgement_.diverge(at_structure(100 + static_cast<std::int64_t>(position)), std::move(divergence));
+  }
+
+  const CellEvidence& evidence_;
+  Judgement& judgement_;
+};
+
+}  // namespace
+
+Judged check_census(const CellEvidence& evidence) {
+  Judgement judgement("census", "census", "exact: a disjoint cover of the model");
+  Census census(evidence, judgement);
+  census.units(evidence.reference_stages, evidence.reference.manifest, "reference");
+  census.parameters(evidence.reference_rows, evidence.reference_stages, evidence.reference.manifest, "reference");
+  census.tied(evidence.reference.manifest, "reference");
+  census.units(evidence.stages, evidence.candidate.manifest, "candidate");
+  census.parameters(evidence.candidate_rows, evidence.stages, evidence.candidate.manifest, "candidate");
+  census.tied(evidence.candidate.manifest, "candidate");
+  const auto parameters = static_cast<std::int64_t>(evidence.model.parameters.size());
+  return judgement.conclude(
+      std::to_string(evidence.model.units.size()) + " units and " + std::to_string(parameters) +
+          " parameters, each held once, where the manifest says",
+      {{"tensors", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence.model.units.size())}});
+}
+
+}  // namespace plumbline::judging

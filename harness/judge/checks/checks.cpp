@@ -1,0 +1,61 @@
+#include "harness/judge/checks/checks.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/limits/within_limits.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+std::optional<std::string> no_empty_stage(const CellPlan&, const Manifest& candidate) {
+  for (const auto& stage : candidate.stages) {
+    if (std::none_of(stage.units.begin(), stage.units.end(), is_layer)) return std::nullopt;
+  }
+  return "every stage of this partition holds a layer";
+}
+
+std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const Manifest& candidate) {
+  if (candidate.microbatches == 1) return "a step has one microbatch: its length cannot vary";
+  const auto& lengths = plan.lengths;
+  if (!lengths.empty() && std::all_of(lengths.begin(), lengths.end(), [&](auto n) { return n == lengths.front(); })) {
+    return "the sweep asks for equal lengths in this cell";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
+  if (plan.repeat) return std::nullopt;
+  return "the sweep repeats other cells, not this one";
+}
+
+}  // namespace
+
+std::string value_limit(const CellEvidence& evidence) {
+  return evidence.limits ? tier_words(evidence.limits->calibration()) : "0 ULP";
+}
+
+std::string agreement(const CellEvidence& evidence) {
+  return evidence.limits ? "within their limits" : "the same bits";
+}
+
+const std::vector<Check>& all_checks() {
+  static const std::vector<Check> checks = {
+      {"completion", false, false, nullptr, nullptr},
+      {"data", false, false, nullptr, check_data},
+      {"census", true, false, nullptr, check_census},
+      {"loss", false, true, nullptr, check_loss},
+      {"boundaries", true, true, nullptr, check_boundaries},
+      {"gradients", true, true, nullptr, check_gradients},
+      {"nonzero_gradients", true, true, nullptr, check_nonzero_gradients},
+      {"gradient_norm", false, true, nullptr, check_gradient_norm},
+      {"parameters", true, false, nullptr, check_parameters},
+      {"empty_partitions", true, false, no_empty_stage, check_empty_partitions},
+      {"variable_lengths", false, false, equal_lengths_asked_for, check_variable_lengths},
+      {"memory", false, false, nullptr, check_memory},
+      {"conformance", false, false, nullptr, check_conformance},
+      {"repeatability", false, false, no_repeat_asked_for, check_repeatability},
+  };
+  return checks;
+}
+
+}  // namespace plumbline::judging

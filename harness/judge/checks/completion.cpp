@@ -1,0 +1,125 @@
+// completion: both runs ended well, on every rank, with every step written.
+#include <optional>
+
+#include "harness/judge/checks/checks.hpp"
+#include "schedule/action.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// "rank 0 -> rank 1" when the rank's last action was a message, else "rank 1".
+std::string edge_or_rank(const Record& record, std::int64_t rank, const std::string& last_action) {
+  const std::string plain = "rank " + std::to_string(rank);
+  const auto action = parse_action(last_action);
+  if (!action || !is_communication(action->type)) return plain;
+  const bool send = action->type == ActionType::send_forward || action->type == ActionType::send_backward;
+  const bool downstream = action->type == ActionType::send_forward || action->type == ActionType::receive_backward;
+  const StageMap stages = stage_map(record.manifest);
+  const auto* peer = stages.find(action->stage + (downstream ? 1 : -1));
+  if (!peer) return plain;
+  const std::string other = "rank " + std::to_string(peer->rank);
+  return send ? plain + " -> " + other : other + " -> " + plain;
+}
+
+class Completion {
+ public:
+  Completion(std::string whose, const RecordReading& reading, const std::optional<LaunchFinding>& launch,
+             std::int64_t order, Judgement& judgement)
+      : whose_(std::move(whose)), reading_(reading), launch_(launch), order_(order), judgement_(judgement) {}
+
+  void run() {
+    if (launch_ && (!launch_->started || launch_->timed_out || launch_->exit_code != 0)) {
+      const std::int64_t rank = launch_->culprit_rank.value_or(-1);
+      report(rank, item_of(rank), "exit code 0",
+             launch_->timed_out ? "stopped by its time limit" : "exit code " + std::to_string(launch_->exit_code),
+             launch_->words.empty() ? "the program did not end well" : launch_->words);
+    }
+    if (!reading_.record) return report(-1, "record", "a record", "none that can be read", reading_.error);
+    const Record& record = *reading_.record;
+    const auto world = record.manifest.world_size;
+    if (static_cast<std::int64_t>(record.ranks.size()) != world) {
+      report(-1, "record", std::to_string(world) + " ranks", std::to_string(record.ranks.size()),
+             "the record holds " + std::to_string(record.ranks.size()) + " of " + std::to_string(world) + " ranks");
+    }
+    for (const auto& rank : record.ranks) look_at(record, rank);
+  }
+
+ private:
+  void look_at(const Record& record, const RankRecord& rank) {
+    judgement_.look_at("ranks");
+    judgement_.look_at("steps", static_cast<std::int64_t>(rank.steps.size()));
+    const std::string name = "rank " + std::to_string(rank.rank);
+    if (!rank.exit) {
+      return report(rank.rank, name, "exit.json", "none",
+                    name + " left no exit.json: it was killed outright, or is still running, after " +
+                        std::to_string(rank.steps.size()) + " whole steps");
+    }
+    if (rank.exit->status != "ok" || rank.exit->code != 0) {
+      return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
+                    name + " ended with status " + rank.exit->status + ", code " + std::to_string(rank.exit->code) +
+                        (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action));
+    }
+    if (record.manifest.level == RecordLevel::none) return;
+    for (std::int64_t step = 0; step < record.manifest.steps; ++step) {
+      const auto i = static_cast<std::size_t>(step);
+      if (i < rank.steps.size() && rank.steps[i].step == step) continue;
+      return report(rank.rank, name, "one row for step " + std::to_string(step), "none in its place",
+                    name + ": steps.csv has " + std::to_string(rank.steps.size()) + " rows and not one row each for " +
+                        std::to_string(record.manifest.steps) + " steps in order");
+    }
+    if (static_cast<std::int64_t>(rank.steps.size()) != record.manifest.steps) {
+      report(rank.rank, name, std::to_string(record.manifest.steps) + " steps", std::to_string(rank.steps.size()),
+             name + ": steps.csv has more rows than the run has steps");
+    }
+  }
+
+  std::string item_of(std::int64_t rank) const {
+    if (rank < 0) return "run";
+    if (reading_.record) {
+      for (const auto& record : reading_.record->ranks) {
+        if (record.rank == rank && record.exit) return edge_or_rank(*reading_.record, rank, record.exit->last_action);
+      }
+    }
+    return "rank " + std::to_string(rank);
+  }
+
+  void report(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
+              const std::string& words) {
+    FirstDivergence divergence;
+    if (rank >= 0) divergence.rank = rank;
+    divergence.item = item;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = whose_ + ": " + words;
+    judgement_.diverge(at_structure(order_++), std::move(divergence));
+  }
+
+  std::string whose_;
+  const RecordReading& reading_;
+  const std::optional<LaunchFinding>& launch_;
+  std::int64_t order_;
+  Judgement& judgement_;
+};
+
+}  // namespace
+
+Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
+  Judgement judgement("completion", "completion", "every rank of both runs ended well and wrote every step");
+  // Before everything else in the order: what a run that broke off left behind says little about the rest.
+  constexpr std::int64_t first = -2'000'000;
+  Completion("reference", reference, plan.reference_launch, first, judgement).run();
+  Completion("candidate", candidate, plan.launch, first / 2, judgement).run();
+  const bool stopped =
+      (plan.launch && plan.launch->interrupted) || (plan.reference_launch && plan.reference_launch->interrupted);
+  if (stopped) {
+    return without_looking(
+        "completion", Outcome::not_run,
+        "the sweep was stopped before this cell ended" +
+            (plan.launch && !plan.launch->words.empty() ? ": " + plan.launch->words : std::string()));
+  }
+  const auto ranks = judgement.count("ranks");
+  return judgement.conclude(std::to_string(ranks) + " ranks of both runs ended well with all their steps",
+                            {{"ranks", 2}});
+}
+
+}  // namespace plumbline::judging

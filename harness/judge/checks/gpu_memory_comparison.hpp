@@ -1,0 +1,32 @@
+// What LibTorch's allocator and the GPU itself say of a run's memory, held against what the run counted of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/judgement.hpp"
+
+namespace plumbline::judging {
+
+struct GpuMemoryFinding {
+  std::vector<std::string> lacking;  ///< what the records do not have for it; empty when all was there
+  std::string measured;              ///< of the candidate; empty without a GPU
+  std::int64_t rows_wanted = 0;      ///< gpu_rows that must have been looked at
+};
+
+/// gpu_memory.csv of each record that was made on GPUs, rank by rank and step by step. Looks at nothing of a run on
+/// CPUs.
+///
+/// `requested_peak_bytes` is the allocator's own count of the bytes that memory.csv counts by watching it. A process of
+/// one rank lets both begin anew at the step's start and allocates on no other thread, so they are equal to the byte.
+/// Of ranks that are threads of one process (manifest: transport "threads") the allocator has one count, since the
+/// process began: it is at least each rank's own peak up to that step, and at most the sum of all ranks' peaks, because
+/// every byte belongs to a rank.
+///
+/// Then: the allocator reserved at least what was asked of it, holds no more than at its peak, and no more than is
+/// taken of the GPU. What is taken beside it is the context, NCCL and whatever other processes have there: a measured
+/// figure, with nothing to hold it against.
+GpuMemoryFinding compare_gpu_memory(const CellEvidence& evidence, Judgement& judgement);
+
+}  // namespace plumbline::judging

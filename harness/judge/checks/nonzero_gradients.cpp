@@ -1,0 +1,132 @@
+// nonzero_gradients: in both records every parameter has a gradient in every step, finite and not all zero; of an
+// untied embedding exactly the rows of live tokens are non-zero; and no boundary gradient of a microbatch with valid
+// labels is all zero.
+#include <vector>
+
+#include "harness/judge/checks/boundary_comparison.hpp"
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "record/digest.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class NonzeroGradients {
+ public:
+  NonzeroGradients(const CellEvidence& evidence, const Record& record, const RecordIndex& rows, std::string whose,
+                   Judgement& judgement)
+      : evidence_(evidence), record_(record), rows_(rows), whose_(std::move(whose)), judgement_(judgement) {}
+
+  void step(std::int64_t step) {
+    for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
+      const auto& parameter = evidence_.model.parameters[i];
+      const auto position = static_cast<std::int64_t>(i);
+      const auto& found = rows_.tensors(step, "gradient", parameter.name);
+      if (found.empty() && is_frozen(record_.manifest, parameter.name)) continue;
+      if (found.empty()) report(at_gradient(step, position, 0), step, {}, parameter.name, "a gradient", "none");
+      for (const auto& placed : found) gradient(step, position, placed);
+    }
+  }
+
+  /// C8's kind: the gradient of a cut dropped on the way. A microbatch without a valid label has zeros there, rightly.
+  void boundaries() {
+    for (const auto& placed : rows_.all_boundaries()) {
+      const BoundaryRow& row = *placed.row;
+      if (row.direction != "backward") continue;
+      const auto& sizes = evidence_.reference_rows.microbatches(row.step, row.microbatch);
+      if (sizes.empty() || sizes.front().row->valid_tokens == 0) continue;
+      judgement_.look_at("boundary_gradients");
+      if (row.digest != digest_of_zeros(row.dtype, row.shape)) continue;
+      const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
+      report(at_backward(row.step, row.microbatch, cut, 0), row.step, placed.rank, row.cut,
+             "a gradient that is not all zero", "zeros at the cut, microbatch " + std::to_string(row.microbatch),
+             row.microbatch);
+    }
+  }
+
+  bool rows_rule_left_out() const { return rows_rule_left_out_; }
+
+ private:
+  void gradient(std::int64_t step, std::int64_t position, const Placed<TensorRow>& placed) {
+    const TensorRow& row = *placed.row;
+    const auto moment = at_gradient(step, position, row.stage);
+    judgement_.look_at("tensors");
+    judgement_.look_at("elements", elements(row.shape));
+    judgement_.look_at("nonzero_elements", row.nonzero);
+    if (row.nan + row.inf > 0)
+      return report(moment, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
+    if (row.nonzero <= 0) return report(moment, step, placed.rank, row.name, "a non-zero gradient", "all zero");
+    if (row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
+    const auto& steps = rows_.steps(step);
+    if (!row.nonzero_rows || steps.empty() || !steps.front().row->live_tokens) {
+      rows_rule_left_out_ = true;
+      return;
+    }
+    judgement_.look_at("embedding_rows", *row.nonzero_rows);
+    const auto live = *steps.front().row->live_tokens;
+    // Which tokens are live is not recorded, so whether the pad token is one of them cannot be known here.
+    const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
+    if (*row.nonzero_rows == live || *row.nonzero_rows == least) return;
+    report(moment, step, placed.rank, row.name,
+           std::to_string(live) + " non-zero rows, one for each live token" +
+               (least < live ? " (or one fewer: the pad token's row gets none)" : ""),
+           std::to_string(*row.nonzero_rows));
+  }
+
+  const std::string& digest_of_zeros(const std::string& dtype, const Shape& shape) {
+    auto& digest = zeros_[{dtype, shape}];
+    if (digest.empty()) {
+      const auto bytes = static_cast<std::size_t>(elements(shape)) * dtype_size(dtype);
+      digest = tensor_digest(dtype, shape, std::vector<std::byte>(bytes));
+    }
+    return digest;
+  }
+
+  void report(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
+              const std::string& expected, const std::string& got,
+              std::optional<std::int64_t> microbatch = std::nullopt) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.microbatch = microbatch;
+    divergence.rank = rank;
+    if (microbatch) divergence.direction = "backward";
+    divergence.item = item;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = whose_ + ": gradient of " + item + " at " + step_words(step, microbatch) +
+                       (rank ? " on rank " + std::to_string(*rank) : "") + ": expected " + expected + ", got " + got;
+    judgement_.diverge(moment, std::move(divergence));
+  }
+
+  const CellEvidence& evidence_;
+  const Record& record_;
+  const RecordIndex& rows_;
+  std::string whose_;
+  Judgement& judgement_;
+  std::map<std::pair<std::string, Shape>, std::string> zeros_;
+  bool rows_rule_left_out_ = false;
+};
+
+}  // namespace
+
+Judged check_nonzero_gradients(const CellEvidence& evidence) {
+  Judgement judgement("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero");
+  NonzeroGradients reference(evidence, evidence.reference, evidence.reference_rows, "reference", judgement);
+  NonzeroGradients candidate(evidence, evidence.candidate, evidence.candidate_rows, "candidate", judgement);
+  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
+    reference.step(step);
+    candidate.step(step);
+  }
+  reference.boundaries();
+  candidate.boundaries();
+  if (reference.rows_rule_left_out() || candidate.rows_rule_left_out()) {
+    judgement.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
+  }
+  const auto parameters =
+      static_cast<std::int64_t>(evidence.model.parameters.size() - evidence.candidate.manifest.frozen.size());
+  return judgement.conclude("every parameter has a finite, non-zero gradient in every step of both records",
+                            {{"tensors", 2 * parameters * evidence.steps()}, {"nonzero_elements", 1}});
+}
+
+}  // namespace plumbline::judging

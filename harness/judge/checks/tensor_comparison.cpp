@@ -1,0 +1,196 @@
+#include "harness/judge/checks/tensor_comparison.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/comparability.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+FirstDivergence at_tensor(std::int64_t step, std::int64_t stage, std::optional<std::int64_t> rank,
+                          const std::string& name) {
+  FirstDivergence divergence;
+  divergence.step = step;
+  divergence.stage = stage;
+  divergence.rank = rank;
+  divergence.item = name;
+  return divergence;
+}
+
+std::string place(const FirstDivergence& divergence, const std::string& kind) {
+  return kind + " " + divergence.item + ", " + step_words(divergence.step) +
+         (divergence.stage ? ", stage " + std::to_string(*divergence.stage) : "");
+}
+
+/// One parameter of one stage, in both records.
+class RowComparison {
+ public:
+  RowComparison(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement)
+      : evidence_(evidence), step_(step), kind_(kind), judgement_(judgement) {}
+
+  void run(const ExpectedParameter& parameter, std::int64_t position, const StageEntry& stage) {
+    moment_ = tensor_moment(step_, kind_, position, stage.stage);
+    divergence_ = at_tensor(step_, stage.stage, stage.rank, parameter.name);
+    const TensorRow* mine = candidate_row(parameter, stage);
+    const auto& rows = evidence_.reference_rows.tensors(step_, kind_, parameter.name);
+    const TensorRow* theirs = rows.empty() ? nullptr : rows.front().row;
+    const bool may_lack = kind_ != "parameter" && is_frozen(evidence_.reference.manifest, parameter.name);
+    if (may_lack && !mine && !theirs) return;
+    if (!theirs) return report("a row", "none", "the reference has no such row");
+    if (theirs->nan + theirs->inf > 0) {
+      return report("finite numbers", not_finite_words(*theirs),
+                    "the reference's own tensor holds " + not_finite_words(*theirs));
+    }
+    if (!mine) return report("a row", "none", "the candidate has no such row");
+    compare(*theirs, *mine);
+  }
+
+  void report_unheld(const ExpectedParameter& parameter, std::int64_t position) {
+    moment_ = tensor_moment(step_, kind_, position, 0);
+    divergence_ = at_tensor(step_, 0, std::nullopt, parameter.name);
+    divergence_.stage.reset();
+    report("a stage that holds " + parameter.unit, "none", "no stage holds " + parameter.unit);
+  }
+
+  const std::set<const TensorRow*>& seen() const { return seen_; }
+
+ private:
+  const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {
+    const TensorRow* found = nullptr;
+    for (const auto& placed : evidence_.candidate_rows.tensors(step_, kind_, parameter.name)) {
+      if (placed.row->stage != stage.stage || placed.rank != stage.rank || found) continue;
+      found = placed.row;
+      seen_.insert(found);
+    }
+    return found;
+  }
+
+  void compare(const TensorRow& theirs, const TensorRow& mine) {
+    judgement_.look_at("tensors");
+    judgement_.look_at("elements", elements(mine.shape));
+    judgement_.look_at("nonzero_elements", mine.nonzero);
+    if (mine.nan + mine.inf > 0) {
+      return report("finite numbers", not_finite_words(mine), "the candidate's tensor holds " + not_finite_words(mine));
+    }
+    if (mine.dtype != theirs.dtype) return report(theirs.dtype, mine.dtype, "the dtype differs");
+    if (mine.shape != theirs.shape) {
+      return report(shape_text(theirs.shape), shape_text(mine.shape), "the shape differs");
+    }
+    // The start is the same in bits or nothing after it says anything.
+    if (evidence_.limits && step_ >= 0) return within_limits(mine);
+    if (mine.digest != theirs.digest) report(theirs.digest, mine.digest, "the bits differ");
+  }
+
+  void within_limits(const TensorRow& mine) {
+    const Measured value = evidence_.limits->tensor(divergence_.rank.value_or(0), mine);
+    judgement_.note(value);
+    if (!value.holds()) {
+      report("at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
+             "outside its limit, margin " + short_text(value.margin()));
+    }
+  }
+
+  void report(const std::string& expected, const std::string& got, const std::string& why) {
+    FirstDivergence divergence = divergence_;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = place(divergence, kind_) + ": " + why + " (expected " + expected + ", got " + got + ")";
+    judgement_.diverge(moment_, std::move(divergence));
+  }
+
+  const CellEvidence& evidence_;
+  std::int64_t step_;
+  const std::string& kind_;
+  Judgement& judgement_;
+  Moment moment_;
+  FirstDivergence divergence_;
+  std::set<const TensorRow*> seen_;
+};
+
+void report_rows_too_many(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
+                          const std::set<const TensorRow*>& seen, Judgement& judgement) {
+  for (const auto& placed : evidence.candidate_rows.all_tensors()) {
+    const TensorRow& row = *placed.row;
+    if (row.step != step || row.kind != kind || seen.contains(&row)) continue;
+    const auto position = evidence.model.parameter_position(row.name);
+    FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
+    divergence.expected = "no row";
+    divergence.got = "a row";
+    divergence.words = place(divergence, kind) + " on rank " + std::to_string(placed.rank) +
+                       ": a row that the partition gives no reason for, or one too many";
+    judgement.diverge(tensor_moment(step, kind, position.value_or(0), row.stage), std::move(divergence));
+  }
+}
+
+}  // namespace
+
+Moment tensor_moment(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage) {
+  if (kind == "gradient") return at_gradient(step, position, stage);
+  return at_parameter(step, position, kind == "parameter" ? 0 : kind == "moment1" ? 1 : 2, stage);
+}
+
+std::string not_finite_words(const TensorRow& row) {
+  if (row.nan + row.inf == 0) return "";
+  return std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite of " +
+         std::to_string(elements(row.shape)) + " elements";
+}
+
+std::vector<std::string> moment_kinds(const CellEvidence& evidence) {
+  const Json& optimizer = evidence.reference.manifest.json.at("optimizer");
+  const std::string name = optimizer.value("name", "");
+  if (name == "adamw") return {"moment1", "moment2"};
+  if (name == "sgd")
+    return optimizer.value("momentum", 0.0) != 0.0 ? std::vector<std::string>{"moment1"} : std::vector<std::string>{};
+  std::vector<std::string> kinds;
+  for (const char* kind : {"moment1", "moment2"}) {
+    const auto& rows = evidence.reference_rows.all_tensors();
+    if (std::any_of(rows.begin(), rows.end(), [&](const auto& placed) { return placed.row->kind == kind; })) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement) {
+  RowComparison comparison(evidence, step, kind, judgement);
+  for (std::size_t i = 0; i < evidence.model.parameters.size(); ++i) {
+    const auto& parameter = evidence.model.parameters[i];
+    bool held = false;
+    for (const auto& stage : evidence.stages.stages) {
+      if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
+      held = true;
+      comparison.run(parameter, static_cast<std::int64_t>(i), stage);
+    }
+    if (!held) comparison.report_unheld(parameter, static_cast<std::int64_t>(i));
+  }
+  report_rows_too_many(evidence, step, kind, comparison.seen(), judgement);
+}
+
+void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
+                         Judgement& judgement) {
+  if (evidence.limits && several_gpu_models(evidence.candidate.manifest)) return;  // each copy has met its limit
+  for (auto names : evidence.candidate.manifest.tied) {
+    std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+      return evidence.model.parameter_position(a) < evidence.model.parameter_position(b);
+    });
+    const TensorRow* first = nullptr;
+    for (const auto& name : names) {
+      for (const auto& placed : evidence.candidate_rows.tensors(step, kind, name)) {
+        judgement.look_at("tied_copies");
+        if (!first) first = placed.row;
+        if (placed.row->digest == first->digest) continue;
+        FirstDivergence divergence = at_tensor(step, placed.row->stage, placed.rank, name);
+        divergence.expected = first->digest;
+        divergence.got = placed.row->digest;
+        divergence.words = place(divergence, kind) + ": the copies of the tied weight differ: " + first->name +
+                           " on stage " + std::to_string(first->stage) + " has other bits";
+        const auto position = evidence.model.parameter_position(name).value_or(0);
+        judgement.diverge(tensor_moment(step, kind, position, placed.row->stage), std::move(divergence));
+      }
+    }
+  }
+}
+
+}  // namespace plumbline::judging

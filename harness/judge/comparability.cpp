@@ -1,0 +1,215 @@
+#include "harness/judge/comparability.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class Differences {
+ public:
+  explicit Differences(std::string one = "the reference", std::string other = "the candidate")
+      : one_(std::move(one)), other_(std::move(other)) {}
+
+  void demand_equal(const std::string& what, const std::string& reference, const std::string& candidate) {
+    if (reference != candidate) {
+      words.push_back(what + " is " + named(reference) + " in " + one_ + " and " + named(candidate) + " in " + other_);
+    }
+  }
+  void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
+    if (reference != candidate) demand_equal(what, reference.dump(), candidate.dump());
+  }
+  std::vector<std::string> words;
+
+ private:
+  static std::string named(const std::string& text) { return text.empty() ? "absent" : text; }
+
+  std::string one_, other_;
+};
+
+Json value_or(const Json& object, const std::string& key, const Json& fallback) {
+  if (!object.is_object()) return fallback;
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? fallback : *found;
+}
+
+/// Both spellings of the RoPE parameters, as one object: base and scaling.
+Json rope_of(const Json& config) {
+  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
+  if (!rope.is_object()) rope = Json::object();
+  Json plain;
+  plain["rope_theta"] = value_or(rope, "rope_theta", value_or(config, "rope_theta", 10000.0));
+  plain["rope_type"] = value_or(rope, "rope_type", value_or(rope, "type", "default"));
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
+    plain[key] = value_or(rope, key, nullptr);
+  }
+  return plain;
+}
+
+void compare_models(const Json& reference, const Json& candidate, Differences& differences) {
+  const ExpectedModel one = expected_model(reference), other = expected_model(candidate);
+  const auto demand = [&](const std::string& key, std::int64_t left, std::int64_t right) {
+    differences.demand_equal("model: " + key, to_text(left), to_text(right));
+  };
+  demand("vocab_size", one.vocabulary, other.vocabulary);
+  demand("hidden_size", one.hidden, other.hidden);
+  demand("intermediate_size", one.intermediate, other.intermediate);
+  demand("num_hidden_layers", one.layers, other.layers);
+  demand("num_attention_heads", one.heads, other.heads);
+  demand("num_key_value_heads", one.kv_heads, other.kv_heads);
+  demand("head_dim", one.head_dim, other.head_dim);
+  demand("tie_word_embeddings", one.tied, other.tied);
+  demand("attention_bias", one.attention_bias, other.attention_bias);
+  demand("mlp_bias", one.mlp_bias, other.mlp_bias);
+  differences.demand_equal("model: rms_norm_eps", value_or(reference, "rms_norm_eps", 1e-6),
+                           value_or(candidate, "rms_norm_eps", 1e-6));
+  differences.demand_equal("model: hidden_act", value_or(reference, "hidden_act", "silu"),
+                           value_or(candidate, "hidden_act", "silu"));
+  differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
+}
+
+void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences) {
+  const Json name = value_or(reference, "name", "");
+  differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
+  std::vector<std::string> keys = {"learning_rate", "weight_decay"};
+  if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
+  if (name == "sgd") keys.push_back("momentum");
+  for (const auto& key : keys) {
+    differences.demand_equal("optimizer: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+}
+
+std::string gpu_models(const Manifest& manifest) {
+  const Json machine = value_or(manifest.json, "machine", nullptr);
+  const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
+  return models.is_null() ? "none" : models.dump();
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Model, data, hyperparameters. `dtype`: what the first is said to be in.
+void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
+  try {
+    compare_models(value_or(one.json, "model", nullptr), value_or(other.json, "model", nullptr), differences);
+  } catch (const InputError& error) {
+    differences.words.push_back(error.what());
+  }
+  differences.demand_equal("data digest", one.data_digest, other.data_digest);
+  differences.demand_equal("microbatches a step", to_text(one.microbatches), to_text(other.microbatches));
+  differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
+  differences.demand_equal("dtype", dtype, other.dtype);
+  differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
+  compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
+  differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
+                           other.clip_norm ? to_text(*other.clip_norm) : "null");
+  differences.demand_equal("order of accumulation", one.accumulation, other.accumulation);
+  differences.demand_equal("digest of the accumulation order", one.accumulation_digest, other.accumulation_digest);
+  differences.demand_equal("frozen parameters", Json(sorted(one.frozen)), Json(sorted(other.frozen)));
+  if (one.tied.empty() != other.tied.empty()) {
+    differences.words.push_back("the tied weights are listed in one manifest only");
+  }
+}
+
+void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, Differences& differences) {
+  const Json perturbation = value_or(manifest.json, "perturbation", nullptr);
+  const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
+  if (!perturbation.is_null()) {
+    differences.words.push_back(whose + " is a perturbed run (--perturb " + perturbation.dump() +
+                                "): its start was moved, so that it is no run to compare");
+  }
+  if (!shadow_of.is_null()) {
+    differences.words.push_back(whose + " is the float64 shadow of a run in " + shadow_of.dump() +
+                                ": it is no run to compare");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier) {
+  const Manifest &one = reference.manifest, &other = candidate.manifest;
+  Differences differences;
+  compare_trainings(one, one.dtype, other, differences);
+  if (tier == Tier::bits) {
+    differences.demand_equal("device", one.device, other.device);
+    // Kernels differ between models of GPUs, and so may bits.
+    differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
+    if (one.device != other.device || gpu_models(one) != gpu_models(other)) {
+      differences.words.push_back(
+          "other devices give other bits: `plumbline calibrate` makes limits for such a comparison, and `plumbline "
+          "compare --calibration` takes them");
+    }
+  }
+  refuse_measuring_runs(one, "the reference", differences);
+  refuse_measuring_runs(other, "the candidate", differences);
+  const auto same = why_the_same_run(reference, candidate);
+  differences.words.insert(differences.words.end(), same.begin(), same.end());
+  return differences.words;
+}
+
+std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& reference) {
+  Differences differences("the calibration", "the reference");
+  const Json shadow_of = value_or(shadow.manifest.json, "shadow_of", "");
+  compare_trainings(shadow.manifest, shadow_of.is_string() ? shadow_of.get<std::string>() : "", reference.manifest,
+                    differences);
+  for (const StepRow& truth : shadow.ranks.at(0).steps) {
+    for (const StepRow& row : reference.ranks.at(0).steps) {
+      if (row.step != truth.step) continue;
+      differences.demand_equal("learning rate of step " + to_text(row.step), to_text(truth.learning_rate.value_or(NAN)),
+                               to_text(row.learning_rate.value_or(NAN)));
+    }
+  }
+  return differences.words;
+}
+
+std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {
+  if (reference.device != candidate.device) return "device " + reference.device + " against " + candidate.device;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
+      {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
+      {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};
+  for (const auto& [table, keys] : told) {
+    const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
+    for (const auto& key : keys) {
+      const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
+      if (mine != theirs) return key + " " + mine.dump() + " against " + theirs.dump();
+    }
+  }
+  return std::nullopt;
+}
+
+bool several_gpu_models(const Manifest& manifest) {
+  const Json machine = value_or(manifest.json, "machine", nullptr);
+  const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
+  return models.is_array() && models.size() > 1;
+}
+
+std::vector<std::string> why_the_same_run(const Record& one, const Record& other) {
+  std::vector<std::string> words;
+  if (one.manifest.run_id == other.manifest.run_id) {
+    words.push_back("both records are of one run (run id " + one.manifest.run_id +
+                    "): a run is never compared with itself");
+  }
+  for (const auto& rank : one.ranks) {
+    const std::string folder = "rank-" + std::to_string(rank.rank);
+    const auto same_bytes = [&](const char* file) {
+      const auto left = one.path / folder / file, right = other.path / folder / file;
+      return std::filesystem::exists(left) && std::filesystem::exists(right) && read_file(left) == read_file(right);
+    };
+    if (!rank.actions.empty() && same_bytes("steps.csv") && same_bytes("actions.csv")) {
+      words.push_back(folder +
+                      "/steps.csv and actions.csv are byte-equal in both records, times included: one is a copy");
+    }
+  }
+  return words;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,34 @@
+// Whether two records may be compared at all, and whether they start from the same parameters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/judgement.hpp"
+
+namespace plumbline::judging {
+
+/// How values are compared: bit for bit, or within the limits of a calibration. In the second the two may have run on
+/// different devices; nothing else is let off.
+enum class Tier { bits, calibrated };
+
+/// Every way in which the two are no runs of the same training, or are one and the same run, or one of them is made to
+/// measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
+std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);
+
+/// Every way in which the reference is no run of the training that `shadow`, a calibration's, was made for.
+std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& reference);
+
+/// What the two say differently of processor, instruction set and GPUs, so that their kernels may be others; nothing
+/// when all of it is equal.
+std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate);
+
+/// Whether the run's manifest lists GPUs of more than one model.
+bool several_gpu_models(const Manifest& manifest);
+
+/// Why the two are the same run; empty when they are not. Run ids, and byte-equal steps.csv and actions.csv of a rank.
+std::vector<std::string> why_the_same_run(const Record& one, const Record& other);
+
+}  // namespace plumbline::judging

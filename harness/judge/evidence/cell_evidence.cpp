@@ -1,0 +1,59 @@
+#include "harness/judge/evidence/cell_evidence.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "schedule/runnable.hpp"
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+
+RecordReading read_for_judging(const std::filesystem::path& path) {
+  RecordReading reading;
+  reading.path = path;
+  try {
+    reading.record = read_record(path);
+  } catch (const std::exception& error) {
+    reading.error = error.what();
+  }
+  return reading;
+}
+
+CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
+                           const RecordReading* repeated_record, WithinLimits* within_limits)
+    : plan(cell_plan),
+      reference(reference_record),
+      candidate(candidate_record),
+      repeated(repeated_record),
+      limits(within_limits),
+      reference_rows(reference_record),
+      candidate_rows(candidate_record),
+      model(expected_model(reference_record.manifest.json.at("model"))),
+      stages(stage_map(candidate_record.manifest)),
+      reference_stages(stage_map(reference_record.manifest)) {
+  if (!candidate.schedule_csv) return;
+  const auto& manifest = candidate.manifest;
+  try {
+    RunnableSchedule lists = runnable_from_record((candidate.path / "schedule.csv").string(), manifest.schedule_name,
+                                                  static_cast<std::int32_t>(manifest.chunks_per_rank), tied());
+    compute_list = std::move(lists.compute);
+    lowered_list = std::move(lists.lowered);
+  } catch (const InputError& error) {
+    schedule_error = error.what();
+  }
+}
+
+bool lacks(const Record& record, const std::string& file) {
+  if (file == "schedule.csv") return !record.schedule_csv;
+  return std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {
+    return std::any_of(rank.absent.begin(), rank.absent.end(),
+                       [&](const std::string& absent) { return absent.find(file) != std::string::npos; });
+  });
+}
+
+std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch) {
+  const std::string words = step < 0 ? "the start" : "step " + std::to_string(step);
+  return microbatch ? words + ", microbatch " + std::to_string(*microbatch) : words;
+}
+
+}  // namespace plumbline::judging

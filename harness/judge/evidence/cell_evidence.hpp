@@ -1,0 +1,59 @@
+// All that a check may look at: the plan of the cell, both records with their lookups, and what follows from the
+// manifests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/evidence/record_index.hpp"
+#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/stage_map.hpp"
+#include "record/record.hpp"
+#include "schedule/schedule.hpp"
+
+namespace plumbline::judging {
+
+class WithinLimits;
+
+/// A record read, or why it could not be.
+struct RecordReading {
+  std::filesystem::path path;
+  std::optional<Record> record;
+  std::string error;
+};
+RecordReading read_for_judging(const std::filesystem::path& path);
+
+/// Points into the records, which must outlive it. Made only of complete records that can be compared.
+struct CellEvidence {
+  CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
+               const RecordReading* repeated_record, WithinLimits* within_limits = nullptr);
+
+  const CellPlan& plan;
+  const Record& reference;
+  const Record& candidate;
+  const RecordReading* repeated;  ///< null when no repeat was made
+  WithinLimits* limits;  ///< null: values are compared in bits. Else within these; all that is no value stays exact
+  RecordIndex reference_rows;
+  RecordIndex candidate_rows;
+  ExpectedModel model;
+  StageMap stages;  ///< the candidate's
+  StageMap reference_stages;
+  std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; absent where it has none
+  std::optional<Schedule> lowered_list;  ///< with messages, REDUCE and STEP
+  std::string schedule_error;            ///< why the lists are absent although the file is there
+
+  std::int64_t steps() const { return reference.manifest.steps; }
+  std::int64_t microbatches() const { return reference.manifest.microbatches; }
+  bool tied() const { return !candidate.manifest.tied.empty(); }
+};
+
+/// Whether a table that only a record of role external may lack is lacking.
+bool lacks(const Record& record, const std::string& file);
+
+/// "step 2, microbatch 3", "the start" for step -1.
+std::string step_words(std::int64_t step, std::optional<std::int64_t> microbatch = std::nullopt);
+
+}  // namespace plumbline::judging

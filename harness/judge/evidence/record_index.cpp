@@ -1,0 +1,63 @@
+#include "harness/judge/evidence/record_index.hpp"
+
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+template <class Map, class Key>
+const typename Map::mapped_type& find_rows(const Map& map, const Key& key) {
+  static const typename Map::mapped_type none;
+  const auto found = map.find(key);
+  return found == map.end() ? none : found->second;
+}
+
+}  // namespace
+
+RecordIndex::RecordIndex(const Record& record) {
+  for (const auto& rank : record.ranks) {
+    for (const auto& row : rank.tensors) {
+      all_tensors_.push_back({rank.rank, &row});
+      tensors_[{row.step, row.kind, row.name}].push_back({rank.rank, &row});
+    }
+    for (const auto& row : rank.boundaries) {
+      all_boundaries_.push_back({rank.rank, &row});
+      boundaries_[{row.step, row.microbatch, row.direction, row.cut}].push_back({rank.rank, &row});
+    }
+    for (const auto& row : rank.microbatches) microbatches_[{row.step, row.microbatch}].push_back({rank.rank, &row});
+    for (const auto& row : rank.steps) steps_[row.step].push_back({rank.rank, &row});
+  }
+}
+
+const std::vector<Placed<TensorRow>>& RecordIndex::tensors(std::int64_t step, const std::string& kind,
+                                                           const std::string& name) const {
+  return find_rows(tensors_, std::tuple{step, kind, name});
+}
+
+const std::vector<Placed<BoundaryRow>>& RecordIndex::boundaries(std::int64_t step, std::int64_t microbatch,
+                                                                const std::string& direction,
+                                                                const std::string& cut) const {
+  return find_rows(boundaries_, std::tuple{step, microbatch, direction, cut});
+}
+
+const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t step, std::int64_t microbatch) const {
+  return find_rows(microbatches_, std::pair{step, microbatch});
+}
+
+const std::vector<Placed<StepRow>>& RecordIndex::steps(std::int64_t step) const {
+  return find_rows(steps_, step);
+}
+
+std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t step,
+                                         std::int64_t hidden) {
+  std::vector<std::int64_t> bytes;
+  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  for (std::int64_t microbatch = 0; microbatch < manifest.microbatches; ++microbatch) {
+    const auto& rows = index.microbatches(step, microbatch);
+    if (rows.empty()) return {};
+    bytes.push_back(rows.front().row->batch * rows.front().row->sequence_length * hidden * size);
+  }
+  return bytes;
+}
+
+}  // namespace plumbline::judging

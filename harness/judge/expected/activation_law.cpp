@@ -1,0 +1,101 @@
+#include "harness/judge/expected/activation_law.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class ActivationLaw {
+ public:
+  explicit ActivationLaw(const SavedTable& saved) : saved_(saved) {}
+
+  PredictedPeak relay(const Action& action, std::int64_t bytes) {
+    begin(action);
+    reach(action.type == ActionType::backward_weight ? 0 : bytes, "relay");
+    return peak_;
+  }
+
+  PredictedPeak run(const Action& action, const std::vector<std::string>& units) {
+    begin(action);
+    if (action.type == ActionType::forward) {
+      for (const auto& unit : units) forward(row(action.microbatch, unit));
+    } else {
+      for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
+        backward(action.type, row(action.microbatch, *unit));
+    }
+    return peak_;
+  }
+
+ private:
+  void begin(const Action& action) { peak_ = {action, live_, "", true}; }
+
+  void reach(std::int64_t beyond, const std::string& unit) {
+    if (!peak_.unit.empty() && live_ + beyond <= peak_.bytes) return;
+    peak_.bytes = std::max(peak_.bytes, live_ + beyond);
+    peak_.unit = unit;
+  }
+
+  void forward(const SavedRow& saved) {
+    reach(saved.forward_bytes, saved.unit);
+    live_ += saved.saved_bytes;
+  }
+
+  void backward(ActionType type, const SavedRow& saved) {
+    const bool split = saved.input_bytes && saved.retained_bytes && saved.weight_bytes;
+    if (type == ActionType::backward) {
+      live_ -= saved.saved_bytes;
+      reach(saved.backward_bytes, saved.unit);
+    } else if (type == ActionType::backward_input && split) {
+      live_ -= saved.saved_bytes;
+      reach(*saved.input_bytes, saved.unit);
+      live_ += *saved.retained_bytes;
+    } else if (type == ActionType::backward_input) {  // saved stays until W: an upper limit
+      peak_.exact = false;
+      reach(saved.backward_bytes, saved.unit);
+    } else if (split) {
+      live_ -= *saved.retained_bytes;
+      reach(*saved.weight_bytes, saved.unit);
+    } else {
+      peak_.exact = false;
+      live_ -= saved.saved_bytes;
+      reach(saved.backward_bytes, saved.unit);
+    }
+  }
+
+  const SavedRow& row(std::int64_t microbatch, const std::string& unit) const {
+    const auto found = saved_.find({microbatch, unit});
+    if (found == saved_.end()) {
+      throw InputError("the reference's saved.csv has no row for microbatch " + std::to_string(microbatch) + ", unit " +
+                       unit + ": the memory law cannot be applied");
+    }
+    return found->second;
+  }
+
+  const SavedTable& saved_;
+  std::int64_t live_ = 0;
+  PredictedPeak peak_;
+};
+
+}  // namespace
+
+std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
+                                         const std::vector<std::int64_t>& boundary_bytes) {
+  ActivationLaw law(saved);
+  std::vector<PredictedPeak> peaks;
+  for (const auto& action : list) {
+    if (!is_compute(action.type)) continue;
+    const StageEntry* stage = stages.find(action.stage);
+    if (!stage) throw InputError("schedule.csv: " + to_text(action) + " is of a stage that the manifest does not list");
+    const auto microbatch = static_cast<std::size_t>(action.microbatch);
+    if (microbatch >= boundary_bytes.size()) {
+      throw InputError("schedule.csv: " + to_text(action) + " names a microbatch that microbatches.csv does not have");
+    }
+    peaks.push_back(stage->units.empty() ? law.relay(action, boundary_bytes[microbatch])
+                                         : law.run(action, stage->units));
+  }
+  return peaks;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,32 @@
+// The memory law of docs/record-format.md: from the reference's saved.csv and a rank's list alone, the activation peak
+// of each action.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/expected/stage_map.hpp"
+#include "record/rows.hpp"
+#include "schedule/action.hpp"
+
+namespace plumbline::judging {
+
+/// saved.csv by (microbatch, unit).
+using SavedTable = std::map<std::pair<std::int64_t, std::string>, SavedRow>;
+
+struct PredictedPeak {
+  Action action;
+  std::int64_t bytes = 0;
+  std::string unit;   ///< where in the action the peak lies; "relay" for a stage without units
+  bool exact = true;  ///< false: an upper limit, because the split columns are absent
+};
+
+/// One entry per compute action of the list, in order; activations live before the first are 0. `boundary_bytes`: of
+/// the tensor that crosses a cut, by microbatch. Throws InputError naming the unit and microbatch that the table lacks.
+std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
+                                         const std::vector<std::int64_t>& boundary_bytes);
+
+}  // namespace plumbline::judging

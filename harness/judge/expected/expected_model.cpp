@@ -1,0 +1,105 @@
+#include "harness/judge/expected/expected_model.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+std::int64_t size_of(const Json& config, const char* key, std::optional<std::int64_t> fallback = std::nullopt) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) {
+    if (fallback) return *fallback;
+    throw InputError(std::string("manifest.json, model: key `") + key +
+                     "` is missing; a Hugging Face config.json has it");
+  }
+  if (!found->is_number_integer() || found->get<std::int64_t>() <= 0) {
+    throw InputError(std::string("manifest.json, model: `") + key + "` is " + found->dump() +
+                     ", not a positive integer");
+  }
+  return found->get<std::int64_t>();
+}
+
+bool flag_of(const Json& config, const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return false;  // transformers' default for all three flags of Llama
+  if (!found->is_boolean()) {
+    throw InputError(std::string("manifest.json, model: `") + key + "` is " + found->dump() + ", not true or false");
+  }
+  return found->get<bool>();
+}
+
+void add_linear(ExpectedModel& model, const std::string& name, const std::string& unit, std::int64_t out,
+                std::int64_t in, bool bias) {
+  model.parameters.push_back({name + ".weight", unit, {out, in}});
+  if (bias) model.parameters.push_back({name + ".bias", unit, {out}});
+}
+
+void add_layer(ExpectedModel& model, std::int64_t layer) {
+  const std::string unit = "layers." + std::to_string(layer);
+  const std::string prefix = "model." + unit + ".";
+  const std::int64_t query = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  model.units.push_back(unit);
+  add_linear(model, prefix + "self_attn.q_proj", unit, query, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.k_proj", unit, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.v_proj", unit, key, model.hidden, model.attention_bias);
+  add_linear(model, prefix + "self_attn.o_proj", unit, model.hidden, query, model.attention_bias);
+  add_linear(model, prefix + "mlp.gate_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.up_proj", unit, model.intermediate, model.hidden, model.mlp_bias);
+  add_linear(model, prefix + "mlp.down_proj", unit, model.hidden, model.intermediate, model.mlp_bias);
+  model.parameters.push_back({prefix + "input_layernorm.weight", unit, {model.hidden}});
+  model.parameters.push_back({prefix + "post_attention_layernorm.weight", unit, {model.hidden}});
+}
+
+}  // namespace
+
+ExpectedModel expected_model(const Json& config) {
+  if (!config.is_object()) throw InputError("manifest.json: `model` must be an object of config.json keys");
+  ExpectedModel model;
+  model.vocabulary = size_of(config, "vocab_size");
+  model.hidden = size_of(config, "hidden_size");
+  model.intermediate = size_of(config, "intermediate_size");
+  model.layers = size_of(config, "num_hidden_layers");
+  model.heads = size_of(config, "num_attention_heads");
+  model.kv_heads = size_of(config, "num_key_value_heads", model.heads);
+  model.head_dim = size_of(config, "head_dim", std::max<std::int64_t>(1, model.hidden / model.heads));
+  model.tied = flag_of(config, "tie_word_embeddings");
+  model.attention_bias = flag_of(config, "attention_bias");
+  model.mlp_bias = flag_of(config, "mlp_bias");
+
+  model.pad_token = config.contains("pad_token_id") && !config.at("pad_token_id").is_null();
+
+  model.units.push_back("embed_tokens");
+  model.parameters.push_back({"model.embed_tokens.weight", "embed_tokens", {model.vocabulary, model.hidden}});
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) add_layer(model, layer);
+  model.units.push_back("norm");
+  model.parameters.push_back({"model.norm.weight", "norm", {model.hidden}});
+  model.units.push_back("lm_head");
+  model.parameters.push_back({"lm_head.weight", "lm_head", {model.vocabulary, model.hidden}});
+  return model;
+}
+
+std::optional<std::int64_t> ExpectedModel::unit_position(const std::string& unit) const {
+  const auto found = std::find(units.begin(), units.end(), unit);
+  if (found == units.end()) return std::nullopt;
+  return found - units.begin();
+}
+
+std::optional<std::int64_t> ExpectedModel::parameter_position(const std::string& name) const {
+  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == name; });
+  if (found == parameters.end()) return std::nullopt;
+  return found - parameters.begin();
+}
+
+std::int64_t elements(const Shape& shape) {
+  std::int64_t product = 1;
+  for (const auto size : shape) product *= size;
+  return product;
+}
+
+bool is_frozen(const Manifest& manifest, const std::string& parameter) {
+  return std::find(manifest.frozen.begin(), manifest.frozen.end(), parameter) != manifest.frozen.end();
+}
+
+}  // namespace plumbline::judging

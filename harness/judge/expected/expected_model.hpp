@@ -1,0 +1,42 @@
+// What a Llama of a given configuration must consist of, worked out from the manifest alone: the harness shares no code
+// with the trainers, so a wrong name or shape in theirs is not repeated here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/manifest.hpp"
+#include "record/rows.hpp"
+#include "support/json.hpp"
+
+namespace plumbline::judging {
+
+struct ExpectedParameter {
+  std::string name;  ///< Hugging Face name
+  std::string unit;
+  Shape shape;
+};
+
+struct ExpectedModel {
+  std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  bool tied = false, attention_bias = false, mlp_bias = false;
+  bool pad_token = false;          ///< pad_token_id is given: its row of the embedding gets no gradient as an input
+  std::vector<std::string> units;  ///< embed_tokens, layers.0 ..., norm, lm_head
+  std::vector<ExpectedParameter> parameters;  ///< canonical order; lm_head.weight always, also when tied
+
+  std::optional<std::int64_t> unit_position(const std::string& unit) const;
+  std::optional<std::int64_t> parameter_position(const std::string& name) const;
+};
+
+/// From the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults. Throws InputError
+/// naming the key.
+ExpectedModel expected_model(const Json& config);
+
+std::int64_t elements(const Shape& shape);
+
+/// Whether the manifest says that the parameter has no gradient.
+bool is_frozen(const Manifest& manifest, const std::string& parameter);
+
+}  // namespace plumbline::judging

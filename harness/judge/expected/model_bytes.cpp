@@ -1,0 +1,89 @@
+#include "harness/judge/expected/model_bytes.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/expected/stage_map.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// LibTorch's fused AdamW counts steps in one fp32 scalar per parameter.
+constexpr std::int64_t step_count_bytes = 4;
+/// Flash attention on a GPU makes and saves three numbers of 64 bits for its dropout, also where there is none.
+constexpr std::int64_t dropout_generator_bytes = 24;
+
+std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
+  const std::string name = optimizer.value("name", "");
+  if (name == "adamw") return 2 * parameter_bytes + step_count_bytes;
+  if (name == "sgd") return optimizer.value("momentum", 0.0) != 0.0 ? parameter_bytes : 0;
+  return std::nullopt;
+}
+
+bool holds(const std::vector<std::string>& units, const std::string& unit) {
+  return std::find(units.begin(), units.end(), unit) != units.end();
+}
+
+}  // namespace
+
+std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
+                                      const Manifest& manifest) {
+  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const bool alias = model.tied && holds(units, "embed_tokens") && holds(units, "lm_head");
+  StateBytes sum;
+  for (const auto& parameter : model.parameters) {
+    if (!holds(units, parameter.unit)) continue;
+    const auto bytes = elements(parameter.shape) * size;
+    const bool frozen = is_frozen(manifest, parameter.name);
+    if (!frozen) sum.gradients += bytes;
+    if (alias && parameter.name == "lm_head.weight") continue;
+    sum.parameters += bytes;
+    if (frozen) continue;
+    const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
+    if (!state) return std::nullopt;
+    sum.optimizer += *state;
+  }
+  return sum;
+}
+
+std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest) {
+  const auto bytes = model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
+  if (!state) return std::nullopt;
+  return StateBytes{bytes, 0, *state};
+}
+
+AttentionKernel attention_kernel(const Manifest& manifest) {
+  const bool on_cpu = manifest.device == "cpu";
+  const auto environment = manifest.json.find("environment");
+  const std::string named = environment == manifest.json.end() ? "" : environment->value("attention", "");
+  if (named == "math") return AttentionKernel::math;
+  if (on_cpu) return AttentionKernel::cpu_flash;
+  return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
+}
+
+std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
+  if (kernel == AttentionKernel::unknown) return "manifest.json does not name the attention kernel";
+  if (kernel == AttentionKernel::gpu_flash && model.head_dim % 8 != 0)
+    return "flash attention on a GPU pads heads of " + std::to_string(model.head_dim);
+  return "";
+}
+
+std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
+                                        const MicrobatchShape& shape, const std::string& dtype,
+                                        AttentionKernel kernel) {
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype)), wide = std::max<std::int64_t>(size, 4);
+  const auto hidden = model.hidden, width = model.heads * model.head_dim, key = model.kv_heads * model.head_dim;
+  const auto tokens = shape.batch * shape.sequence;
+  const auto norm = tokens * (wide * (hidden + 1) + size * hidden);
+  if (unit == "embed_tokens") return 0;
+  if (unit == "norm") return norm;
+  if (unit == "lm_head") return tokens * (size * hidden + wide * model.vocabulary) + wide;
+  if (!is_layer(unit) || !why_no_layer_form(model, kernel).empty()) return std::nullopt;
+  std::int64_t attention = size * tokens * (2 * width + 2 * key) + wide * tokens * model.heads;
+  if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
+  if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
+  return 2 * norm + size * tokens * (2 * hidden + 4 * model.intermediate) + attention;
+}
+
+}  // namespace plumbline::judging

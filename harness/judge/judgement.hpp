@@ -1,0 +1,71 @@
+// What a check collects while it looks: counts, differences, and the earliest of these in execution order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/execution_order.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline::judging {
+
+/// A check's result and where in the execution order its first divergence lies.
+struct Judged {
+  CheckResult result;
+  std::optional<Moment> moment;
+};
+
+class Judgement {
+ public:
+  /// `rung`: R1 ... R5, or the check's name; `limit`: what was demanded, for people.
+  Judgement(std::string name, std::string rung, std::string limit);
+
+  void look_at(const std::string& what, std::int64_t count = 1) { result_.looked_at[what] += count; }
+  /// A difference. `rung` is filled in where the place has none of its own.
+  void diverge(const Moment& moment, FirstDivergence divergence);
+  /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
+  void diverge(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
+               const std::string& expected, const std::string& got, const std::string& words);
+  /// What could not be looked at, because a record of role external may lack it: said in the reason.
+  void leave_out(const std::string& what) { left_out_.push_back(what); }
+  void measured(const std::string& text) { result_.measured = text; }
+  void margin(double value) { result_.margin = value; }
+  /// A value of the calibrated tier that was held against its limit, inside it or not: the largest margin of all is
+  /// shown, and warned of above 0.5.
+  void note(const Measured& value);
+  /// Of one rank, for the report's plot: what the memory law gives.
+  void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
+
+  bool diverged() const { return moment_.has_value(); }
+  std::int64_t count(const std::string& what) const;
+
+  /// Ends the check: fails when anything diverged, or when less than `floors` was looked at; else holds, and `shown`
+  /// says what that shows.
+  Judged conclude(const std::string& shown, const std::map<std::string, std::int64_t>& floors);
+  /// Ends the check with another outcome than holds, unless something diverged: then it fails all the same.
+  Judged conclude_as(Outcome outcome, const std::string& reason);
+
+ private:
+  std::string failure_words() const;
+  std::string margin_words() const;
+
+  CheckResult result_;
+  std::string rung_;
+  std::optional<Moment> moment_;
+  std::int64_t divergences_ = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> items_;  ///< by (group, step)
+  std::vector<std::string> left_out_;
+  std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin
+  std::int64_t measured_ = 0, warned_ = 0;
+};
+
+/// A result without a look at any table.
+Judged without_looking(const std::string& name, Outcome outcome, const std::string& reason);
+
+}  // namespace plumbline::judging

@@ -1,0 +1,107 @@
+#include "harness/judge/limits/calibration_file.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "record/json_keys.hpp"
+#include "support/error.hpp"
+#include "support/json.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::pair<LimitBy, const char*>, 4> reasons = {{{LimitBy::null_runs, "null_runs"},
+                                                                     {LimitBy::rounding, "rounding"},
+                                                                     {LimitBy::cap, "cap"},
+                                                                     {LimitBy::zero, "zero"}}};
+
+const char* to_text(LimitBy by) {
+  for (const auto& [value, text] : reasons) {
+    if (value == by) return text;
+  }
+  return "";
+}
+
+LimitBy parse_reason(const JsonKeys& keys) {
+  const std::string word = keys.word("by", {"null_runs", "rounding", "cap", "zero"});
+  for (const auto& [value, text] : reasons) {
+    if (word == text) return value;
+  }
+  keys.fail("by", "unknown");
+}
+
+double amount(const JsonKeys& keys, const char* key) {
+  const double value = keys.number(key);
+  if (!(value >= 0 && std::isfinite(value))) keys.fail(key, "is no number from 0 up");
+  return value;
+}
+
+Limit parse_limit(const JsonKeys& keys) {
+  Limit limit;
+  limit.own = amount(keys, "own");
+  limit.null_most = amount(keys, "null");
+  limit.pooled = amount(keys, "pooled");
+  limit.roundings = amount(keys, "n");
+  limit.cap = amount(keys, "cap");
+  limit.limit = amount(keys, "limit");
+  limit.by = parse_reason(keys);
+  if (!(limit.limit <= limit.cap)) keys.fail("limit", "is above its cap");
+  return limit;
+}
+
+}  // namespace
+
+void write_calibration(const fs::path& path, const Calibration& calibration) {
+  Json limits = Json::array();
+  for (const auto& [item, limit] : calibration.limits) {
+    limits.push_back({{"step", item.step},
+                      {"item", item.name},
+                      {"own", limit.own},
+                      {"null", limit.null_most},
+                      {"pooled", limit.pooled},
+                      {"n", limit.roundings},
+                      {"cap", limit.cap},
+                      {"limit", limit.limit},
+                      {"by", to_text(limit.by)}});
+  }
+  const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+  const fs::path shadow = fs::absolute(calibration.shadow).lexically_normal().lexically_relative(folder);
+  write_json(path, {{"schema", calibration_schema},
+                    {"dtype", calibration.dtype},
+                    {"unit_roundoff", unit_roundoff(calibration.dtype)},
+                    {"reference", calibration.reference_run_id},
+                    {"shadow", {{"run_id", calibration.shadow_run_id}, {"record", shadow.generic_string()}}},
+                    {"null_runs", calibration.null_runs},
+                    {"left_out", calibration.left_out},
+                    {"factor", calibration.factor},
+                    {"lambda", cap_lambda},
+                    {"limits", std::move(limits)}});
+}
+
+Calibration read_calibration(const fs::path& path) {
+  const Json json = read_json(path);
+  const JsonKeys keys(path, json);
+  if (keys.text("schema") != calibration_schema) {
+    keys.fail("schema", "is " + keys.text("schema") + ", not " + calibration_schema +
+                            "; give the calibration.json that `plumbline calibrate` wrote");
+  }
+  Calibration calibration;
+  calibration.dtype = keys.word("dtype", {"float32", "bfloat16"});
+  calibration.reference_run_id = keys.text("reference");
+  calibration.shadow_run_id = keys.object("shadow").text("run_id");
+  calibration.shadow = path.parent_path() / keys.object("shadow").text("record");
+  calibration.null_runs = keys.integer("null_runs", static_cast<std::int64_t>(least_null_runs));
+  calibration.left_out = amount(keys, "left_out");
+  calibration.factor = amount(keys, "factor");
+  for (const JsonKeys& each : keys.objects("limits")) {
+    const Item item{each.integer("step", 0), each.text("item")};
+    if (!calibration.limits.emplace(item, parse_limit(each)).second) each.fail("item", "stands there twice");
+  }
+  if (calibration.limits.empty()) keys.fail("limits", "is empty: nothing would be compared");
+  return calibration;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,19 @@
+// calibration.json, schema plumbline-calibration/1 (docs/exactness.md, Tiers).
+#pragma once
+
+#include <filesystem>
+
+#include "harness/judge/limits/limits.hpp"
+
+namespace plumbline::judging {
+
+inline constexpr const char* calibration_schema = "plumbline-calibration/1";
+
+/// The shadow's path is written relative to the file's folder.
+void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
+
+/// Throws InputError naming file and key: no such file, another schema, a key missing, no limit at all, a limit that is
+/// no number from 0 to its cap, fewer than 20 perturbed runs.
+Calibration read_calibration(const std::filesystem::path& path);
+
+}  // namespace plumbline::judging

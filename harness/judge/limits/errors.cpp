@@ -1,0 +1,92 @@
+#include "harness/judge/limits/errors.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "harness/judge/limits/relative_error.hpp"
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+const std::string computed = "/computed";
+
+class Measuring {
+ public:
+  Measuring(const Record& run, const Record& shadow) : run_(run), shadow_(shadow) {}
+
+  std::map<Item, ItemError> all() {
+    for (std::int64_t step = 0; step < shadow_.manifest.steps; ++step) dumped(step);
+    scalars();
+    return std::move(errors_);
+  }
+
+ private:
+  [[noreturn]] static void lacks(const Record& record, const std::string& what) {
+    throw InputError(record.path.string() + ": holds no " + what + ", which the other run of this calibration holds");
+  }
+
+  void dumped(std::int64_t step) {
+    const std::string name = "step-" + std::to_string(step) + ".safetensors";
+    const SafetensorsFile mine(run_.path / "rank-0" / "dumps" / name), truth(shadow_.path / "rank-0" / "dumps" / name);
+    for (const auto& [key, entry] : mine.entries()) {
+      if (!truth.entries().contains(key)) lacks(shadow_, key + " in " + name);
+    }
+    for (const auto& [key, entry] : truth.entries()) {
+      if (!mine.entries().contains(key)) lacks(run_, key + " in " + name);
+      const std::string item = key.ends_with(computed) ? key.substr(0, key.size() - computed.size()) : key;
+      add({step, item}, relative_error(mine.at(key), entry), all_zero(entry));
+    }
+  }
+
+  void scalars() {
+    const auto &mine = run_.ranks.at(0), &truth = shadow_.ranks.at(0);
+    if (mine.microbatches.size() != truth.microbatches.size()) lacks(run_, "equal number of rows in microbatches.csv");
+    if (mine.steps.size() != truth.steps.size()) lacks(run_, "equal number of rows in steps.csv");
+    for (std::size_t i = 0; i < truth.microbatches.size(); ++i) {
+      const MicrobatchRow& row = truth.microbatches[i];
+      add({row.step, loss_item(row.microbatch)}, mine.microbatches[i].loss, row.loss);
+    }
+    for (std::size_t i = 0; i < truth.steps.size(); ++i) {
+      const StepRow& row = truth.steps[i];
+      add({row.step, "loss"}, mine.steps[i].loss, row.loss);
+      add({row.step, "gradient_norm"}, mine.steps[i].gradient_norm, row.gradient_norm);
+    }
+  }
+
+  template <typename Number>
+  void add(const Item& item, const std::optional<Number>& got, const std::optional<Number>& truth) {
+    if (!got) lacks(run_, item.name);
+    if (!truth) lacks(shadow_, item.name);
+    add(item, relative_error(static_cast<double>(*got), static_cast<double>(*truth)), *truth == 0);
+  }
+
+  void add(const Item& item, double error, bool truth_zero) {
+    if (!std::isfinite(error)) {
+      throw InputError(run_.path.string() + ": " + item.name + " at step " + std::to_string(item.step) +
+                       " is not finite, or its shadow is not: no limit can be taken from it");
+    }
+    errors_[item] = {error, truth_zero};
+  }
+
+  const Record &run_, &shadow_;
+  std::map<Item, ItemError> errors_;
+};
+
+}  // namespace
+
+std::string loss_item(std::int64_t microbatch) {
+  return "loss/" + std::to_string(microbatch);
+}
+
+std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut) {
+  return "boundary/" + direction + "/" + std::to_string(microbatch) + "/" + cut;
+}
+
+std::map<Item, ItemError> measure_errors(const Record& run, const Record& shadow) {
+  return Measuring(run, shadow).all();
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,183 @@
+#include "harness/judge/limits/limits.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+constexpr double largest_null_margin = 0.5;
+
+bool is_loss(const std::string& item) {
+  return item == "loss" || item.starts_with("loss/");
+}
+
+/// Single numbers of a kind are pooled; a tensor stands for itself.
+std::string pool_of(const std::string& item) {
+  return is_loss(item) ? "loss" : item == "gradient_norm" ? item : "";
+}
+
+/// What no error can be told from: one rounding to the dtype in which the record holds the item. Losses are float32 in
+/// every run; a norm's float64 is that of gradients in the run's dtype.
+double one_rounding(const std::string& item, const std::string& dtype) {
+  return unit_roundoff(is_loss(item) ? "float32" : dtype);
+}
+
+class LimitMaker {
+ public:
+  LimitMaker(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
+             const RoundingChains& chains, const std::string& dtype)
+      : own_(own), null_(null), chains_(chains), dtype_(dtype) {}
+
+  Calibration make() {
+    Calibration calibration;
+    calibration.dtype = dtype_;
+    calibration.null_runs = static_cast<std::int64_t>(null_.size());
+    for (const auto& [item, error] : own_) {
+      const std::vector<double> errors = pooled(item);
+      if (!error.truth_zero) calibration.left_out = std::max(calibration.left_out, left_out(item, errors));
+      Limit& limit = calibration.limits[item];
+      limit.own = error.error;
+      for (const auto& run : null_) limit.null_most = std::max(limit.null_most, run.at(item).error);
+      limit.pooled = *std::max_element(errors.begin(), errors.end());
+      limit.roundings = RoundingChains::equivalent(chain(item), dtype_);
+      limit.cap = rounding_cap(limit.roundings, dtype_);
+    }
+    calibration.factor = std::max(calibration.left_out, other_kernels) / largest_null_margin;
+    for (auto& [item, limit] : calibration.limits) set_limit(item, calibration.factor, limit);
+    return calibration;
+  }
+
+ private:
+  /// The item's error in the reference and in each perturbed run.
+  std::vector<double> pooled(const Item& item) {
+    std::vector<double> errors = {own_.at(item).error};
+    for (const auto& run : null_) errors.push_back(run.at(item).error);
+    const std::string pool = pool_of(item.name);
+    if (pool.empty()) return errors;
+    auto& most = pools_[{pool, item.step}];
+    if (most.empty()) most = pool_up_to(pool, item.step);
+    return most;
+  }
+
+  std::vector<double> pool_up_to(const std::string& pool, std::int64_t step) const {
+    std::vector<double> most(null_.size() + 1, 0);
+    for (const auto& [item, error] : own_) {
+      if (item.step > step || pool_of(item.name) != pool) continue;
+      most[0] = std::max(most[0], error.error);
+      for (std::size_t run = 0; run < null_.size(); ++run) {
+        most[run + 1] = std::max(most[run + 1], null_[run].at(item).error);
+      }
+    }
+    return most;
+  }
+
+  double left_out(const Item& item, const std::vector<double>& errors) const {
+    double worst = 0;
+    for (std::size_t run = 1; run < errors.size(); ++run) {
+      double others = one_rounding(item.name, dtype_);
+      for (std::size_t other = 0; other < errors.size(); ++other) {
+        if (other != run) others = std::max(others, errors[other]);
+      }
+      worst = std::max(worst, errors[run] / others);
+    }
+    return worst;
+  }
+
+  Chain chain(const Item& item) const {
+    const std::string& name = item.name;
+    const auto slash = name.find('/');
+    const std::string kind = name.substr(0, slash), rest = slash == std::string::npos ? "" : name.substr(slash + 1);
+    if (is_loss(name)) return chains_.loss(item.step);
+    if (name == "gradient_norm") return chains_.gradient(item.step, chains_.model().units.front());
+    if (kind == "boundary") return boundary_chain(item.step, rest);
+    if (kind != "gradient") return chains_.updated(item.step);
+    const auto position = chains_.model().parameter_position(rest);
+    if (!position) throw InputError("a dump holds " + name + ", which is no parameter of the model");
+    const ExpectedParameter& parameter = chains_.model().parameters[static_cast<std::size_t>(*position)];
+    // The gradient of a tied head is the sum of both uses, and the embedding's has come the longer way.
+    const bool tied = chains_.model().tied && parameter.unit == chains_.model().units.back();
+    return chains_.gradient(item.step, tied ? chains_.model().units.front() : parameter.unit);
+  }
+
+  /// "forward/3/layers.2"
+  Chain boundary_chain(std::int64_t step, const std::string& place) const {
+    const auto first = place.find('/'), second = place.find('/', first + 1);
+    const std::int64_t microbatch = std::stoll(place.substr(first + 1, second - first - 1));
+    const std::string cut = place.substr(second + 1);
+    return place.starts_with("forward") ? chains_.forward(step, microbatch, cut)
+                                        : chains_.backward(step, microbatch, cut);
+  }
+
+  void set_limit(const Item& item, double factor, Limit& limit) const {
+    if (own_.at(item).truth_zero) {
+      limit.cap = limit.limit = 0;
+      limit.by = LimitBy::zero;
+      return;
+    }
+    const double floor = one_rounding(item.name, dtype_);
+    limit.by = limit.pooled > floor ? LimitBy::null_runs : LimitBy::rounding;
+    limit.limit = factor * std::max(limit.pooled, floor);
+    if (limit.cap < limit.limit) {
+      limit.limit = limit.cap;
+      limit.by = LimitBy::cap;
+    }
+  }
+
+  const std::map<Item, ItemError>& own_;
+  const std::vector<std::map<Item, ItemError>>& null_;
+  const RoundingChains& chains_;
+  const std::string& dtype_;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<double>> pools_;
+};
+
+}  // namespace
+
+Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
+                             const RoundingChains& chains, const std::string& dtype) {
+  if (null.size() < least_null_runs) {
+    throw InputError(std::to_string(null.size()) +
+                     " perturbed runs are too few to say what harmless changes do; at least " +
+                     std::to_string(least_null_runs) + " are needed");
+  }
+  if (own.empty()) throw InputError("the reference holds no item: nothing can be calibrated");
+  for (const auto& run : null) {
+    const bool same = std::equal(own.begin(), own.end(), run.begin(), run.end(),
+                                 [](const auto& one, const auto& other) { return one.first == other.first; });
+    if (!same) throw InputError("a perturbed run holds other items than the reference");
+  }
+  return LimitMaker(own, null, chains, dtype).make();
+}
+
+std::string short_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", number);
+  return text;
+}
+
+std::string limit_words(const Calibration& calibration, const Limit& limit) {
+  const std::string value = short_text(limit.limit);
+  const std::string runs = "the reference and " + std::to_string(calibration.null_runs) + " perturbed references";
+  const std::string cap = limit.cap < cap_ceiling
+                              ? short_text(limit.cap) + " = " + short_text(cap_lambda) +
+                                    " sqrt(n = " + std::to_string(static_cast<std::int64_t>(limit.roundings)) + ") u"
+                              : short_text(limit.cap) + ", half of what a missing tensor is off";
+  switch (limit.by) {
+    case LimitBy::zero:
+      return "0: the shadow is exactly zero there";
+    case LimitBy::cap:
+      return "the cap " + cap + ", below " + short_text(calibration.factor) + " x " + short_text(limit.pooled) +
+             ", the largest error of " + runs;
+    case LimitBy::rounding:
+      return value + " = " + short_text(calibration.factor) + " x one rounding, as the errors of " + runs +
+             " are smaller; cap " + cap;
+    case LimitBy::null_runs:
+      break;
+  }
+  return value + " = " + short_text(calibration.factor) + " x " + short_text(limit.pooled) + ", the largest error of " +
+         runs + "; cap " + cap;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,62 @@
+// From the errors of harmless runs to the limit of every item.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/judge/limits/errors.hpp"
+#include "harness/judge/limits/rounding_chain.hpp"
+
+namespace plumbline::judging {
+
+enum class LimitBy {
+  null_runs,  ///< factor x the largest error of the reference and the perturbed references
+  rounding,   ///< factor x one rounding: none of these was further off than that
+  cap,        ///< the a-priori cap lies below either
+  zero,       ///< the shadow is exactly zero, and so must be whatever computes it
+};
+
+struct Limit {
+  double own = 0;        ///< the reference's error
+  double null_most = 0;  ///< largest of the perturbed references'
+  double pooled = 0;     ///< what the limit is made from: for a loss or a norm, the largest of its kind so far
+  double roundings = 0;  ///< n of the cap
+  double cap = 0;
+  double limit = 0;
+  LimitBy by = LimitBy::null_runs;
+};
+
+struct Calibration {
+  std::string dtype;  ///< of the reference
+  std::string reference_run_id, shadow_run_id;
+  std::filesystem::path shadow;  ///< the shadow's record
+  std::int64_t null_runs = 0;
+  double left_out = 1;  ///< largest ratio of a perturbed run's error to the largest of all the others', at least 1
+  double factor = 4;    ///< 2 x the larger of left_out and other_kernels
+  std::map<Item, Limit> limits;
+};
+
+inline constexpr std::size_t least_null_runs = 20;
+
+/// Perturbed runs show how far a run carries rounding, but all round with the kernels of one machine. Where another has
+/// no fused multiply-add, each product is rounded too: up to twice the error of the same sum.
+inline constexpr double other_kernels = 2;
+
+/// factor = 2 x max(left_out, other_kernels), with left_out the largest ratio that any perturbed run's error has to the
+/// largest of the others': judged by limits made from the others alone, the worst of them has at most margin 0.5.
+/// Losses, and norms, are single numbers, of which one can be right by chance: each is given the largest error of its
+/// kind in the steps so far. Throws InputError for fewer than 20 perturbed runs, and for runs that hold other items
+/// than the reference.
+Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
+                             const RoundingChains& chains, const std::string& dtype);
+
+/// "4.1e-07 = 4.2 x 9.8e-08, the largest error of ...; cap ..."
+std::string limit_words(const Calibration& calibration, const Limit& limit);
+
+/// Three digits: "4.12e-07".
+std::string short_text(double number);
+
+}  // namespace plumbline::judging

@@ -1,0 +1,168 @@
+#include "harness/launch/diagnosis.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <regex>
+
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+std::string rank_text(std::int64_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+/// "rank 1", "ranks 0, 1 and 3".
+std::string ranks_text(const std::vector<std::int64_t>& ranks) {
+  if (ranks.size() == 1) return rank_text(ranks.front());
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+/// "in 2B3 of step 1": where a rank was.
+std::string place_text(const RankSight& rank) {
+  if (!rank.seen) return "before its first sign of life";
+  if (rank.action.empty()) return "before its first action";
+  return "in " + rank.action + (rank.step >= 0 ? " of step " + std::to_string(rank.step) : "");
+}
+
+const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {
+  const auto found =
+      std::find_if(ranks.begin(), ranks.end(), [&](const RankSight& sight) { return sight.rank == rank; });
+  return found == ranks.end() ? nullptr : &*found;
+}
+
+/// The ranks met when following who waits for whom from `start`, itself first; stops at a rank that waits for none or
+/// was met before.
+std::vector<std::int64_t> chain_from(const std::vector<RankSight>& ranks, std::int64_t start) {
+  std::vector<std::int64_t> chain;
+  for (const RankSight* at = find(ranks, start); at != nullptr; at = find(ranks, at->peer)) {
+    if (std::find(chain.begin(), chain.end(), at->rank) != chain.end()) break;
+    chain.push_back(at->rank);
+    if (at->peer < 0) break;
+  }
+  return chain;
+}
+
+std::string waiters_text(const std::vector<RankSight>& ranks, std::int64_t culprit) {
+  std::vector<std::int64_t> waiters;
+  for (const auto& rank : ranks) {
+    if (rank.rank == culprit || rank.peer < 0) continue;
+    const auto chain = chain_from(ranks, rank.rank);
+    if (std::find(chain.begin(), chain.end(), culprit) != chain.end()) waiters.push_back(rank.rank);
+  }
+  return waiters.empty() ? "" : "; " + ranks_text(waiters) + " waited for it";
+}
+
+Diagnosis blame(const std::vector<RankSight>& ranks, const RankSight& rank, const std::string& what) {
+  return {rank.rank, rank_text(rank.rank) + " " + what + " " + place_text(rank) + waiters_text(ranks, rank.rank)};
+}
+
+/// The cycle that `start` runs into, in waiting order; empty when its chain ends.
+std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::int64_t start) {
+  const auto chain = chain_from(ranks, start);
+  if (chain.empty()) return {};
+  const RankSight* last = find(ranks, chain.back());
+  const auto entry = std::find(chain.begin(), chain.end(), last->peer);
+  return entry == chain.end() ? std::vector<std::int64_t>{} : std::vector<std::int64_t>(entry, chain.end());
+}
+
+Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::string& prefix) {
+  for (const auto& rank : ranks) {
+    if (rank.stopped) {
+      auto diagnosis = blame(ranks, rank, "was stopped (SIGSTOP)");
+      diagnosis.words = prefix + diagnosis.words;
+      return diagnosis;
+    }
+  }
+  for (const auto& rank : ranks) {
+    const auto cycle = cycle_from(ranks, rank.rank);
+    if (cycle.empty()) continue;
+    std::string words = prefix + ranks_text(cycle) + " wait for each other: ";
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const RankSight* member = find(ranks, cycle[i]);
+      words +=
+          (i > 0 ? ", " : "") + rank_text(cycle[i]) + " " + place_text(*member) + " for " + rank_text(member->peer);
+    }
+    return {cycle.front(), words};
+  }
+  // No cycle: every chain ends at a rank that waits for none. The one that most chains end at held the others up.
+  const RankSight* culprit = nullptr;
+  std::ptrdiff_t most = -1;
+  for (const auto& candidate : ranks) {
+    if (candidate.peer >= 0 || (candidate.exit && candidate.exit->status == "ok")) continue;
+    const auto held_up = std::count_if(ranks.begin(), ranks.end(), [&](const RankSight& rank) {
+      const auto chain = chain_from(ranks, rank.rank);
+      return rank.rank != candidate.rank && !chain.empty() && chain.back() == candidate.rank;
+    });
+    if (held_up > most) {
+      most = held_up;
+      culprit = &candidate;
+    }
+  }
+  if (culprit == nullptr) return {std::nullopt, prefix + "no rank could be found that the others waited for"};
+  auto diagnosis = blame(ranks, *culprit, "did not go on; it was last seen");
+  diagnosis.words = prefix + diagnosis.words;
+  return diagnosis;
+}
+
+}  // namespace
+
+std::string signal_text(int signal) {
+  const char* abbreviation = sigabbrev_np(signal);
+  return std::to_string(signal) + (abbreviation != nullptr ? " (SIG" + std::string(abbreviation) + ")" : "");
+}
+
+std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
+  static const std::regex pattern(
+      R"(process rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+))");
+  std::smatch match;
+  if (!std::regex_search(output, match, pattern)) return std::nullopt;
+  const auto rank = parse_integer(match[1].str());
+  const auto signal = parse_integer(match[2].str());
+  if (!rank || !signal) return std::nullopt;
+  return NamedDeath{*rank, static_cast<int>(*signal)};
+}
+
+Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text) {
+  for (const auto& rank : ranks) {
+    if (rank.signal && !rank.exit) return blame(ranks, rank, "was killed by signal " + signal_text(*rank.signal));
+  }
+  if (!limit_text) {
+    const RankSight* first = nullptr;
+    std::ptrdiff_t same_glance = 0;
+    for (const auto& rank : ranks) {
+      if (!rank.gone || rank.exit) continue;
+      if (first == nullptr || rank.gone_order < first->gone_order) {
+        first = &rank;
+        same_glance = 1;
+      } else if (rank.gone_order == first->gone_order) {
+        ++same_glance;
+      }
+    }
+    const bool others_reported = std::any_of(
+        ranks.begin(), ranks.end(), [](const RankSight& rank) { return rank.exit && rank.exit->status != "ok"; });
+    if (first != nullptr && same_glance == 1 && !others_reported) {
+      return blame(ranks, *first, "ended without a word (no exit.json)");
+    }
+  }
+  for (const auto& rank : ranks) {
+    if (!rank.exit || (rank.exit->status != "error" && rank.exit->status != "signal")) continue;
+    const std::string what = rank.exit->status == "error"
+                                 ? "ended with an error (exit code " + std::to_string(rank.exit->code) + ")"
+                                 : "ended by signal " + rank.exit->signal.value_or("(unnamed)");
+    return blame(ranks, rank, what);
+  }
+  const bool deadline = std::any_of(ranks.begin(), ranks.end(),
+                                    [](const RankSight& rank) { return rank.exit && rank.exit->status == "timeout"; });
+  return blame_by_waiting(ranks, limit_text ? "the time limit of " + *limit_text + " passed: "
+                                 : deadline ? "a deadline passed: "
+                                            : "");
+}
+
+}  // namespace plumbline

@@ -1,0 +1,305 @@
+#include "harness/launch/launcher.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "harness/launch/diagnosis.hpp"
+#include "harness/launch/process_tree.hpp"
+#include "harness/launch/rank_watch.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+
+extern char** environ;
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds glance_interval{20};
+
+const std::string scratch_prefix = "plumbline-run-";
+
+/// A lock on a folder, held while this process lives, however it ends; -1 when another holds it or it is gone.
+int lock_of(const std::string& folder) {
+  const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && access(folder.c_str(), F_OK) == 0) return lock;
+  if (lock >= 0) close(lock);
+  return -1;
+}
+
+/// A folder for what the launcher's programs put into temporary places: Open MPI's session, its shared-memory segments.
+/// Removed with all of it; one whose plumbline was ended by SIGKILL goes with the next launch.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    // /dev/shm first: segments belong in memory, and its path is short (Open MPI's socket paths must stay below 108
+    // characters).
+    for (const std::string parent : {"/dev/shm", "/tmp", fs::temp_directory_path().c_str()}) {
+      remove_left_behind(parent);
+      std::string name = parent + "/" + scratch_prefix + "XXXXXX";
+      if (mkdtemp(name.data()) == nullptr) continue;
+      lock_ = lock_of(name);
+      path_ = name;
+      return;
+    }
+    throw SystemError("no temporary folder can be made in /dev/shm or /tmp (" + std::string(std::strerror(errno)) +
+                      "); free space there or set TMPDIR to a folder that may be written to");
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    if (lock_ >= 0) close(lock_);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  static void remove_left_behind(const std::string& parent) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+      struct stat is {};
+      const std::string folder = entry.path().string();
+      if (entry.path().filename().string().rfind(scratch_prefix, 0) != 0 || stat(folder.c_str(), &is) != 0) continue;
+      // A young one may be about to be locked.
+      if (is.st_uid != getuid() || std::time(nullptr) - is.st_mtime < 2) continue;
+      const int lock = lock_of(folder);
+      if (lock < 0) continue;
+      fs::remove_all(folder, ignored);
+      close(lock);
+    }
+  }
+
+  std::string path_;
+  int lock_ = -1;
+};
+
+/// Ours, with what runs need put in; what the user has set for Open MPI stays.
+std::vector<std::string> run_environment(const std::string& scratch) {
+  std::map<std::string, std::string> values;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) values[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  values["OMP_NUM_THREADS"] = "1";
+  values["TMPDIR"] = scratch;
+  values["OMPI_MCA_orte_tmpdir_base"] = scratch;
+  values["OMPI_MCA_btl_vader_backing_directory"] = scratch;
+  if (getuid() == 0) {
+    values["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
+    values["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+  }
+  std::vector<std::string> environment;
+  for (const auto& [key, value] : values) environment.push_back(key + "=" + value);
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (auto& text : texts) found.push_back(text.data());
+  found.push_back(nullptr);
+  return found;
+}
+
+int open_output(const fs::path& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw SystemError(path.string() + ": cannot be written (" + std::strerror(errno) + ")");
+  return file;
+}
+
+/// Everything that the child does between fork and exec; only calls that are safe while other threads of the parent
+/// hold locks.
+[[noreturn]] void become(const char* program, char** arguments, char** environment, int out, int error, int report,
+                         pid_t parent) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+  if (getppid() != parent) _exit(127);  // the parent died before the line above
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(error, STDERR_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execve(program, arguments, environment);
+  const int why = errno;
+  [[maybe_unused]] const auto written = write(report, &why, sizeof why);
+  _exit(127);
+}
+
+pid_t start(const Launch& launch, const fs::path& program, const std::string& scratch) {
+  std::vector<std::string> command = launch.command;
+  std::vector<std::string> environment = run_environment(scratch);
+  std::vector<char*> arguments = pointers(command), variables = pointers(environment);
+  const int out = open_output(launch.folder / "stdout.txt");
+  const int error = open_output(launch.folder / "stderr.txt");
+  int report[2] = {-1, -1};
+  if (pipe2(report, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) become(program.c_str(), arguments.data(), variables.data(), out, error, report[1], parent);
+  const int fork_error = errno;
+  close(out);
+  close(error);
+  close(report[1]);
+  int why = child < 0 ? fork_error : 0;
+  if (child > 0 && read(report[0], &why, sizeof why) == sizeof why) waitpid(child, nullptr, 0);
+  close(report[0]);
+  if (why != 0) throw SystemError(program.string() + ": cannot be started (" + std::strerror(why) + ")");
+  return child;
+}
+
+/// 128 + signal for a process that a signal ended, as shells say it.
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string seconds_text(milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1000 << " s";
+  return text.str();
+}
+
+/// What the launch says of a run that did not end well. `sights`: the ranks before we ended anything.
+void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight> sights, bool any_seen,
+             std::optional<int> own_signal) {
+  const std::string said = last_words(launch.folder / "stderr.txt", launch.speaker);
+  if (!any_seen) {
+    finding.started = false;
+    finding.words = finding.timed_out
+                        ? "the time limit of " + seconds_text(launch.time_limit) + " passed before any rank had started"
+                        : launch.command.front() + " ended with code " + std::to_string(finding.exit_code) +
+                              " before any rank had started" + (said.empty() ? "" : ": " + said);
+    return;
+  }
+  const auto named = death_in_launcher_output(read_file(launch.folder / "stderr.txt"));
+  if (named && named->rank < static_cast<std::int64_t>(sights.size())) {
+    // mpirun also names ranks that our own signal ended; those had not been gone before.
+    auto& sight = sights[static_cast<std::size_t>(named->rank)];
+    if (sight.gone) sight.signal = named->signal;
+  }
+  if (own_signal) sights[0].signal = own_signal;
+  const bool all_ok = std::all_of(sights.begin(), sights.end(),
+                                  [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
+  if (all_ok && !finding.timed_out) {
+    finding.words = "every rank had ended well, but " + launch.command.front() + " ended with code " +
+                    std::to_string(finding.exit_code) + (said.empty() ? "" : ": " + said);
+    return;
+  }
+  const auto limit = finding.timed_out ? std::optional(seconds_text(launch.time_limit)) : std::nullopt;
+  const auto diagnosis = diagnose(sights, limit);
+  finding.culprit_rank = diagnosis.culprit;
+  finding.words = diagnosis.words;
+  if (said.rfind(launch.speaker + ": ", 0) == 0) finding.words += ". It said: " + said;
+}
+
+}  // namespace
+
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (access(name.c_str(), X_OK) == 0) return fs::absolute(name);
+    throw SystemError(name + ": no such program; build it, or name the folder that holds the trainers with --trainers");
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
+    if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+  }
+  const std::map<std::string, std::string> packages{{"mpirun", "openmpi-bin"}, {"gnuplot", "gnuplot-nox"}};
+  const auto package = packages.find(name);
+  throw SystemError(
+      name + " is not on this machine's PATH; " +
+      (package != packages.end() ? "install the Debian package " + package->second : std::string("install it")) +
+      (name == "gnuplot" ? "" : ", or name another launcher in the sweep file (key launcher)"));
+}
+
+std::string last_words(const fs::path& output, const std::string& program) {
+  std::ifstream in(output);
+  std::string own, any;
+  for (std::string line; std::getline(in, line);) {
+    if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
+    if (line.rfind(program + ": ", 0) == 0) own = line;
+    if (line.find_first_not_of(" \t-*") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
+  }
+  return own.empty() ? any : own;
+}
+
+LaunchFinding launch(const Launch& launch, StopSignals& signals) {
+  const fs::path program = find_program(launch.command.front());
+  const ScratchFolder scratch;
+  const ProcessTree tree;
+  RankWatch watch(launch.record, launch.ranks, tree);
+  const auto begin = Clock::now();
+  const pid_t child = start(launch, program, scratch.path());
+
+  LaunchFinding finding;
+  std::optional<int> status;
+  std::optional<Clock::time_point> trouble_since;
+  std::optional<std::vector<RankSight>> seen_before_the_end;
+  const auto take_status = [&](int options) {
+    int raw = 0;
+    if (!status && waitpid(child, &raw, options) == child) status = raw;
+  };
+  for (;;) {
+    watch.glance();
+    take_status(WNOHANG);
+    const auto now = Clock::now();
+    if (status) break;
+    if (signals.asked()) finding.interrupted = true;
+    if (now - begin >= launch.time_limit) finding.timed_out = true;
+    if (watch.trouble() && !trouble_since) trouble_since = now;
+    if (finding.interrupted || finding.timed_out) break;
+    // A launcher that noticed the death by itself ends the other ranks and then says whose it was: it gets the time to.
+    // Where it is slow to, the ranks are ended for it, and only then it.
+    if (trouble_since && now - *trouble_since >= launch.grace && !seen_before_the_end) {
+      seen_before_the_end = watch.sights();
+      tree.kill_all_but(child);
+    }
+    if (trouble_since && now - *trouble_since >= 2 * launch.grace) break;
+    if (launch.at_glance) launch.at_glance();
+    signals.wait(glance_interval);
+  }
+  finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  finding.process_peak_bytes = watch.peak_bytes();
+  const bool ended_itself = status.has_value();
+  // What the ranks do is looked at before the tree is ended: what they do then says nothing of what went wrong.
+  watch.glance();
+  const auto sights = seen_before_the_end.value_or(watch.sights());
+  const bool any_seen = watch.any_seen();
+  const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
+  if (unkillable.empty()) take_status(0);
+  tree.reap(child);
+  finding.exit_code = status ? exit_code_of(*status) : 128 + SIGKILL;
+  if (finding.interrupted) {
+    finding.words = std::string("stopped by ") + signals.name();
+  } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {
+    // What ended a launcher is not what ended its ranks.
+    const bool own_death = ended_itself && WIFSIGNALED(*status) && watch.is_rank(child);
+    explain(finding, launch, sights, any_seen, own_death ? std::optional(WTERMSIG(*status)) : std::nullopt);
+  }
+  if (!unkillable.empty()) finding.words += "; " + std::to_string(unkillable.size()) + " processes could not be ended";
+  return finding;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,139 @@
+#include "harness/launch/process_tree.hpp"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+std::vector<ProcessState> all_processes() {
+  std::vector<ProcessState> processes;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return processes;
+  while (const dirent* entry = readdir(proc)) {
+    if (const auto pid = parse_integer(entry->d_name)) {
+      if (const auto process = process_state(static_cast<pid_t>(*pid))) processes.push_back(*process);
+    }
+  }
+  closedir(proc);
+  return processes;
+}
+
+}  // namespace
+
+std::optional<ProcessState> process_state(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return std::nullopt;
+  // "pid (name) state parent ...": the name may hold blanks and brackets, so the last bracket counts.
+  const auto bracket = line.rfind(')');
+  if (bracket == std::string::npos) return std::nullopt;
+  std::istringstream rest(line.substr(bracket + 1));
+  ProcessState process;
+  process.pid = pid;
+  if (!(rest >> process.state >> process.parent)) return std::nullopt;
+  return process;
+}
+
+std::optional<std::int64_t> process_peak_bytes(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return std::nullopt;
+}
+
+ProcessTree::ProcessTree() : self_(getpid()) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  for (const auto& process : all_processes()) {
+    if (process.parent == self_) before_.insert(process.pid);
+  }
+}
+
+std::vector<ProcessState> ProcessTree::members() const {
+  std::map<pid_t, std::vector<ProcessState>> children;
+  for (const auto& process : all_processes()) children[process.parent].push_back(process);
+  std::vector<ProcessState> found;
+  std::vector<pid_t> parents{self_};
+  while (!parents.empty()) {
+    const pid_t parent = parents.back();
+    parents.pop_back();
+    for (const auto& child : children[parent]) {
+      if (parent == self_ && before_.count(child.pid) != 0) continue;
+      found.push_back(child);
+      parents.push_back(child.pid);
+    }
+  }
+  return found;
+}
+
+std::vector<ProcessState> ProcessTree::living() const {
+  std::vector<ProcessState> found;
+  for (const auto& process : members()) {
+    if (process.alive()) found.push_back(process);
+  }
+  return found;
+}
+
+bool ProcessTree::contains(pid_t pid) const {
+  for (auto process = process_state(pid); process && process->pid > 1; process = process_state(process->parent)) {
+    if (process->parent == self_) return before_.count(process->pid) == 0;
+  }
+  return false;
+}
+
+void ProcessTree::reap(pid_t but) const {
+  for (const auto& process : members()) {
+    if (process.parent == self_ && process.pid != but && !process.alive()) waitpid(process.pid, nullptr, WNOHANG);
+  }
+}
+
+void ProcessTree::kill_all_but(pid_t but) const {
+  for (const auto& process : living()) {
+    if (process.pid != but) kill(process.pid, SIGKILL);
+  }
+}
+
+std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root) const {
+  using Clock = std::chrono::steady_clock;
+  const auto kill_ranks_from = Clock::now() + grace;
+  const auto kill_root_from = kill_ranks_from + std::chrono::milliseconds(500);
+  const auto give_up = kill_root_from + std::chrono::seconds(5);
+  std::set<pid_t> asked;
+  for (;;) {
+    const auto left = living();
+    reap(root);
+    if (left.empty()) return {};
+    const auto now = Clock::now();
+    if (now >= give_up) {
+      std::vector<pid_t> unkillable;
+      for (const auto& process : left) unkillable.push_back(process.pid);
+      return unkillable;
+    }
+    const bool root_lives =
+        std::any_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
+    if (now >= kill_ranks_from) {
+      kill_all_but(now >= kill_root_from ? 0 : root);
+    } else {
+      for (const auto& process : left) {
+        if (root_lives && process.pid != root) continue;
+        if (asked.insert(process.pid).second) kill(process.pid, SIGTERM);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace plumbline

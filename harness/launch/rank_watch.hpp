@@ -1,0 +1,49 @@
+// The ranks of a running launch, seen from outside: alive or gone, doing what, how much memory at most.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "harness/launch/diagnosis.hpp"
+#include "harness/launch/process_tree.hpp"
+
+namespace plumbline {
+
+class RankWatch {
+ public:
+  /// `record` need not exist yet.
+  RankWatch(const std::filesystem::path& record, std::int64_t ranks, const ProcessTree& tree);
+
+  /// Looks at every rank once: pages that have appeared, VmHWM, whether its process lives.
+  void glance();
+  /// Whether some rank has gone without a word, or wrote that it did not end well.
+  bool trouble() const { return trouble_; }
+  bool any_seen() const;
+  /// Whether this process was seen to be a rank.
+  bool is_rank(pid_t pid) const;
+  /// The ranks with their pages and exit files as they stand on disk now.
+  std::vector<RankSight> sights() const;
+  /// VmHWM of each rank at its last glance; empty unless every rank's was read.
+  std::vector<std::int64_t> peak_bytes() const;
+
+ private:
+  struct Rank {
+    std::filesystem::path folder;
+    pid_t pid = 0;
+    bool gone = false;
+    std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T
+    std::int64_t gone_order = 0;
+    std::int64_t peak_bytes = 0;
+  };
+  const ProcessTree& tree_;
+  std::vector<Rank> ranks_;
+  std::int64_t glances_with_losses_ = 0;
+  bool trouble_ = false;
+};
+
+}  // namespace plumbline

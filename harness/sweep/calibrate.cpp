@@ -1,0 +1,280 @@
+#include "harness/sweep/calibrate.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/launch/launcher.hpp"
+#include "harness/launch/stop_signals.hpp"
+#include "harness/sweep/folder_lock.hpp"
+#include "harness/sweep/localise.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_progress.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+
+using namespace judging;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string schema = "plumbline-calibrating/1";
+
+Json to_json(const std::map<Item, ItemError>& errors) {
+  Json list = Json::array();
+  for (const auto& [item, error] : errors) list.push_back({item.step, item.name, error.error, error.truth_zero});
+  return list;
+}
+
+std::map<Item, ItemError> errors_from(const fs::path& path) {
+  std::map<Item, ItemError> errors;
+  try {
+    for (const Json& each : read_json(path)) {
+      errors[{each.at(0).get<std::int64_t>(), each.at(1).get<std::string>()}] = {each.at(2).get<double>(),
+                                                                                 each.at(3).get<bool>()};
+    }
+  } catch (const Json::exception&) {
+    throw InputError(path.string() + ": not as this program writes it; remove it to run it again");
+  }
+  return errors;
+}
+
+double largest(const std::map<Item, ItemError>& errors) {
+  double most = 0;
+  for (const auto& [item, error] : errors) most = std::max(most, error.error);
+  return most;
+}
+
+class Calibrating {
+ public:
+  Calibrating(const CalibrateOptions& options, StopSignals& signals, std::FILE* log)
+      : options_(options),
+        signals_(signals),
+        run_(at_level_dump(reference_run(options.run_file, options.changes, options.folder))),
+        runs_(static_cast<std::size_t>(options.null_runs) + 2),
+        progress_(log, runs_, static_cast<double>(runs_)) {
+    open_folder();
+  }
+
+  Calibration run() {
+    const Record reference = finished("reference", {});
+    const Record shadow = finished("shadow", {"--shadow"});
+    write_file(folder() / "candidate.toml",
+               candidate_run(options_.run_file, options_.changes, calibration_start(folder()), folder()));
+    const auto own = measure_errors(reference, shadow);
+    std::vector<std::map<Item, ItemError>> null;
+    for (std::int64_t number = 1; number <= options_.null_runs; ++number) null.push_back(perturbed(number, shadow));
+
+    Calibration calibration = make_calibration(own, null, RoundingChains(reference), reference.manifest.dtype);
+    calibration.reference_run_id = reference.manifest.run_id;
+    calibration.shadow_run_id = shadow.manifest.run_id;
+    calibration.shadow = shadow.path;
+    write_calibration(folder() / "calibration.json", calibration);
+    return calibration;
+  }
+
+ private:
+  const fs::path& folder() const { return options_.folder; }
+
+  /// Everything that decides what the results are, but the number of perturbed runs: more can be added.
+  std::string fingerprint() const {
+    const fs::path config = read_run_facts(options_.run_file, options_.changes).config;
+    std::error_code missing;
+    return hash_hex(read_file(options_.trainers / reference_program) + run_ + options_.device +
+                    (fs::exists(config, missing) ? read_file(config) : "") +
+                    (options_.accumulation ? read_file(*options_.accumulation) : ""));
+  }
+
+  void open_folder() {
+    const fs::path mark = folder() / "calibrating.json";
+    std::error_code ignored;
+    if (options_.resume && !fs::exists(mark, ignored)) {
+      throw InputError(folder().string() + ": holds no calibration to go on with; leave out --resume to start one");
+    }
+    if (!options_.resume && fs::exists(folder(), ignored) &&
+        (!fs::is_directory(folder(), ignored) || !fs::is_empty(folder(), ignored))) {
+      throw InputError(folder().string() + ": is there already; " +
+                       (fs::exists(mark, ignored) ? "add --resume to go on with the calibration in it, or " : "") +
+                       "choose another --record. Nothing was overwritten.");
+    }
+    const std::string print = fingerprint();
+    make_folder(folder());
+    lock_.emplace(folder());
+    if (!options_.resume) return write_json(mark, {{"schema", schema}, {"fingerprint", print}});
+    const Json kept = read_json(mark);
+    if (kept.value("schema", "") != schema || kept.value("fingerprint", "") != print) {
+      throw InputError(folder().string() +
+                       ": holds a calibration of something else: the run file, the model or the trainer have changed "
+                       "since; choose another --record. Nothing was overwritten.");
+    }
+  }
+
+  Record finished(const std::string& name, const std::vector<std::string>& arguments) {
+    const fs::path record = folder() / name;
+    if (kept(folder() / "launches" / name / "finding.json")) {
+      progress_.skip(1);
+      ++ended_;
+    } else {
+      const double seconds = start(name, record, arguments);
+      say(name, seconds, "");
+    }
+    return read_record(record);
+  }
+
+  static bool kept(const fs::path& finding) {
+    std::error_code ignored;
+    return fs::exists(finding, ignored) && read_launch_finding(finding).exit_code == 0;
+  }
+
+  std::map<Item, ItemError> perturbed(std::int64_t number, const Record& shadow) {
+    const fs::path errors_file = folder() / "null" / (std::to_string(number) + ".json");
+    std::error_code ignored;
+    if (fs::exists(errors_file, ignored)) {
+      progress_.skip(1);
+      ++ended_;
+      return errors_from(errors_file);
+    }
+    const std::string name = "null-" + std::to_string(number);
+    const fs::path record = folder() / "null" / std::to_string(number);
+    std::vector<std::string> arguments = {"--perturb", std::to_string(number)};
+    const double seconds = start(name, record, arguments);
+    const auto errors = measure_errors(read_record(record), shadow);
+    write_json(errors_file, to_json(errors));
+    fs::remove_all(record, ignored);  // its dumps are large, and what they had to say is said
+    say(name, seconds, "largest error " + short_text(largest(errors)));
+    return errors;
+  }
+
+  /// Runs it to its end; returns its seconds.
+  double start(const std::string& name, const fs::path& record, const std::vector<std::string>& arguments) {
+    if (signals_.asked()) throw stopped(std::string("stopped by ") + signals_.name() + " before " + name);
+    const fs::path place = folder() / "launches" / name;
+    std::error_code ignored;
+    fs::remove_all(record, ignored);
+    fs::remove_all(place, ignored);
+    make_folder(place);
+    make_folder(record.parent_path());
+    write_file(folder() / "run.toml", run_);
+    Launch launch;
+    launch.command = {(options_.trainers / reference_program).string(), (folder() / "run.toml").string(), "--record",
+                      record.string(), "--quiet"};
+    launch.command.insert(launch.command.end(), arguments.begin(), arguments.end());
+    if (name != "shadow") launch.command.insert(launch.command.end(), {"--device", options_.device});
+    if (options_.accumulation)
+      launch.command.insert(launch.command.end(), {"--accumulation", options_.accumulation->string()});
+    write_file(place / "command.txt", join(launch.command, " ") + "\n");
+    launch.folder = place;
+    launch.record = record;
+    launch.ranks = 1;
+    launch.speaker = reference_program;
+    launch.time_limit = std::chrono::hours(24);  // as long as training takes; Ctrl-C ends it at any moment
+    launch.at_glance = [this] { progress_.tick(); };
+    progress_.begin(name, 1);
+    const LaunchFinding finding = plumbline::launch(launch, signals_);
+    progress_.end();
+    if (finding.interrupted) throw stopped(finding.words + " while " + name + " ran");
+    if (finding.exit_code != 0) fail(name, finding);
+    write_json(place / "finding.json", to_json(finding));
+    return finding.seconds;
+  }
+
+  SystemError stopped(const std::string& why) const {
+    return SystemError(why + ". " + std::to_string(ended_) + " of " + std::to_string(runs_) +
+                       " runs of the calibration are finished and kept" +
+                       (options_.resume_words.empty() ? "; go on with --record " + folder().string() + " --resume"
+                                                      : options_.resume_words));
+  }
+
+  [[noreturn]] void fail(const std::string& name, const LaunchFinding& finding) {
+    const std::string said = last_words(folder() / "launches" / name / "stderr.txt", reference_program);
+    const std::string words = options_.run_file.string() + ", " + name + ": " + (said.empty() ? finding.words : said);
+    if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
+      if (ended_ == 0) {
+        std::error_code ignored;  // nothing was found out: the folder is free for the corrected run file
+        fs::remove_all(folder(), ignored);
+      }
+      throw InputError(words);
+    }
+    if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) throw SystemError(words);
+    throw RunError(words);
+  }
+
+  void say(const std::string& name, double seconds, const std::string& what) {
+    char time[32];
+    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
+    ++ended_;
+    progress_.line("[" + std::to_string(ended_) + "/" + std::to_string(runs_) + "] " + options_.label + name + time +
+                   what);
+  }
+
+  const CalibrateOptions& options_;
+  StopSignals& signals_;
+  std::string run_;
+  std::size_t runs_, ended_ = 0;
+  SweepProgress progress_;
+  std::optional<FolderLock> lock_;
+};
+
+}  // namespace
+
+fs::path calibration_start(const fs::path& folder) {
+  return folder / "reference" / "rank-0" / "dumps" / "step-initial.safetensors";
+}
+
+Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log) {
+  if (options.null_runs < static_cast<std::int64_t>(least_null_runs)) {
+    throw InputError("--null " + std::to_string(options.null_runs) + ": at least " + std::to_string(least_null_runs) +
+                     " perturbed runs are needed to say what harmless changes do");
+  }
+  find_program((options.trainers / reference_program).string());
+  if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
+    throw InputError(options.run_file.string() +
+                     ", key train.dtype: float64 has no shadow: that would be the run itself. Compare it in bits");
+  }
+  return Calibrating(options, signals, log).run();
+}
+
+bool null_runs_hold(const Calibration& calibration) {
+  return std::ranges::all_of(calibration.limits,
+                             [](const auto& each) { return each.second.null_most <= each.second.limit; });
+}
+
+std::string calibration_text(const Calibration& calibration, const fs::path& folder) {
+  std::int64_t by_cap = 0, beyond = 0;
+  double own = 0, null = 0, share_of_cap = 0;
+  for (const auto& [item, limit] : calibration.limits) {
+    if (limit.by == LimitBy::cap) ++by_cap;
+    if (!(limit.null_most <= limit.limit)) ++beyond;
+    own = std::max(own, limit.own);
+    null = std::max(null, limit.null_most);
+    if (limit.cap > 0) share_of_cap = std::max(share_of_cap, limit.pooled / limit.cap);
+  }
+  std::string text = std::to_string(calibration.limits.size()) + " limits from the reference and " +
+                     std::to_string(calibration.null_runs) + " perturbed references in " + calibration.dtype + "\n";
+  text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + ", at most " +
+          short_text(share_of_cap) + " of an item's cap\n";
+  text += "factor " + short_text(calibration.factor) + ": 2 x " +
+          (calibration.left_out > other_kernels
+               ? short_text(calibration.left_out) + ", by which one perturbed run went beyond all the others\n"
+               : short_text(other_kernels) + ", what other kernels may round more; among the perturbed runs one went " +
+                     short_text(calibration.left_out) + " x beyond all the others\n");
+  if (by_cap > 0) text += std::to_string(by_cap) + " limits are set by the cap\n";
+  if (beyond > 0) {
+    text += "DOES NOT HOLD: in " + std::to_string(beyond) +
+            " items perturbed runs go beyond the cap: this run amplifies rounding, and no limit can be given there\n";
+  }
+  return text + "next: run the candidate with " + (folder / "candidate.toml").string() +
+         ", then\n  plumbline compare " + (folder / "reference").string() + " CANDIDATE --calibration " +
+         (folder / "calibration.json").string() + "\n";
+}
+
+}  // namespace plumbline

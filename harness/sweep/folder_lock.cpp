@@ -1,0 +1,26 @@
+#include "harness/sweep/folder_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+
+FolderLock::FolderLock(const std::filesystem::path& folder) {
+  lock_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) throw SystemError(folder.string() + ": cannot be opened: " + std::strerror(errno));
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  close(lock_);
+  throw InputError(folder.string() + ": another plumbline is working in this folder; wait for it or choose another");
+}
+
+FolderLock::~FolderLock() {
+  close(lock_);
+}
+
+}  // namespace plumbline

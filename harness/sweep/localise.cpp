@@ -1,0 +1,165 @@
+#include "harness/sweep/localise.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iomanip>
+#include <sstream>
+
+#include "record/digest.hpp"
+#include "support/numbers.hpp"
+#include "support/safetensors.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string dump_name(std::int64_t step) {
+  return "step-" + (step < 0 ? std::string("initial") : std::to_string(step)) + ".safetensors";
+}
+
+struct Found {
+  SafetensorsFile file;  // the entry's bytes lie in it
+  std::string key;
+};
+
+/// The tensor with this digest among a record's dumps of one step.
+std::optional<Found> find_tensor(const fs::path& record, std::optional<std::int64_t> rank, std::int64_t step,
+                                 const std::string& digest) {
+  std::error_code none;
+  for (const auto& folder : fs::directory_iterator(record, none)) {
+    const std::string name = folder.path().filename().string();
+    if (rank ? name != "rank-" + std::to_string(*rank) : name.rfind("rank-", 0) != 0) continue;
+    const fs::path path = folder.path() / "dumps" / dump_name(step);
+    if (!fs::exists(path, none)) continue;
+    const SafetensorsFile file(path);
+    for (const auto& [key, entry] : file.entries()) {
+      if (tensor_digest(entry.dtype, entry.shape, entry.bytes) == digest) return Found{file, key};
+    }
+  }
+  return std::nullopt;
+}
+
+template <typename Value>
+Value element_as(const SafetensorsEntry& entry, std::size_t element) {
+  Value value;
+  std::memcpy(&value, entry.bytes.data() + element * sizeof value, sizeof value);
+  return value;
+}
+
+std::string value_at(const SafetensorsEntry& entry, std::size_t element) {
+  if (entry.dtype == "float32") return to_text(element_as<float>(entry, element));
+  if (entry.dtype == "float64") return to_text(element_as<double>(entry, element));
+  if (entry.dtype == "int64") return to_text(element_as<std::int64_t>(entry, element));
+  const auto bits = element_as<std::uint16_t>(entry, element);
+  std::ostringstream text;
+  // a bfloat16 is the upper half of a float32
+  if (entry.dtype == "bfloat16") text << to_text(std::bit_cast<float>(std::uint32_t{bits} << 16U)) << " = ";
+  text << "0x" << std::setfill('0') << std::setw(4) << std::hex << bits;
+  return text.str();
+}
+
+/// Place of a number among all of its dtype in order, so that neighbours are 1 apart and both zeros are one.
+template <typename Bits>
+std::int64_t ordinal(const SafetensorsEntry& entry, std::size_t element) {
+  const auto bits = element_as<Bits>(entry, element);
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof bits - 1));
+  const auto size = static_cast<std::int64_t>(bits & static_cast<Bits>(~sign));
+  return (bits & sign) != 0 ? -size : size;
+}
+
+/// Nothing for integers, and for a NaN, which has no place in the order.
+std::optional<std::int64_t> ulp_between(const SafetensorsEntry& one, const SafetensorsEntry& other,
+                                        std::size_t element) {
+  const auto not_a_number = [&](const SafetensorsEntry& entry) { return value_at(entry, element).starts_with("nan"); };
+  if (not_a_number(one) || not_a_number(other)) return std::nullopt;
+  const auto apart = [&](auto ordinal_of) { return std::abs(ordinal_of(one, element) - ordinal_of(other, element)); };
+  if (one.dtype == "float32") return apart(ordinal<std::uint32_t>);
+  if (one.dtype == "bfloat16") return apart(ordinal<std::uint16_t>);
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> place_of(std::size_t element, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  auto rest = static_cast<std::int64_t>(element);
+  for (std::size_t dimension = shape.size(); dimension-- > 0; rest /= shape[dimension]) {
+    index[dimension] = rest % shape[dimension];
+  }
+  return index;
+}
+
+}  // namespace
+
+bool worth_a_dump(const CellVerdict& cell) {
+  constexpr std::array first = {"completion", "data"};
+  constexpr std::array comparisons = {"loss", "boundaries", "gradients", "gradient_norm", "parameters"};
+  bool differs = false;
+  for (const auto& check : cell.checks) {
+    const auto is = [&](const char* name) { return check.name == name; };
+    if (check.outcome != Outcome::fails) continue;
+    if (std::ranges::any_of(first, is)) return false;
+    differs = differs || std::ranges::any_of(comparisons, is);
+  }
+  return differs;
+}
+
+std::string at_level_dump(const std::string& run) {
+  toml::table root = toml::parse(run);
+  root.insert_or_assign("record", toml::table{{"level", "dump"}});
+  std::ostringstream text;
+  text << root << "\n";
+  return text.str();
+}
+
+std::optional<ElementDifference> first_element(const FirstDivergence& divergence, const fs::path& reference,
+                                               const fs::path& candidate) {
+  const auto theirs = find_tensor(reference, std::nullopt, divergence.step, divergence.expected);
+  const auto mine = find_tensor(candidate, divergence.rank, divergence.step, divergence.got);
+  if (!theirs || !mine) return std::nullopt;
+  const SafetensorsEntry &expected = theirs->file.at(theirs->key), &got = mine->file.at(mine->key);
+  if (expected.dtype != got.dtype || expected.shape != got.shape) return std::nullopt;
+  ElementDifference difference;
+  difference.key = mine->key;
+  difference.shape = got.shape;
+  const std::size_t size = dtype_size(got.dtype);
+  for (std::size_t element = 0; element < got.bytes.size() / size; ++element) {
+    if (std::memcmp(expected.bytes.data() + element * size, got.bytes.data() + element * size, size) == 0) continue;
+    if (difference.differing++ > 0) continue;
+    difference.index = place_of(element, got.shape);
+    difference.expected = value_at(expected, element);
+    difference.got = value_at(got, element);
+    difference.ulp = ulp_between(expected, got, element);
+  }
+  return difference.differing > 0 ? std::optional(difference) : std::nullopt;
+}
+
+std::string to_text(const ElementDifference& difference) {
+  std::vector<std::string> index, shape;
+  std::int64_t elements = 1;
+  for (const auto number : difference.index) index.push_back(std::to_string(number));
+  for (const auto number : difference.shape) {
+    shape.push_back(std::to_string(number));
+    elements *= number;
+  }
+  return "element [" + join(index, ", ") + "] of " + join(shape, "x") + ": expected " + difference.expected + ", got " +
+         difference.got + (difference.ulp ? " (" + std::to_string(*difference.ulp) + " ULP)" : "") + "; " +
+         std::to_string(difference.differing) + " of " + std::to_string(elements) + " elements differ";
+}
+
+void keep_dumps_of_step(const fs::path& record, std::int64_t step) {
+  std::error_code ignored;
+  for (const auto& rank : fs::directory_iterator(record, ignored)) {
+    for (const auto& dump : fs::directory_iterator(rank.path() / "dumps", ignored)) {
+      if (dump.path().filename() != dump_name(step)) fs::remove(dump.path(), ignored);
+    }
+  }
+}
+
+}  // namespace plumbline

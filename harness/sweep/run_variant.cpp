@@ -1,0 +1,199 @@
+#include "harness/sweep/run_variant.hpp"
+
+#include <toml++/toml.h>
+
+#include <sstream>
+
+#include "schedule/runnable.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+toml::table parse(const fs::path& run) {
+  try {
+    return toml::parse(read_file(run), run.string());
+  } catch (const toml::parse_error& error) {
+    std::ostringstream where;
+    where << run.string() << ":" << error.source().begin.line << ":" << error.source().begin.column;
+    throw InputError(where.str() + ": not valid TOML: " + std::string(error.description()));
+  }
+}
+
+toml::table& table_of(toml::table& root, const std::string& key) {
+  if (!root[key].is_table()) root.insert_or_assign(key, toml::table{});
+  return *root[key].as_table();
+}
+
+void put_optimizer(toml::table& root, const std::string& optimizer) {
+  toml::table& train = table_of(root, "train");
+  if (train["optimizer"].value_or(std::string("adamw")) != optimizer) {
+    if (optimizer == "sgd") {
+      for (const char* key : {"beta1", "beta2", "eps"}) train.erase(key);
+    } else {
+      train.erase("momentum");
+    }
+  }
+  train.insert_or_assign("optimizer", optimizer);
+}
+
+void put_lengths(toml::table& root, const std::vector<std::vector<std::int64_t>>& lengths) {
+  toml::array rows;
+  for (const auto& row : lengths) {
+    if (row.size() == 1) {
+      rows.push_back(row.front());
+    } else {
+      toml::array numbers;
+      for (const auto length : row) numbers.push_back(length);
+      rows.push_back(std::move(numbers));
+    }
+  }
+  toml::table& data = table_of(root, "data");
+  data.erase("microbatches");  // the lengths given are all there are
+  data.insert_or_assign("lengths", std::move(rows));
+}
+
+void put_partition(toml::table& root, const RunChanges& changes) {
+  if (!changes.partition && changes.balance.empty()) return;
+  toml::table& pipeline = table_of(root, "pipeline");
+  pipeline.erase("partition");
+  pipeline.erase("balance");
+  if (changes.partition) {
+    pipeline.insert("partition", *changes.partition);
+  } else {
+    toml::array balance;
+    for (const auto layers : changes.balance) balance.push_back(layers);
+    pipeline.insert("balance", std::move(balance));
+  }
+}
+
+toml::table changed(const fs::path& run, const RunChanges& changes) {
+  toml::table root = parse(run);
+  if (changes.optimizer) put_optimizer(root, *changes.optimizer);
+  if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
+  put_partition(root, changes);
+  return root;
+}
+
+std::string relative_text(const fs::path& path, const fs::path& folder) {
+  const fs::path to = fs::weakly_canonical(fs::absolute(folder));
+  return fs::weakly_canonical(fs::absolute(path)).lexically_relative(to).string();
+}
+
+/// Paths are taken from the folder of the file they stand in: a file elsewhere needs others.
+std::string text_for(toml::table root, const fs::path& run, const fs::path& folder) {
+  const fs::path from = fs::weakly_canonical(fs::absolute(run)).parent_path();
+  const fs::path to = fs::weakly_canonical(fs::absolute(folder));
+  for (const auto& [table, key] :
+       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}}) {
+    const auto path = root[table][key].value<std::string>();
+    if (!path || fs::path(*path).is_absolute()) continue;
+    root[table].as_table()->insert_or_assign(key, fs::weakly_canonical(from / *path).lexically_relative(to).string());
+  }
+  std::ostringstream text;
+  text << root << "\n";
+  return text.str();
+}
+
+/// One number, or an array of them; -1 for what is none: the trainer names it.
+std::vector<std::int64_t> numbers_of(const toml::node& node) {
+  std::vector<std::int64_t> numbers;
+  if (const auto* array = node.as_array()) {
+    for (const auto& number : *array) numbers.push_back(number.value_or(std::int64_t{-1}));
+  } else {
+    numbers.push_back(node.value_or(std::int64_t{-1}));
+  }
+  return numbers;
+}
+
+void read_model_facts(RunFacts& facts) {
+  try {
+    const Json json = read_json(facts.config);
+    if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
+      facts.layers = json.at("num_hidden_layers").get<std::int64_t>();
+    }
+    if (json.contains("tie_word_embeddings") && json.at("tie_word_embeddings").is_boolean()) {
+      facts.tied = json.at("tie_word_embeddings").get<bool>();
+    }
+  } catch (const InputError&) {
+    // The trainer says what is wrong with it, and says it better.
+  }
+}
+
+}  // namespace
+
+RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
+  const toml::table root = changed(run, changes);
+  const auto config = root["model"]["config"].value<std::string>();
+  if (!config) throw InputError(run.string() + ", key model.config: is missing; name the model's config.json");
+  RunFacts facts;
+  facts.config = (run.parent_path() / *config).lexically_normal();
+  facts.model = facts.config.filename() == "config.json" && facts.config.has_parent_path()
+                    ? facts.config.parent_path().filename().string()
+                    : facts.config.stem().string();
+  read_model_facts(facts);
+  facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
+  facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
+  facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
+  if (names_schedule_file(facts.schedule)) {
+    facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
+    facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
+  }
+  facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
+  facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
+  if (const auto* lengths = root["data"]["lengths"].as_array()) {
+    facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
+    for (std::int64_t microbatch = 0; microbatch < facts.microbatches && !lengths->empty(); ++microbatch) {
+      facts.lengths.push_back(numbers_of((*lengths)[static_cast<std::size_t>(microbatch) % lengths->size()]));
+    }
+  }
+  facts.partition = root["pipeline"]["partition"].value_or(std::string("uniform"));
+  if (root["pipeline"]["balance"].is_array()) facts.balance = numbers_of(*root["pipeline"]["balance"].node());
+  return facts;
+}
+
+std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  root.erase("pipeline");
+  return text_for(std::move(root), run, folder);
+}
+
+std::string pipeline_run(const fs::path& run, const RunChanges& changes, const std::string& schedule,
+                         const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  toml::table& pipeline = table_of(root, "pipeline");
+  if (names_schedule_file(schedule)) {
+    pipeline.insert_or_assign("schedule", relative_text(schedule, folder));
+  } else {
+    pipeline.insert_or_assign("schedule", schedule);
+  }
+  if (schedule != read_run_facts(run, changes).schedule) pipeline.erase("schedule_dialect");  // of the run's own file
+  // A sweep starts processes; ranks as threads of one process are for tests.
+  if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
+  return text_for(std::move(root), run, folder);
+}
+
+std::string starting_from(const std::string& run, const fs::path& weights, const fs::path& folder) {
+  toml::table root = toml::parse(run);
+  table_of(root, "model").insert_or_assign("weights", relative_text(weights, folder));
+  root.insert_or_assign("record", toml::table{{"level", "dump"}});
+  std::ostringstream text;
+  text << root << "\n";
+  return text.str();
+}
+
+std::string candidate_run(const fs::path& run, const RunChanges& changes, const fs::path& weights,
+                          const fs::path& folder) {
+  toml::table root = changed(run, changes);
+  const RunFacts facts = read_run_facts(run, changes);
+  if (names_schedule_file(facts.schedule)) {
+    table_of(root, "pipeline").insert_or_assign("schedule", relative_text(facts.schedule, folder));
+  }
+  return starting_from(text_for(std::move(root), run, folder), weights, folder);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,414 @@
+#include "harness/sweep/sweep.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <map>
+
+#include "harness/launch/launcher.hpp"
+#include "harness/launch/stop_signals.hpp"
+#include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/localise.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/sweep_progress.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Failing cells that are run again at level dump: what is wrong in one is mostly wrong in the next, and dumps are
+/// large.
+constexpr std::size_t most_dumps = 3;
+
+/// Rough cost of a run in reference runs, for the estimate alone.
+double work_of(const PlannedCell& cell) {
+  return (1.0 + 0.25 * static_cast<double>(cell.plan.world)) * (cell.plan.repeat ? 2 : 1);
+}
+
+/// Everything that decides what the results are: a sweep is gone on with only where all of it is as it was.
+std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers) {
+  Hasher hasher;
+  const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
+  for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
+  add(sweep.launcher);
+  if (sweep.device != "cpu") add(sweep.device);
+  if (sweep.calibrated) add(sweep.mixed_gpus ? "calibrated, mixed" : "calibrated");
+  for (const auto& reference : plan.references) {
+    const RunFacts facts = read_run_facts(reference.run, reference.changes);
+    std::error_code missing;
+    add(reference.id + reference_run(reference.run, reference.changes, "/") + reference.accumulation);
+    add(fs::exists(facts.config, missing) ? read_file(facts.config) : "");
+  }
+  for (const auto& cell : plan.cells) {
+    const CellPlan& asked = cell.plan;
+    add(asked.id + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv);
+    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : ""));
+    add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
+  }
+  return hasher.hex();
+}
+
+/// A trainer's words with the user's run file in place of the sweep's copy of it, whose lines are others.
+std::string with_original(std::string words, const fs::path& copy, const fs::path& original) {
+  const std::string name = copy.string();
+  if (const auto at = words.find(name); at != std::string::npos) {
+    const auto end = words.find_first_not_of("0123456789:", at + name.size());
+    words.replace(at, end == std::string::npos ? end : end - at, original.string() + ":");
+  } else {
+    words = original.string() + ": " + words;
+  }
+  return words;
+}
+
+/// Why a cell does not hold, in one line.
+std::string complaint(const CellVerdict& cell) {
+  if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
+  for (const auto& check : cell.checks) {
+    if (check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) {
+      return check.name + " " + to_text(check.outcome) + ": " + check.reason;
+    }
+  }
+  return "";
+}
+
+Json machine_of(const fs::path& reference) {
+  Json machine = Json::object();
+  const Json manifest = read_json(reference / "manifest.json");
+  for (const char* key : {"device", "machine", "versions", "environment"}) {
+    if (manifest.contains(key)) machine[key] = manifest.at(key);
+  }
+  return machine;
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepFile& file, const SweepPlan& plan, const SweepOptions& options, const SweepServices& services,
+        const fs::path& folder, std::FILE* log)
+      : file_(file),
+        plan_(plan),
+        options_(options),
+        services_(services),
+        log_(log),
+        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume),
+        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
+        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }) {}
+
+  Verdict run() {
+    try {
+      run_references();
+      run_cells();
+    } catch (const Error& error) {
+      if (stopped_by_.empty()) stopped_by_ = error.what();
+      if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
+        // Nothing was found out, and the corrected file would be another sweep: the folder is free again.
+        std::error_code ignored;
+        fs::remove_all(folder_.path(), ignored);
+        throw;
+      }
+      // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
+      // cause is what counts.
+      try {
+        finish();
+      } catch (const Error&) {
+      }
+      const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
+                               " cells are finished and kept; go on with --out " + folder_.path().string() +
+                               " --resume";
+      throw SystemError(stopped_by_ + kept);
+    }
+    return finish();
+  }
+
+ private:
+  static double total_work(const SweepPlan& plan) {
+    double work = static_cast<double>(plan.references.size());
+    for (const auto& cell : plan.cells) work += work_of(cell);
+    return work;
+  }
+
+  /// While a run is under way.
+  void at_glance() {
+    if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
+    progress_.tick();
+  }
+
+  void check_stop(const std::string& before) {
+    if (signals_.asked()) throw SystemError(std::string("stopped by ") + signals_.name() + " before " + before);
+  }
+
+  void run_references() {
+    for (const auto& reference : plan_.references) {
+      const std::string id = "reference-" + reference.id;
+      if (const auto kept = folder_.finished_reference(reference.id); kept && kept->exit_code == 0) {
+        references_.push_back(*kept);
+        progress_.skip(1);
+        ++said_;
+        continue;
+      }
+      check_stop(id);
+      if (file_.calibrated) {
+        calibrate_reference(reference);
+        continue;
+      }
+      progress_.begin(id, 1);
+      const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
+      progress_.end();
+      if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
+        throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
+                                       folder_.launch(id) / "run.toml", reference.run));
+      }
+      references_.push_back(finding);
+      const bool done = finding.exit_code == 0 && !finding.timed_out;
+      say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
+    }
+  }
+
+  /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
+  void calibrate_reference(const PlannedReference& reference) {
+    CalibrateOptions options;
+    options.run_file = reference.run;
+    options.changes = reference.changes;
+    options.folder = folder_.calibration(reference.id);
+    options.device = file_.device;
+    options.trainers = options_.trainers;
+    options.resume = fs::exists(options.folder / "calibrating.json");
+    options.label = "calibration-" + reference.id + ", ";
+    options.resume_words = " ";
+    if (!reference.accumulation.empty()) {
+      options.accumulation = folder_.launch("calibration-" + reference.id) / "accumulation.csv";
+      make_folder(options.accumulation->parent_path());
+      write_file(*options.accumulation, reference.accumulation);
+    }
+    make_folder(options.folder.parent_path());
+    progress_.begin("calibration-" + reference.id, 1);
+    const auto begun = std::chrono::steady_clock::now();
+    LaunchFinding finding;
+    try {
+      const bool holds = null_runs_hold(calibrate(options, signals_, log_));
+      finding = read_launch_finding(options.folder / "launches" / "reference" / "finding.json");
+      if (!holds) finding.exit_code = 1, finding.words = "perturbed references go beyond the cap of its calibration";
+    } catch (const RunError& error) {  // a trainer that crashed: the sweep goes on
+      finding.exit_code = 1;
+      finding.words = error.what();
+    }
+    progress_.end();
+    make_folder(folder_.reference(reference.id).parent_path());
+    std::error_code ignored;
+    fs::remove(folder_.reference(reference.id), ignored);
+    fs::create_directory_symlink(fs::path("..") / "calibrations" / reference.id / "reference",
+                                 folder_.reference(reference.id));
+    make_folder(folder_.launch("reference-" + reference.id));
+    folder_.keep_reference(reference.id, finding);
+    references_.push_back(finding);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    say("calibration-" + reference.id, finding.exit_code == 0 ? "done" : "FAILED: " + finding.words, took.count());
+  }
+
+  void run_cells() {
+    for (const auto& cell : plan_.cells) {
+      if (const auto kept = folder_.finished_cell(cell.plan.id)) {
+        settle();
+        cells_.push_back(*kept);
+        progress_.skip(work_of(cell));
+        ++said_;
+        continue;
+      }
+      const LaunchFinding& reference = references_[cell.reference];
+      if (reference.exit_code != 0 || reference.timed_out) {
+        not_run_[cell.plan.id] = "its reference did not finish: " + reference.words;
+        continue;
+      }
+      check_stop(cell.plan.id);
+      run_cell(cell, reference);
+    }
+    settle();
+    if (!file_.calibrated) localise_failures();  // else what was run has dumped its values already
+  }
+
+  void localise_failures() {
+    std::size_t dumps = 0;
+    for (auto& verdict : cells_) {
+      if (!verdict.first_divergence || !worth_a_dump(verdict) || fs::exists(folder_.dump(verdict.id))) continue;
+      if (++dumps > most_dumps) return;
+      const auto cell =
+          std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
+      const std::string words = localise(*cell, verdict);
+      verdict.first_divergence->words +=
+          ". Run again at level dump (" + folder_.dump(verdict.id).string() + "): " + words;
+      folder_.keep_cell(verdict);
+      progress_.line("      " + verdict.id + " again at level dump: " + words);
+    }
+  }
+
+  /// What a second run at level dump shows of a divergence; its values are put into `verdict` where it shows them.
+  std::string localise(const PlannedCell& cell, CellVerdict& verdict) {
+    const auto& reference = plan_.references[cell.reference];
+    const std::string reference_id = "reference-" + reference.id;
+    const fs::path one = folder_.dump(reference_id), other = folder_.dump(verdict.id);
+    CellPlan plan = cell.plan;
+    try {
+      if (!fs::exists(one)) {
+        const auto ended = trainers_.run(reference, "dump-" + reference_id, one, true);
+        if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
+      }
+      plan.launch = trainers_.run(cell, "dump-" + verdict.id, other, true);
+      if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
+      plan.repeat = false;
+      const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
+      if (!again.first_divergence) return "this time no difference was found; the fault does not repeat";
+      const auto difference = first_element(*again.first_divergence, one, other);
+      keep_dumps_of_step(other, again.first_divergence->step);
+      if (!difference) return again.first_divergence->words;
+      if (again.first_divergence->words != verdict.first_divergence->words) {
+        return again.first_divergence->words + ", " + to_text(*difference);
+      }
+      verdict.first_divergence->expected = difference->expected;
+      verdict.first_divergence->got = difference->got;
+      return to_text(*difference);
+    } catch (const Error& error) {
+      if (signals_.asked()) throw;
+      return std::string("this could not be done: ") + error.what();  // a full disk, say: the verdict stands without
+    }
+  }
+
+  void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
+    CellPlan plan = cell.plan;
+    progress_.begin(plan.id, work_of(cell));
+    std::optional<fs::path> start;
+    if (file_.calibrated) {
+      const fs::path calibration = folder_.calibration(plan_.references[cell.reference].id);
+      plan.calibration = calibration / "calibration.json";
+      start = calibration_start(calibration);
+    }
+    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id), false, start);
+    plan.reference_launch = reference;
+    plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
+    std::optional<fs::path> repeated;
+    if (plan.repeat && plan.launch->exit_code == 0) {
+      repeated = folder_.repeat(plan.id);
+      trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
+    }
+    progress_.end();
+    settle();
+    // The next cell's ranks start while this one is judged: starting is mostly waiting.
+    judging_ = std::async(std::launch::async, [this, plan, repeated, cell] {
+      CellVerdict verdict = services_.judge(plan, folder_.reference(plan_.references[cell.reference].id),
+                                            folder_.cell(plan.id), repeated);
+      verdict.seconds = plan.launch->seconds;
+      return verdict;
+    });
+  }
+
+  /// Waits for the judgement under way, keeps it and says it.
+  void settle() {
+    if (!judging_.valid()) return;
+    const CellVerdict cell = judging_.get();
+    folder_.keep_cell(cell);
+    cells_.push_back(cell);
+    const std::string why = cell.holds ? "" : complaint(cell);
+    say(cell.id, (cell.holds ? "holds" : "DOES NOT HOLD") + (why.empty() ? "" : ": " + why), cell.seconds);
+  }
+
+  void say(const std::string& id, const std::string& state, double seconds) {
+    char time[32];
+    std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
+    ++said_;
+    progress_.line("[" + std::to_string(said_) + "/" + std::to_string(plan_.references.size() + plan_.cells.size()) +
+                   "] " + id + time + state);
+  }
+
+  Verdict finish() {
+    try {
+      settle();
+    } catch (const Error&) {
+      if (stopped_by_.empty()) throw;
+    }
+    Verdict verdict;
+    verdict.name = file_.name;
+    verdict.started = folder_.started();
+    verdict.cells = cells_;
+    verdict.counts = count(cells_);
+    for (const auto& cell : plan_.cells) {
+      const std::string& id = cell.plan.id;
+      const bool finished =
+          std::any_of(cells_.begin(), cells_.end(), [&](const CellVerdict& done) { return done.id == id; });
+      if (finished) continue;
+      const auto reason = not_run_.find(id);
+      verdict.not_run.push_back(id + ": " +
+                                (reason != not_run_.end() ? reason->second : "the sweep ended before: " + stopped_by_));
+    }
+    verdict.not_applicable = plan_.not_applicable;
+    verdict.counts["cells_not_run"] = static_cast<std::int64_t>(verdict.not_run.size());
+    verdict.holds = !cells_.empty() && verdict.not_run.empty() &&
+                    std::all_of(cells_.begin(), cells_.end(), [](const CellVerdict& cell) { return cell.holds; });
+    verdict.machine = Json::object();
+    for (std::size_t index = 0; index < references_.size() && verdict.machine.empty(); ++index) {
+      if (references_[index].exit_code == 0)
+        verdict.machine = machine_of(folder_.reference(plan_.references[index].id));
+    }
+    write_verdict(folder_.path() / "verdict.json", verdict);
+    services_.write_reports(folder_.path());
+    if (!options_.out) point_latest_to(folder_.path());
+    return verdict;
+  }
+
+  const SweepFile& file_;
+  const SweepPlan& plan_;
+  const SweepOptions& options_;
+  const SweepServices& services_;
+  std::FILE* log_;
+  StopSignals signals_;  // before anything that starts a thread
+  SweepFolder folder_;
+  SweepProgress progress_;
+  SweepTrainers trainers_;
+  std::vector<LaunchFinding> references_;
+  std::vector<CellVerdict> cells_;
+  std::map<std::string, std::string> not_run_;
+  std::string stopped_by_;
+  std::size_t said_ = 0;
+  std::future<CellVerdict> judging_;  // last: its thread uses what stands above
+};
+
+}  // namespace
+
+SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log) {
+  const SweepFile file = read_sweep_file(options.sweep_file);
+  SweepPlan plan = make_plan(file);
+  if (!options.cells.empty()) plan = select_cells(plan, options.cells);
+  if (options.resume && !options.out) {
+    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
+  }
+  find_program(launcher_words(file.launcher, 1).front());
+  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  const fs::path folder = options.out.value_or(new_run_folder(file.name));
+  Sweep sweep(file, plan, options, services, folder, log);
+  return {folder, sweep.run()};
+}
+
+std::map<std::string, std::int64_t> count(const std::vector<CellVerdict>& cells) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& name : {"cells", "cells_holding", "checks"}) counts[name] = 0;
+  for (const auto& cell : cells) {
+    ++counts["cells"];
+    if (cell.holds) ++counts["cells_holding"];
+    for (const auto& check : cell.checks) {
+      ++counts["checks"];
+      ++counts["checks_" + to_text(check.outcome)];
+      for (const auto& [what, number] : check.looked_at) counts[what] += number;
+    }
+  }
+  return counts;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,47 @@
+// Runs a sweep: references, then cells, each judged when it has ended, and leaves verdict and report.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/judge.hpp"
+
+namespace plumbline {
+
+struct SweepOptions {
+  std::filesystem::path sweep_file;
+  std::optional<std::filesystem::path>
+      out;                            ///< default: reports/runs/<date>-<time>-<name>, which `latest` then points to
+  bool resume = false;                ///< go on with the sweep that `out` holds
+  std::vector<std::string> cells;     ///< ids; empty = all
+  std::filesystem::path trainers;     ///< folder that holds plumbline-reference and plumbline-pipeline
+  std::string program = "plumbline";  ///< as the user calls it, for the commands in the verdict
+};
+
+/// What a sweep asks of judge.hpp and reports/, so that it can be tested without either.
+struct SweepServices {
+  std::function<CellVerdict(const CellPlan&, const std::filesystem::path& reference,
+                            const std::filesystem::path& candidate,
+                            const std::optional<std::filesystem::path>& repeated)>
+      judge;
+  std::function<void(const std::filesystem::path& folder)> write_reports;
+};
+
+struct SweepResult {
+  std::filesystem::path folder;
+  Verdict verdict;
+};
+
+/// Progress goes to `log`. A cell whose run crashes, hangs or differs does not hold, and the sweep goes on. Throws,
+/// each time after verdict and report of what had finished were written: SystemError for Ctrl-C, a full disk, a
+/// launcher that is missing; InputError when a trainer refuses a run file.
+SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log);
+
+/// Sums over cells: cells, cells_holding, checks, checks_<outcome>, and tensors, elements, bytes, ... looked at.
+std::map<std::string, std::int64_t> count(const std::vector<CellVerdict>& cells);
+
+}  // namespace plumbline

@@ -1,0 +1,213 @@
+#include "harness/sweep/sweep_file.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/judge.hpp"
+#include "schedule/runnable.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+#include "support/toml.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t largest_world = 1024;
+const std::vector<std::string> optimizer_names{"adamw", "sgd"};
+const std::vector<std::string> partition_names{"uniform", "cost"};
+
+void need_known(const TomlTable& table, const std::string& key, const std::string& value,
+                const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  const auto nearest = nearest_word(value, known);
+  throw InputError(table.where(key) + ": \"" + value + "\" is not known" +
+                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " Known are " + join(known, ", ") + ".");
+}
+
+void need_known_all(const TomlTable& table, const std::string& key, const std::vector<std::string>& values,
+                    const std::vector<std::string>& known) {
+  for (const auto& value : values) need_known(table, key, value, known);
+}
+
+void need_world(const TomlTable& table, const std::string& key, std::int64_t world) {
+  if (world >= 1 && world <= largest_world) return;
+  throw InputError(table.where(key) + ": " + std::to_string(world) + " is no world size; it must be between 1 and " +
+                   std::to_string(largest_world));
+}
+
+template <typename Value>
+void need_distinct(const TomlTable& table, const std::string& key, std::vector<Value> values) {
+  std::sort(values.begin(), values.end());
+  if (std::adjacent_find(values.begin(), values.end()) != values.end()) {
+    throw InputError(table.where(key) + ": the same value stands there twice; remove one");
+  }
+}
+
+fs::path run_path(const TomlTable& table, const fs::path& folder, const std::string& text) {
+  const fs::path path = (folder / text).lexically_normal();
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return path;
+  throw InputError(table.where("run") + ": there is no run file " + path.string() +
+                   "; paths are taken from the sweep file's folder");
+}
+
+/// A schedule's name as it is, a schedule file's path from here. Throws InputError for a name that is not known and a
+/// file that is not there.
+std::string known_schedule(const TomlTable& table, const std::string& key, const std::string& text,
+                           const fs::path& folder) {
+  if (!names_schedule_file(text)) {
+    need_known(table, key, text, schedule_names());
+    return text;
+  }
+  const fs::path path = (folder / text).lexically_normal();
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return path.string();
+  throw InputError(table.where(key) + ": there is no schedule file " + path.string() +
+                   "; paths are taken from the sweep file's folder");
+}
+
+template <typename Value>
+Value required(const TomlTable& table, const std::string& key, std::optional<Value> value) {
+  if (value) return *value;
+  throw InputError(table.where(key) + ": is missing; every [[cell]] needs it");
+}
+
+ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
+  ExtraCell cell;
+  cell.where = table.where("run");
+  cell.run = run_path(table, folder, required(table, "run", table.text("run")));
+  cell.world_size = required(table, "world_size", table.integer("world_size"));
+  need_world(table, "world_size", cell.world_size);
+  cell.schedule = table.text("schedule");
+  if (cell.schedule) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
+  cell.changes.optimizer = table.text("optimizer");
+  if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
+  cell.changes.partition = table.text("partition");
+  if (cell.changes.partition) need_known(table, "partition", *cell.changes.partition, partition_names);
+  cell.changes.balance = table.integers("balance").value_or(std::vector<std::int64_t>{});
+  cell.changes.lengths = table.integer_rows("lengths").value_or(std::vector<std::vector<std::int64_t>>{});
+  for (const auto& row : cell.changes.lengths) {
+    if (row.empty())
+      throw InputError(table.where("lengths") + ": a microbatch without rows stands there; give its row lengths");
+  }
+  cell.process_memory_limit = table.number("process_memory_limit");
+  if (table.has("balance") && cell.changes.partition) {
+    throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");
+  }
+  if (table.has("balance") && static_cast<std::int64_t>(cell.changes.balance.size()) != cell.world_size) {
+    throw InputError(table.where("balance") + ": has " + std::to_string(cell.changes.balance.size()) +
+                     " stages for a world size of " + std::to_string(cell.world_size) +
+                     "; give one number for each rank");
+  }
+  for (const auto layers : cell.changes.balance) {
+    if (layers < 0)
+      throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
+  }
+  if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {
+    throw InputError(table.where("process_memory_limit") + ": must be above 0 (0.6 = 60 % of the reference's peak)");
+  }
+  table.refuse_unknown_keys();
+  return cell;
+}
+
+/// A matrix is all or nothing: half of one runs nothing, which would look like success.
+void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
+  if (sweep.runs.empty() && sweep.world_sizes.empty()) {
+    if (sweep.cells.empty()) {
+      throw InputError(sweep.path.string() + ": nothing to run; give run and world_sizes, or [[cell]] tables");
+    }
+    for (const std::string key : {"schedules", "in_turn", "optimizers"}) {
+      if (table.has(key)) {
+        throw InputError(table.where(key) + ": has no effect without run and world_sizes; add them or remove it");
+      }
+    }
+    return;
+  }
+  if (sweep.runs.empty()) {
+    throw InputError(sweep.path.string() + ", key run: missing or empty; name the run files of the matrix");
+  }
+  if (sweep.world_sizes.empty()) {
+    throw InputError(sweep.path.string() + ", key world_sizes: missing or empty; [1, 2, 4], say");
+  }
+  for (const std::string key : {"schedules", "in_turn", "optimizers", "checks"}) {
+    if (table.has(key) && table.texts(key)->empty()) {
+      throw InputError(table.where(key) + ": is empty; leave it out, or name at least one");
+    }
+  }
+}
+
+}  // namespace
+
+const std::string& default_launcher() {
+  // Ranks of one machine: shared memory only, so that Open MPI starts without looking for networks; no binding, as
+  // other work may share the cores.
+  static const std::string text =
+      "mpirun --oversubscribe --bind-to none --mca btl self,vader --mca pml ob1 --mca osc ^ucx -n {world}";
+  return text;
+}
+
+SweepFile read_sweep_file(const fs::path& path) {
+  const TomlTable table = TomlTable::read(path);
+  // First, so that a misspelt key is not told as a missing one.
+  for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
+                          "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
+    table.has(key);
+  }
+  table.refuse_unknown_keys();
+  const fs::path folder = path.parent_path();
+  SweepFile sweep;
+  sweep.path = path;
+  sweep.name = path.stem().string();
+  for (const auto& run : table.texts("run").value_or(std::vector<std::string>{})) {
+    sweep.runs.push_back(run_path(table, folder, run));
+  }
+  need_distinct(table, "run", sweep.runs);
+  sweep.world_sizes = table.integers("world_sizes").value_or(std::vector<std::int64_t>{});
+  for (const auto world : sweep.world_sizes) need_world(table, "world_sizes", world);
+  need_distinct(table, "world_sizes", sweep.world_sizes);
+  const auto texts = [&](const std::string& key, const std::vector<std::string>& known) {
+    const auto values = table.texts(key).value_or(std::vector<std::string>{});
+    need_known_all(table, key, values, known);
+    need_distinct(table, key, values);
+    return values;
+  };
+  for (const auto& schedule : table.texts("schedules").value_or(std::vector<std::string>{})) {
+    sweep.schedules.push_back(known_schedule(table, "schedules", schedule, folder));
+  }
+  need_distinct(table, "schedules", sweep.schedules);
+  sweep.in_turn = texts("in_turn", schedule_names());
+  sweep.optimizers = texts("optimizers", optimizer_names);
+  sweep.checks = texts("checks", check_names());
+  sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});
+  need_distinct(table, "repeat", sweep.repeat);
+  sweep.clipping = table.boolean("clipping").value_or(false);
+  sweep.launcher = table.text("launcher").value_or(default_launcher());
+  if (sweep.launcher.find("{world}") == std::string::npos) {
+    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
+                     default_launcher() + "\" is the default");
+  }
+  sweep.device = table.text("device").value_or(sweep.device);
+  if (sweep.device != "cpu" && sweep.device != "cuda") {
+    throw InputError(table.where("device") + ": \"" + sweep.device + "\" is unknown; give cpu or cuda");
+  }
+  const std::string tier = table.text("tier").value_or("bits");
+  if (tier != "bits" && tier != "calibrated") {
+    throw InputError(table.where("tier") + ": \"" + tier + "\" is unknown; give bits (the default) or calibrated");
+  }
+  sweep.calibrated = tier == "calibrated";
+  sweep.mixed_gpus = table.boolean("mixed_gpus").value_or(false);
+  if (sweep.mixed_gpus && !sweep.calibrated) {
+    throw InputError(table.where("mixed_gpus") +
+                     ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
+  }
+  sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
+  if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {
+    throw InputError(table.where("time_limit_s") + ": must be above 0 seconds and at most a million");
+  }
+  for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
+  need_whole_matrix(table, sweep);
+  return sweep;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,123 @@
+#include "harness/sweep/sweep_folder.hpp"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include "record/writer.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string sweep_schema = "plumbline-sweep/1";
+
+void remove_folder(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw SystemError(path.string() + ": what an interrupted run left cannot be removed: " + error.message());
+}
+
+}  // namespace
+
+SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume)
+    : path_(path), started_(now_text()) {
+  std::error_code ignored;
+  const bool holds_sweep = fs::exists(path / "sweep.json", ignored);
+  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
+    throw InputError(path.string() + ": is no folder; choose another --out");
+  }
+  if (resume && !holds_sweep) {
+    throw InputError(path.string() + ": holds no sweep to go on with; leave out --resume to start one");
+  }
+  if (!resume && fs::exists(path, ignored) && !fs::is_empty(path)) {
+    throw InputError(
+        path.string() +
+        (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
+        " choose another --out. Nothing was overwritten.");
+  }
+  make_folder(path);
+  lock_.emplace(path);
+  if (!resume) {
+    write_json(path / "sweep.json",
+               {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}});
+    return;
+  }
+  const Json kept = read_json(path / "sweep.json");
+  if (kept.value("schema", "") != sweep_schema || kept.value("fingerprint", "") != fingerprint) {
+    throw InputError(
+        path.string() +
+        ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
+        "since; choose another --out. Nothing was overwritten.");
+  }
+  started_ = kept.value("started", started_);
+}
+
+std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
+  const fs::path file = cell(id) / "cell.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  Verdict kept = read_verdict(file);
+  if (kept.cells.size() != 1 || kept.cells.front().id != id) {
+    throw InputError(file.string() + ": does not hold the verdict on " + id +
+                     "; remove the folder to run the cell again");
+  }
+  return kept.cells.front();
+}
+
+void SweepFolder::keep_cell(const CellVerdict& verdict) const {
+  Verdict kept;
+  kept.holds = verdict.holds;
+  kept.name = verdict.id;
+  kept.started = started_;
+  kept.cells = {verdict};
+  kept.machine = Json::object();
+  make_folder(cell(verdict.id));  // a run that never started has made none
+  write_verdict(cell(verdict.id) / "cell.json", kept);
+}
+
+std::optional<LaunchFinding> SweepFolder::finished_reference(const std::string& id) const {
+  const fs::path file = launch("reference-" + id) / "finding.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  return read_launch_finding(file);
+}
+
+void SweepFolder::keep_reference(const std::string& id, const LaunchFinding& finding) const {
+  write_json(launch("reference-" + id) / "finding.json", to_json(finding));
+}
+
+void SweepFolder::make_way(const fs::path& record, const fs::path& launch) const {
+  remove_folder(record);
+  remove_folder(launch);
+  make_folder(record.parent_path());
+  make_folder(launch);
+}
+
+fs::path new_run_folder(const std::string& name) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char time[32];
+  std::strftime(time, sizeof time, "%Y-%m-%d-%H%M%S-", &local);
+  const fs::path first = fs::path("reports") / "runs" / (time + name);
+  fs::path path = first;
+  for (int number = 2; fs::exists(path); ++number) path = first.string() + "-" + std::to_string(number);
+  return path;
+}
+
+void point_latest_to(const fs::path& folder) {
+  const fs::path link = folder.parent_path() / "latest";
+  const fs::path fresh = folder.parent_path() / (".latest-" + std::to_string(getpid()));
+  std::error_code error;
+  fs::remove(fresh, error);
+  fs::create_symlink(folder.filename(), fresh, error);
+  if (!error) fs::rename(fresh, link, error);
+  if (error) throw SystemError(link.string() + ": cannot be pointed to " + folder.string() + ": " + error.message());
+}
+
+}  // namespace plumbline

@@ -1,0 +1,59 @@
+// Where a sweep keeps what it made, cell by cell, so that stopping it loses at most the cell it was at.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/sweep/folder_lock.hpp"
+#include "record/launch_finding.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+/// <folder>/
+///   sweep.json                 whose results these are
+///   references/<id>/           run records
+///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
+///   repeats/<id>/              records of the second runs (R0)
+///   dumps/<id>/                records at level dump of what did not hold, to localise it
+///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
+///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt, finding.json of each run
+///   verdict.json, junit.xml, results.csv, report.html
+class SweepFolder {
+ public:
+  /// Makes the folder, or goes on in it when `resume` and it holds a sweep of this fingerprint. Throws InputError: it
+  /// holds anything else, or another plumbline works in it.
+  SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume);
+  SweepFolder(const SweepFolder&) = delete;
+  SweepFolder& operator=(const SweepFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& started() const { return started_; }  ///< RFC 3339
+  std::filesystem::path reference(const std::string& id) const { return path_ / "references" / id; }
+  std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
+  std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
+  std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
+  std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
+  std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
+
+  /// What an earlier run of this sweep has finished; nothing when it has not.
+  std::optional<CellVerdict> finished_cell(const std::string& id) const;
+  std::optional<LaunchFinding> finished_reference(const std::string& id) const;
+  void keep_cell(const CellVerdict& cell) const;
+  void keep_reference(const std::string& id, const LaunchFinding& finding) const;
+  /// Clears the way for a run: what an interrupted one left of this record goes, its launch folder is there and empty.
+  void make_way(const std::filesystem::path& record, const std::filesystem::path& launch) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string started_;
+  std::optional<FolderLock> lock_;
+};
+
+/// reports/runs/<date>-<time>-<name> below the working folder, not there yet.
+std::filesystem::path new_run_folder(const std::string& name);
+/// Points `latest` beside `folder` to it.
+void point_latest_to(const std::filesystem::path& folder);
+
+}  // namespace plumbline

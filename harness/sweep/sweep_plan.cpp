@@ -1,0 +1,310 @@
+#include "harness/sweep/sweep_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "harness/sweep/run_variant.hpp"
+#include "schedule/accumulation_order.hpp"
+#include "schedule/runnable.hpp"
+#include "schedule/uniform_layers.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) {
+  std::string text;
+  for (const auto& row : lengths) text += shape_text(row) + ",";
+  return text;
+}
+
+/// What is trained: "<run>[-<optimizer>][-lengths-<hash>]".
+std::string training_id(const fs::path& run, const RunChanges& changes) {
+  std::string id = run.stem().string();
+  if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
+  if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
+  return id;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (const auto number : numbers) texts.push_back(std::to_string(number));
+  return join(texts, "-");
+}
+
+void check_balance(const RunFacts& facts, std::int64_t world) {
+  if (facts.balance.empty()) return;
+  const std::string balance = "balance " + numbers_text(facts.balance);
+  const auto stages = world * facts.chunks;
+  if (static_cast<std::int64_t>(facts.balance.size()) != stages) {
+    throw InputError(balance + " has " + std::to_string(facts.balance.size()) + " stages, world size " +
+                     std::to_string(world) + " has " + std::to_string(stages) + "; give one number for each stage");
+  }
+  const auto sum = std::accumulate(facts.balance.begin(), facts.balance.end(), std::int64_t{0});
+  if (facts.layers && sum != *facts.layers) {
+    throw InputError(balance + " adds up to " + std::to_string(sum) + " layers, the model " + facts.config.string() +
+                     " has " + std::to_string(*facts.layers));
+  }
+}
+
+/// Why the schedule cannot have these sizes, and what would fit; nothing where it can.
+std::optional<std::string> why_not(const std::string& schedule, std::int64_t world, std::int64_t microbatches,
+                                   std::int32_t chunks) {
+  try {
+    make_schedule(schedule, static_cast<std::int32_t>(world), static_cast<std::int32_t>(microbatches), chunks);
+    return std::nullopt;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+/// The cell's lists, verified as the trainer will verify them. Throws OtherSizes where the schedule cannot have the
+/// cell's sizes, InputError for a file that is wrong for any.
+RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
+  ScheduleRequest request;
+  request.schedule = schedule;
+  if (facts.schedule_dialect && schedule == facts.schedule) {
+    request.dialect = parse_csv_dialect(*facts.schedule_dialect);
+  }
+  request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
+  request.ranks = static_cast<std::int32_t>(world);
+  request.microbatches = static_cast<std::int32_t>(std::max<std::int64_t>(facts.microbatches, 1));
+  request.chunks = facts.chunks;
+  request.tied = facts.tied;
+  const std::string transport = facts.transport == "threads" ? "mpi" : facts.transport;  // as pipeline_run has it
+  request.model = model_of_transport(transport).value_or(ExecutionModel::blocking);
+  const auto& names = schedule_names();
+  if (std::find(names.begin(), names.end(), schedule) != names.end()) {
+    const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(schedule);
+    if (const auto reason = why_not(schedule, world, request.microbatches, chunks)) throw OtherSizes(*reason);
+  }
+  return make_runnable(request);
+}
+
+/// In which order a reference must sum; empty for ascending. Throws InputError where that depends on which layers a
+/// stage holds, and only the trainer can tell.
+std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
+  const auto orders = accumulation_orders(schedule);
+  const bool alike = std::all_of(orders.begin(), orders.end(), [&](const auto& order) { return order == orders[0]; });
+  if (!alike && facts.balance.empty() && facts.partition == "cost") {
+    throw InputError(
+        "the stages of " + schedule.name + " sum gradients in orders of their own, and with partition = " +
+        "\"cost\" the layers of a stage are not known beforehand; give a balance, or partition = " + "\"uniform\"");
+  }
+  const std::int32_t stages = schedule.placement.stages();
+  const auto layers = facts.balance.empty() ? uniform_layers(facts.layers.value_or(0), stages) : facts.balance;
+  std::vector<std::vector<std::string>> units(static_cast<std::size_t>(stages));
+  std::int64_t next = 0;
+  units.front().push_back("embed_tokens");
+  for (std::size_t stage = 0; stage < units.size(); ++stage) {
+    for (std::int64_t i = 0; i < layers.at(stage); ++i) units[stage].push_back("layers." + std::to_string(next++));
+  }
+  units.back().insert(units.back().end(), {"norm", "lm_head"});
+  return accumulation_csv(schedule, units);
+}
+
+[[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& id, const SweepPlan& plan) {
+  std::vector<std::string> known;
+  for (const auto& cell : plan.cells) known.push_back(cell.plan.id);
+  const auto nearest = nearest_word(id, known);
+  throw InputError(where + ": \"" + id + "\" is no cell of this sweep" +
+                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " (--list names them all)");
+}
+
+class Planner {
+ public:
+  explicit Planner(const SweepFile& sweep) : sweep_(sweep) {}
+
+  SweepPlan plan() {
+    const auto optional_texts = [](const std::vector<std::string>& texts) {
+      std::vector<std::optional<std::string>> options(texts.begin(), texts.end());
+      if (options.empty()) options.emplace_back();
+      return options;
+    };
+    const bool only_in_turn = sweep_.schedules.empty() && !sweep_.in_turn.empty();
+    if (!only_in_turn) add_matrix(optional_texts(sweep_.optimizers), optional_texts(sweep_.schedules));
+    add_in_turn();
+    if (plan_.cells.empty() && !plan_.not_applicable.empty()) {
+      throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
+    }
+    for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
+    mark_repeats();
+    return plan_;
+  }
+
+ private:
+  using OptionalTexts = std::vector<std::optional<std::string>>;
+  /// What becomes of a schedule that cannot have a cell's sizes: a matrix goes on, a cell written out was meant.
+  enum class Unfit { not_applicable, refused };
+
+  void add_matrix(const OptionalTexts& optimizers, const OptionalTexts& schedules) {
+    for (const auto& run : sweep_.runs) {
+      for (const auto& optimizer : optimizers) {
+        for (const auto& schedule : schedules) {
+          for (const auto world : sweep_.world_sizes) {
+            ExtraCell cell;
+            cell.run = run;
+            cell.world_size = world;
+            cell.schedule = schedule;
+            cell.changes.optimizer = optimizer;
+            cell.where = sweep_.path.string() + ", run " + run.string();
+            add(cell, Unfit::not_applicable);
+          }
+        }
+      }
+    }
+  }
+
+  /// The next schedule starts with the next run, so that every schedule meets every run, and so does every world size.
+  void add_in_turn() {
+    std::size_t turn = 0;
+    for (const std::string& schedule : sweep_.in_turn) {
+      std::size_t at = turn++;
+      for (const auto world : sweep_.world_sizes) {
+        ExtraCell cell;
+        cell.run = sweep_.runs[at++ % sweep_.runs.size()];
+        cell.world_size = world;
+        cell.schedule = schedule;
+        cell.where = sweep_.path.string() + ", in_turn " + schedule;
+        cell.changes.lengths = repeated_until_it_fits(cell);
+        add(cell, Unfit::not_applicable);
+      }
+    }
+  }
+
+  /// The run's lengths, once more and once more, until the schedule can have as many microbatches; empty when it can as
+  /// it is. A schedule that never fits is left to `add`, which says why.
+  static std::vector<std::vector<std::int64_t>> repeated_until_it_fits(const ExtraCell& cell) {
+    constexpr std::size_t most_repeats = 8;
+    const RunFacts facts = read_run_facts(cell.run, {});
+    std::vector<std::vector<std::int64_t>> lengths;
+    const auto chunks = facts.chunks > 0 ? facts.chunks : default_chunks(*cell.schedule);
+    for (std::size_t repeats = 1; repeats <= most_repeats; ++repeats) {
+      lengths.insert(lengths.end(), facts.lengths.begin(), facts.lengths.end());
+      if (why_not(*cell.schedule, cell.world_size, std::ssize(lengths), chunks)) continue;
+      return repeats == 1 ? std::vector<std::vector<std::int64_t>>{} : lengths;
+    }
+    return {};
+  }
+
+  void add(ExtraCell wanted, Unfit unfit) {
+    RunFacts facts = read_run_facts(wanted.run, wanted.changes);
+    std::vector<std::int64_t> lengths_asked_for;
+    for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
+    // Lengths that the run file has anyway change no training; naming them says that they are meant to be so.
+    if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
+    const std::string schedule = wanted.schedule.value_or(facts.schedule);
+    const bool from_file = names_schedule_file(schedule);
+    const std::string name = from_file ? fs::path(schedule).filename().string() : schedule;
+    PlannedCell cell;
+    CellPlan& plan = cell.plan;
+    plan.id = training_id(wanted.run, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
+    if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
+    if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
+    RunnableSchedule runnable;
+    std::string accumulation;
+    try {
+      runnable = schedule_of(facts, schedule, wanted.world_size);
+      facts.chunks = runnable.compute.placement.chunks_per_rank;
+      check_balance(facts, wanted.world_size);
+      accumulation = accumulation_of(facts, runnable.compute);
+    } catch (const OtherSizes& error) {
+      if (unfit == Unfit::refused) throw InputError(wanted.where + ": " + error.what());
+      plan_.not_applicable.push_back(plan.id + ": " + error.what());
+      return;
+    } catch (const InputError& error) {
+      throw InputError(wanted.where + ": " + error.what());
+    }
+    if (!ids_.insert(plan.id).second) {
+      throw InputError(wanted.where + ": the cell " + plan.id + " stands in the sweep twice; remove one");
+    }
+    cell.run = wanted.run;
+    cell.changes = wanted.changes;
+    cell.schedule = schedule;
+    cell.reference = reference_of(wanted, accumulation);
+    plan.run = wanted.run.stem().string();
+    plan.model = facts.model;
+    plan.schedule = name;
+    if (from_file) plan.schedule_csv = runnable.csv();
+    plan.optimizer = facts.optimizer;
+    plan.world = wanted.world_size;
+    plan.balance = facts.balance;
+    plan.checks = sweep_.checks;
+    plan.lengths = std::move(lengths_asked_for);
+    // other data clips in other steps than those that the run's limit was chosen for
+    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && wanted.changes.lengths.empty();
+    plan.process_memory_limit = wanted.process_memory_limit;
+    plan_.cells.push_back(std::move(cell));
+  }
+
+  bool is_in_matrix(const fs::path& run) const {
+    return sweep_.runs.empty() || std::find(sweep_.runs.begin(), sweep_.runs.end(), run) != sweep_.runs.end();
+  }
+
+  std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {
+    const auto [known, fresh] = run_of_stem_.emplace(wanted.run.stem().string(), wanted.run);
+    if (!fresh && known->second != wanted.run) {
+      throw InputError(wanted.where + ": " + wanted.run.string() + " and " + known->second.string() +
+                       " have the same name, which cells are named by; rename one");
+    }
+    std::string id = training_id(wanted.run, wanted.changes);
+    if (!accumulation.empty()) id += "-order-" + hash_hex(accumulation).substr(0, 6);
+    const auto found = std::find_if(plan_.references.begin(), plan_.references.end(),
+                                    [&](const PlannedReference& reference) { return reference.id == id; });
+    if (found != plan_.references.end()) return static_cast<std::size_t>(found - plan_.references.begin());
+    RunChanges changes;
+    changes.optimizer = wanted.changes.optimizer;
+    changes.lengths = wanted.changes.lengths;
+    plan_.references.push_back({id, wanted.run, changes, accumulation});
+    return plan_.references.size() - 1;
+  }
+
+  void mark_repeats() {
+    for (const auto& id : sweep_.repeat) {
+      const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
+                                      [&](const PlannedCell& cell) { return cell.plan.id == id; });
+      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, plan_);
+      found->plan.repeat = true;
+    }
+  }
+
+  const SweepFile& sweep_;
+  SweepPlan plan_;
+  std::set<std::string> ids_;
+  std::map<std::string, fs::path> run_of_stem_;
+};
+
+}  // namespace
+
+SweepPlan make_plan(const SweepFile& sweep) {
+  return Planner(sweep).plan();
+}
+
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
+  for (const auto& id : ids) {
+    const auto is_it = [&](const PlannedCell& cell) { return cell.plan.id == id; };
+    if (std::none_of(plan.cells.begin(), plan.cells.end(), is_it)) refuse_unknown_cell("--cells", id, plan);
+  }
+  SweepPlan selected;
+  std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
+  for (const auto& cell : plan.cells) {
+    if (std::find(ids.begin(), ids.end(), cell.plan.id) == ids.end()) continue;
+    const auto [found, fresh] = place.emplace(cell.reference, selected.references.size());
+    if (fresh) selected.references.push_back(plan.references[cell.reference]);
+    selected.cells.push_back(cell);
+    selected.cells.back().reference = found->second;
+  }
+  return selected;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,75 @@
+#include "harness/sweep/sweep_progress.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+
+namespace plumbline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A run that is quick needs no line of its own in a log.
+constexpr double long_run_s = 20;
+
+}  // namespace
+
+SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work)
+    : out_(out),
+      terminal_(isatty(fileno(out)) == 1),
+      progress_(out),
+      start_(Clock::now()),
+      run_start_(start_),
+      runs_(runs),
+      work_(work) {}
+
+double SweepProgress::elapsed_s() const {
+  return seconds_since(start_);
+}
+
+void SweepProgress::begin(const std::string& what, double work) {
+  what_ = what;
+  running_ = work;
+  run_start_ = Clock::now();
+  ++begun_;
+  if (terminal_) tick();
+}
+
+void SweepProgress::tick() {
+  const double running_s = seconds_since(run_start_);
+  if (!terminal_ && running_s < long_run_s) return;
+  const std::string estimate = estimate_text(elapsed_s(), done_, work_ - done_);
+  char times[64];
+  std::snprintf(times, sizeof times, "  running %.0f s, elapsed %.0f s", running_s, elapsed_s());
+  progress_.text("[" + std::to_string(begun_) + "/" + std::to_string(runs_) + "] " + what_ + times +
+                     (estimate.empty() ? "" : ", " + estimate),
+                 false);
+}
+
+void SweepProgress::end() {
+  done_ += running_;
+  running_ = 0;
+}
+
+void SweepProgress::skip(double work) {
+  ++begun_;
+  work_ -= work;
+}
+
+void SweepProgress::line(const std::string& text) {
+  progress_.text(text, true);
+  progress_.finish();
+}
+
+std::string estimate_text(double elapsed_s, double work_done, double work_left) {
+  if (!(work_done > 0) || !(work_left > 0)) return "";
+  const double left_s = elapsed_s * work_left / work_done;
+  if (left_s < 90) return "about " + std::to_string(std::lround(left_s)) + " s left";
+  return "about " + std::to_string(std::lround(left_s / 60)) + " min left";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,93 @@
+#include "harness/sweep/sweep_trainers.hpp"
+
+#include <chrono>
+#include <exception>
+#include <sstream>
+#include <utility>
+
+#include "harness/sweep/localise.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+
+namespace fs = std::filesystem;
+
+SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, const SweepFolder& folder,
+                             StopSignals& signals, std::function<void()> at_glance)
+    : file_(file), programs_(programs), folder_(folder), signals_(signals), at_glance_(std::move(at_glance)) {}
+
+LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
+                                 bool dump) const {
+  const std::string text = reference_run(reference.run, reference.changes, folder_.launch(id));
+  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1,
+               dump ? at_level_dump(text) : text, reference.accumulation);
+}
+
+LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
+                                 const std::optional<fs::path>& start_weights) const {
+  std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
+  if (start_weights) text = starting_from(text, *start_weights, folder_.launch(id));
+  auto command = launcher_words(file_.launcher, cell.plan.world);
+  command.push_back((programs_ / pipeline_program).string());
+  if (file_.mixed_gpus) command.push_back("--mixed-gpus");
+  return start(id, record, std::move(command), pipeline_program, cell.plan.world, dump ? at_level_dump(text) : text,
+               "");
+}
+
+/// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
+LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
+                                   const char* speaker, std::int64_t ranks, const std::string& run_text,
+                                   const std::string& accumulation) const {
+  const fs::path place = folder_.launch(id);
+  folder_.make_way(record, place);
+  write_file(place / "run.toml", run_text);
+  command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
+  if (file_.device != "cpu") command.insert(command.end(), {"--device", file_.device});
+  if (!accumulation.empty()) {
+    write_file(place / "accumulation.csv", accumulation);
+    command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});
+  }
+  write_file(place / "command.txt", join(command, " ") + "\n");
+  Launch launch;
+  launch.command = std::move(command);
+  launch.folder = place;
+  launch.record = record;
+  launch.ranks = ranks;
+  launch.speaker = speaker;
+  launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
+  std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
+  launch.at_glance = [&] {
+    try {
+      if (!failure) at_glance_();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  const LaunchFinding finding = plumbline::launch(launch, signals_);
+  if (failure) std::rethrow_exception(failure);
+  write_json(place / "finding.json", to_json(finding));
+  if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
+  if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) {
+    throw SystemError(id +
+                      ": the machine did not let the run do its work: " + last_words(place / "stderr.txt", speaker));
+  }
+  return finding;
+}
+
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
+  std::istringstream in(launcher);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) {
+    for (std::size_t at = 0; (at = word.find("{world}", at)) != std::string::npos;) {
+      word.replace(at, 7, std::to_string(world));
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,52 @@
+// Starts the two trainers for a sweep: each run with a folder of its own for run file, command, output and finding.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/launch/launcher.hpp"
+#include "harness/launch/stop_signals.hpp"
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+
+namespace plumbline {
+
+inline constexpr const char* reference_program = "plumbline-reference";
+inline constexpr const char* pipeline_program = "plumbline-pipeline";
+
+class SweepTrainers {
+ public:
+  /// `programs`: the folder that holds both. `at_glance` is called now and then while a run is under way; what it
+  /// throws is thrown on when the run has ended.
+  SweepTrainers(const SweepFile& file, const std::filesystem::path& programs, const SweepFolder& folder,
+                StopSignals& signals, std::function<void()> at_glance);
+
+  /// What was found when the run has ended. `dump`: at level dump. Throws SystemError: a stop was asked for, or the
+  /// machine did not let the run do its work.
+  LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
+                    bool dump = false) const;
+  /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
+  LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
+                    bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
+
+ private:
+  LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
+                      const char* speaker, std::int64_t ranks, const std::string& run_text,
+                      const std::string& accumulation) const;
+
+  const SweepFile& file_;
+  std::filesystem::path programs_;
+  const SweepFolder& folder_;
+  StopSignals& signals_;
+  std::function<void()> at_glance_;
+};
+
+/// Words of a command template, {world} put in.
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world);
+
+}  // namespace plumbline

@@ -1,0 +1,174 @@
+#include "harness/commands/schedule_command.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class ScheduleCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  struct Result {
+    int code;
+    std::string out;
+  };
+  /// The command as typed; an InputError's message as `out` with code 2, as the program's boundary makes of it.
+  Result run(const std::string& line) {
+    CLI::App app;
+    const auto command = add_schedule_command(app);
+    ::testing::internal::CaptureStdout();
+    try {
+      app.parse("schedule " + line, false);
+      const int code = command();
+      return {code, ::testing::internal::GetCapturedStdout()};
+    } catch (const InputError& error) {
+      ::testing::internal::GetCapturedStdout();
+      return {static_cast<int>(error.code()), error.what()};
+    } catch (const CLI::ParseError& error) {
+      ::testing::internal::GetCapturedStdout();
+      return {2, error.what()};
+    }
+  }
+  std::string file(const std::string& text) {
+    write_file(folder_ / "mine.csv", text);
+    return (folder_ / "mine.csv").string();
+  }
+
+  fs::path folder_ = fs::temp_directory_path() / ("plumbline_schedule_command_" + std::to_string(getpid()));
+  std::string torch_ = (fs::path(PLUMBLINE_FIXTURES) / "schedules").string();
+};
+
+TEST_F(ScheduleCommand, SimulatesThePublishedRate) {
+  const Result result = run(
+      "simulate --schedule zb-h1 --ranks 8 --microbatches 24 --times 18.522,18.086,9.337 --communication 0.601 --json");
+
+  ASSERT_EQ(result.code, 0) << result.out;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(std::round(json.at("bubble_rate").get<double>() * 1e4), 1585);
+  EXPECT_EQ(json.at("peak_slots"), Json(std::vector<int>(8, 8)));
+  EXPECT_GT(json.at("makespan").get<double>(), 24 * (18.522 + 18.086 + 9.337));
+}
+
+TEST_F(ScheduleCommand, SimulatesFilesAndTimesOfEachStage) {
+  const std::string schedule = file("0F0,0B0\n1F0,1B0\n");
+  write_file(folder_ / "times.csv", "1,1,1\n2,2,2\n");
+
+  const Result result =
+      run("simulate --schedule " + schedule + " --times " + (folder_ / "times.csv").string() + " --json");
+
+  EXPECT_EQ(Json::parse(result.out).at("makespan"), 9);
+  write_file(folder_ / "times.csv", "1,1,1,10\n2,2,2\n");
+  EXPECT_EQ(Json::parse(
+                run("simulate --schedule " + schedule + " --times " + (folder_ / "times.csv").string() + " --json").out)
+                .at("makespan"),
+            17)
+      << "a full backward's own time";
+}
+
+TEST_F(ScheduleCommand, ChecksGoodBadAndUnreadable) {
+  EXPECT_EQ(run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement v --model stream").code, 0);
+  const Result wrong_placement = run("check " + torch_ + "/zbv-p4-m8.csv --dialect torch --placement loop");
+  EXPECT_EQ(wrong_placement.code, 1);
+  EXPECT_THAT(wrong_placement.out, HasSubstr("lies on rank"));
+  EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n")).code, 2);  // either dialect
+  EXPECT_EQ(run("check " + file("0F0,0B0,0W0\n") + " --dialect torch-old").code, 0);
+  EXPECT_EQ(run("check " + file("0F0,0B0junk\n")).code, 2);
+  EXPECT_EQ(run("check " + folder_.string() + "/none.csv").code, 2);
+  EXPECT_EQ(run("check " + file("0F0,0B0\n") + " --model rendezvous").code, 2);
+  EXPECT_EQ(run("check").code, 2);
+}
+
+TEST_F(ScheduleCommand, CheckPrintsFindingsAsJson) {
+  const Result result = run("check " + file("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n") + " --json");
+
+  EXPECT_EQ(result.code, 1);
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json.at("holds"), false);
+  EXPECT_EQ(json.at("findings").at(0).at("rule"), "deadlock");
+  EXPECT_EQ(json.at("findings").at(0).at("action"), "0B0");
+  EXPECT_THAT(json.at("findings").at(0).at("text").get<std::string>(), HasSubstr("in a circle"));
+}
+
+TEST_F(ScheduleCommand, ConvertsThereAndBack) {
+  const std::string old = (folder_ / "old.csv").string();
+  EXPECT_EQ(run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to torch-old --out " + old).code, 0);
+  EXPECT_THAT(read_file(old), HasSubstr("0F0,0F1,0B0,0W0"));
+
+  const Result back = run("convert --schedule " + old + " --dialect torch-old --to plumbline");
+
+  EXPECT_EQ(back.out, run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to plumbline").out);
+  EXPECT_THAT(run("convert --schedule 1f1b --ranks 2 --microbatches 1 --lowered --tied --to plumbline").out,
+              HasSubstr("0SEND_F0,0RECV_B0,0B0,0REDUCE,0STEP"));
+}
+
+TEST_F(ScheduleCommand, ShowsTextAndSvg) {
+  EXPECT_THAT(run("show --schedule 1f1b --ranks 2 --microbatches 2 --columns 18").out, HasSubstr("rank 1  ..F0B0--"));
+  const std::string svg = (folder_ / "drawing.svg").string();
+  EXPECT_EQ(run("show --schedule dualpipe-v --ranks 2 --microbatches 4 --out " + svg).code, 0);
+  EXPECT_THAT(read_file(svg), ::testing::StartsWith("<svg xmlns"));
+}
+
+TEST_F(ScheduleCommand, ShowsARecordAsMeasuredAndAsPlanned) {
+  const fs::path record = folder_ / "record";
+  testing::write_sample(record);
+  for (int rank = 0; rank < 3; ++rank) {  // whole lists: F 1 ms long, B 2 ms, in turn down the stages and back up
+    std::string rows = "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns,peak_bytes\n";
+    for (int step = 0; step < 2; ++step) {
+      const auto row = [&](int index, const char* type, int start_ms, int end_ms) {
+        const std::string stage = std::to_string(rank);
+        rows += std::to_string(step) + "," + std::to_string(index) + "," + stage + type + "0," + stage + ",0," +
+                std::to_string(start_ms) + "000000," + std::to_string(end_ms) + "000000,0,0\n";
+      };
+      row(0, "F", rank, rank + 1);
+      row(1, "B", 11 - 2 * rank, 13 - 2 * rank);  // 2 ms late at every stage but the last
+    }
+    testing::overwrite(record / ("rank-" + std::to_string(rank)) / "actions.csv", rows);
+  }
+
+  const Result result = run("show --record " + record.string() + " --step 1 --columns 26");
+
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_THAT(result.out, ::testing::StartsWith("measured, step 1\nrank 0  F0....................B0--\n"));
+  EXPECT_THAT(result.out, HasSubstr("planned\nrank 0  F0............B0--........\n"));
+  EXPECT_EQ(run("show --record " + record.string() + " --step 2").code, 2);
+  EXPECT_EQ(run("show --record " + (folder_ / "none").string()).code, 2);
+}
+
+TEST_F(ScheduleCommand, ListsAllAsJson) {
+  const Json json = Json::parse(run("list --json").out);
+
+  ASSERT_EQ(json.size(), 8U);
+  EXPECT_EQ(json.at(6).at("name"), "zb-v");
+  EXPECT_EQ(json.at(6).at("placement"), "v");
+}
+
+TEST_F(ScheduleCommand, BadSizesAndTimesAreInputErrors) {
+  EXPECT_THAT(run("simulate --schedule dualpipe-v --ranks 4 --microbatches 4").out,
+              HasSubstr("at least 2 microbatches"));
+  EXPECT_EQ(run("simulate --schedule 1f1b --ranks 0").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --microbatches 0").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,nan").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --communication -1").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f2b").code, 2);
+  EXPECT_EQ(run("").code, 2);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,67 @@
+// How often each check does not apply in the default sweep: a rule that let checks slip away would show here.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "schedule/schedule.hpp"
+#include "support/json.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// Layers of each stage under `uniform`: evenly, extra ones to the earliest; with more stages than layers, to stages 1
+/// ... L.
+std::vector<std::int64_t> uniform(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> balance(static_cast<std::size_t>(stages), 0);
+  if (stages > layers) {
+    for (std::int64_t layer = 0; layer < layers; ++layer)
+      ++balance[static_cast<std::size_t>(std::min(layer + 1, stages - 1))];
+    return balance;
+  }
+  for (std::int64_t layer = 0; layer < layers; ++layer) ++balance[static_cast<std::size_t>(layer % stages)];
+  return balance;
+}
+
+Manifest manifest_of(const CellPlan& plan, const std::map<std::string, std::int64_t>& layers_of) {
+  Manifest manifest;
+  manifest.device = "cpu";
+  manifest.microbatches = 8;
+  const auto stages = plan.world * default_chunks(plan.schedule);
+  const auto balance = plan.balance.empty() ? uniform(layers_of.at(plan.run), stages) : plan.balance;
+  for (std::size_t stage = 0; stage < balance.size(); ++stage) {
+    const auto number = static_cast<std::int64_t>(stage);
+    manifest.stages.push_back(
+        {number, number, std::vector<std::string>(static_cast<std::size_t>(balance[stage]), "layers.0")});
+  }
+  return manifest;
+}
+
+TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
+  const auto plan = make_plan(read_sweep_file(std::filesystem::path(PLUMBLINE_FIXTURES) / "sweeps" / "default.toml"));
+  const std::map<std::string, std::int64_t> layers_of = {{"stories260k-adamw", 5}, {"stories260k-sgd", 5},
+                                                         {"untied128-adamw", 4},   {"untied128-sgd", 4},
+                                                         {"equal-lengths", 5},     {"large-state", 8}};
+
+  std::map<std::string, int> not_applying;
+  for (const auto& cell : plan.cells) {
+    for (const auto& check : check_names()) {
+      if (not_applicable(check, cell.plan, manifest_of(cell.plan, layers_of))) ++not_applying[check];
+    }
+  }
+
+  // 64 cells of the matrix, 6 schedules in turn, 8 with a balance, 2 of equal lengths, 1 of large state.
+  EXPECT_EQ(plan.cells.size(), 123U);
+  // Every stage has a layer in the matrix up to P = 5 (5 layers, 2 optimisers, 2 schedules) and up to P = 4 (4 layers);
+  // in the last three cells; under the four schedules of two chunks at P = 1 and 2; under zb-h1 and zb-h2 up to P = 4
+  // (at P = 5 their turn is that of 4 layers).
+  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 3 + 4 * 2 + 2 * 4);
+  EXPECT_EQ(not_applying["variable_lengths"], 2);
+  EXPECT_EQ(not_applying["repeatability"], 123 - 4);
+  EXPECT_EQ(not_applying.size(), 3U) << "every other check applies in every cell";
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+void expect_census_names(SyntheticCell& cell, const std::string& item) {
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails) << result_of(verdict, "completion").reason;
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->rung, "census");
+  EXPECT_EQ(verdict.first_divergence->item, item);
+}
+
+void drop_tensors(RankRecord& rank, const std::string& part) {
+  std::erase_if(rank.tensors, [&](const auto& row) { return row.name.find(part) != std::string::npos; });
+}
+
+TEST(Census, LayerThatNoRankHoldsThoughTheManifestListsIt) {
+  SyntheticCell cell;
+  drop_tensors(cell.candidate.ranks[1], "layers.1.");
+  expect_census_names(cell, "layers.1");
+}
+
+TEST(Census, LayerThatThePartitionForgot) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][1]["units"] = {"norm", "lm_head"};
+  drop_tensors(cell.candidate.ranks[1], "layers.1.");
+  expect_census_names(cell, "layers.1");
+}
+
+TEST(Census, LayerThatThePartitionGaveTwice) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][0]["units"] = {"embed_tokens", "layers.0", "layers.1"};
+  expect_census_names(cell, "layers.1");
+}
+
+TEST(Census, LayerHeldByTwoRanks) {
+  SyntheticCell cell;
+  auto copy = tensor_row(cell.candidate, -1, "parameter", "model.layers.1.self_attn.q_proj.weight");
+  copy.stage = 0;
+  cell.candidate.ranks[0].tensors.push_back(copy);
+  expect_census_names(cell, "layers.1");
+}
+
+TEST(Census, ParameterOnAnotherRankThanItsStage) {
+  SyntheticCell cell;
+  auto& rows = cell.candidate.ranks[0].tensors;
+  const auto norm = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight");
+  std::erase_if(cell.candidate.ranks[1].tensors,
+                [](const auto& row) { return row.step == -1 && row.name == "model.norm.weight"; });
+  rows.push_back(norm);
+  expect_census_names(cell, "norm");
+}
+
+TEST(Census, WrongShapeInBothRecordsIsSeenAgainstTheConfiguration) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    tensor_row(*run, -1, "parameter", "model.layers.0.self_attn.k_proj.weight").shape = {4, 4};
+  }
+  expect_census_names(cell, "layers.0");
+}
+
+TEST(Census, UnknownParameter) {
+  SyntheticCell cell;
+  auto row = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight");
+  row.name = "model.norm.bias";
+  cell.candidate.ranks[1].tensors.push_back(row);
+  expect_census_names(cell, "model.norm.bias");
+}
+
+TEST(Census, TiedInTheModelButNotInTheManifests) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["tied"] = Json::array();
+  expect_census_names(cell, "tied");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Writes both records, lets `spoil` loose on the candidate's folder, judges.
+CellVerdict judge_spoilt(SyntheticCell& cell, const std::function<void(const std::filesystem::path&)>& spoil) {
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  spoil(candidate);
+  return judge_cell(cell.plan, reference, candidate);
+}
+
+void expect_only_completion_red(const CellVerdict& verdict) {
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_EQ(with_outcome(verdict, Outcome::holds).size(), 0U) << "nothing can be shown from half a run";
+}
+
+TEST(Completion, TruncatedTableIsNamedWithFileAndTheRestIsNotRun) {
+  SyntheticCell cell;
+
+  const auto verdict = judge_spoilt(cell, [](const auto& record) {
+    const auto path = record / "rank-1" / "tensors.csv";
+    const std::string bytes = bytes_of(path);
+    write_file(path, bytes.substr(0, bytes.size() - 30));
+  });
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank-1/tensors.csv"));
+}
+
+TEST(Completion, RankThatLeftNoFolderIsNamed) {
+  SyntheticCell cell;
+
+  const auto verdict = judge_spoilt(cell, [](const auto& record) { std::filesystem::remove_all(record / "rank-1"); });
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 1"));
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
+}
+
+TEST(Completion, RecordWithoutManifestFails) {
+  SyntheticCell cell;
+
+  const auto verdict =
+      judge_spoilt(cell, [](const auto& record) { std::filesystem::remove(record / "manifest.json"); });
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("manifest.json"));
+}
+
+TEST(Completion, KilledRankFailsInTheLaunchersWords) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].exit.reset();
+  cell.candidate.ranks[1].steps.pop_back();
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->exit_code = 137;
+  cell.plan.launch->culprit_rank = 1;
+  cell.plan.launch->words = "rank 1 was killed by signal 9 while in 1B3; rank 0 waited for it";
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 1 was killed by signal 9 while in 1B3"));
+  EXPECT_EQ(verdict.first_divergence->item, "rank 1");
+}
+
+TEST(Completion, KilledRankFailsWithoutALauncherToo) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].exit.reset();
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 0 left no exit.json"));
+}
+
+TEST(Completion, ErrorInAMessageNamesTheEdge) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].exit = ExitFile{1, "error", 1, std::nullopt, "1RECV_F3"};
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_EQ(verdict.first_divergence->item, "rank 0 -> rank 1");
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("1RECV_F3"));
+}
+
+TEST(Completion, TimeLimitFailsThoughEveryFileIsThere) {
+  SyntheticCell cell;
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->timed_out = true;
+  cell.plan.launch->words = "no end after 60 s: rank 0 waits for rank 1";
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 0 waits for rank 1"));
+}
+
+TEST(Completion, MissingStepOfARankThatSaysOkFails) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].steps.pop_back();
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::fails);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("steps.csv"));
+}
+
+TEST(Completion, BrokenReferenceIsCalledThat) {
+  SyntheticCell cell;
+  cell.reference.ranks[0].exit = ExitFile{0, "error", 1, std::nullopt, ""};
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference: "));
+}
+
+TEST(Completion, SweepStoppedByHandIsNotRunRatherThanFailed) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].exit.reset();
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->interrupted = true;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::not_run);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

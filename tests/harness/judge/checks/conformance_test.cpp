@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+
+#include "schedule/schedule.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Conformance, TwoActionsInAnotherOrder) {
+  SyntheticCell cell;
+  auto &first = action_row(cell.candidate, 1, "0F0"), &second = action_row(cell.candidate, 1, "0F1");
+  std::swap(first.action, second.action);
+  std::swap(first.microbatch, second.microbatch);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
+  const auto& found = *result_of(verdict, "conformance").first_divergence;
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_EQ(found.expected, "0F0");
+}
+
+TEST(Conformance, MissingStep) {
+  SyntheticCell cell;
+  std::erase_if(cell.candidate.ranks[1].actions,
+                [](const auto& row) { return row.step == 0 && row.action == "1STEP"; });
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
+  EXPECT_EQ(result_of(verdict, "conformance").first_divergence->expected, "1STEP");
+}
+
+TEST(Conformance, CommunicationAtWorldSizeOne) {
+  SyntheticCell cell(one_stage());
+  auto row = action_row(cell.candidate, 0, "0STEP");
+  row.index += 1;
+  row.action = "0SEND_F0", row.microbatch = 0;
+  cell.candidate.ranks[0].actions.push_back(row);
+
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("conformance"));
+}
+
+TEST(Conformance, AnotherScheduleUnderTheNameAskedFor) {
+  SyntheticPlan plan;
+  plan.schedule = "afab";
+  SyntheticCell cell(plan);
+  cell.candidate.manifest["schedule"]["name"] = "1f1b";
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of 1f1b"));
+}
+
+TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
+  SyntheticCell cell;
+  cell.plan.schedule = "mine.csv";
+  cell.plan.schedule_csv = to_csv(make_schedule("afab", 2, 4));
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("not the list of the file mine.csv"));
+}
+
+TEST(Conformance, ComputeThatOverlapsItself) {
+  SyntheticCell cell;
+  auto& row = action_row(cell.candidate, 0, "0B4");
+  row.start_ns -= 500'000;
+  row.end_ns = row.start_ns + 10;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("overlaps"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,138 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void expect_not_comparable(SyntheticCell& cell, const std::string& words) {
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("not comparable"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr(words));
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
+}
+
+TEST(Data, AnotherMicrobatchOnOneRankIsNamedBeforeWhatFollowsFromIt) {
+  SyntheticCell cell;
+  for (auto& row : cell.candidate.ranks[1].microbatches) {
+    if (row.step == 1 && row.microbatch == 2) row.data_digest = other_digest;
+  }
+  boundary_row(cell.candidate, 1, 2, "forward", "layers.1", "send").digest = other_digest;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "boundaries"));
+  EXPECT_EQ(verdict.first_divergence->rung, "data");
+  EXPECT_EQ(verdict.first_divergence->step, 1);
+  EXPECT_EQ(verdict.first_divergence->microbatch, 2);
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
+}
+
+TEST(Data, OtherSizesOnARankThatSeesNoTokensFail) {
+  SyntheticCell cell(with_empty_stage());
+  for (auto& row : cell.candidate.ranks[1].microbatches) row.valid_tokens = 1;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::fails);
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
+}
+
+TEST(Data, NoRankWithADigestFails) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.microbatches) row.data_digest.clear();
+  }
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::fails);
+}
+
+TEST(Data, TotalsOfTheStepOnEveryRank) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].steps[1].live_tokens = 5;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("data"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("live tokens"));
+}
+
+TEST(Data, DigestOfTheManifestIsRecomputed) {
+  SyntheticCell cell;
+  cell.reference.manifest["data"]["digest"] = other_digest;
+  cell.candidate.manifest["data"]["digest"] = other_digest;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("data.digest"));
+}
+
+TEST(Comparability, AnotherSeed) {
+  SyntheticCell cell;
+  cell.candidate.manifest["seed"] = 2;
+  expect_not_comparable(cell, "seed is 1 in the reference and 2 in the candidate");
+}
+
+TEST(Comparability, AnotherModel) {
+  SyntheticCell cell;
+  cell.candidate.manifest["model"]["rms_norm_eps"] = 1e-6;
+  expect_not_comparable(cell, "rms_norm_eps");
+}
+
+TEST(Comparability, BothSpellingsOfTheRopeParametersAreOneModel) {
+  SyntheticCell cell;
+  cell.candidate.manifest["model"].erase("rope_theta");
+  cell.candidate.manifest["model"]["rope_parameters"] = {{"rope_theta", 10000.0}, {"rope_type", "default"}};
+
+  EXPECT_TRUE(cell.judge().holds);
+}
+
+TEST(Comparability, AnotherOptimizer) {
+  SyntheticCell cell;
+  cell.candidate.manifest["optimizer"]["beta2"] = 0.999;
+  expect_not_comparable(cell, "beta2");
+}
+
+TEST(Comparability, AnotherClipLimit) {
+  SyntheticCell cell;
+  cell.candidate.manifest["clip_norm"] = nullptr;
+  expect_not_comparable(cell, "clip_norm");
+}
+
+TEST(Comparability, AnotherOrderOfAccumulation) {
+  SyntheticCell cell;
+  cell.candidate.manifest["schedule"]["accumulation"] = "descending";
+  expect_not_comparable(cell, "order of accumulation");
+}
+
+TEST(Comparability, AModelThatCannotBeUnderstoodIsSaid) {
+  SyntheticCell cell;
+  cell.reference.manifest["model"].erase("num_hidden_layers");
+  expect_not_comparable(cell, "num_hidden_layers");
+}
+
+TEST(Comparability, TheSameRunIdIsTheSameRun) {
+  SyntheticCell cell;
+  cell.candidate.manifest["run_id"] = cell.reference.manifest["run_id"];
+  expect_not_comparable(cell, "never compared with itself");
+}
+
+TEST(Comparability, ACopyUnderAnotherRunIdIsFoundByItsTimes) {
+  SyntheticCell cell(one_stage());
+  cell.candidate = cell.reference;
+  cell.candidate.manifest["run_id"] = new_run_id();
+  expect_not_comparable(cell, "one is a copy");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

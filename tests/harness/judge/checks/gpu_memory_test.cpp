@@ -1,0 +1,245 @@
+// memory on GPUs: the same law, and the allocator's own words beside it.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+SyntheticPlan on_gpus(const std::string& transport = "mpi") {
+  SyntheticPlan plan;
+  plan.device = "cuda";
+  plan.transport = transport;
+  return plan;
+}
+
+FirstDivergence expect_memory_red(SyntheticCell& cell) {
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
+  return verdict.first_divergence.value_or(FirstDivergence{});
+}
+
+CheckResult expect_memory_not_run(SyntheticCell& cell) {
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+  return result_of(verdict, "memory");
+}
+
+TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
+  SyntheticCell cell(on_gpus());
+  cell.candidate.ranks[1].gpu_memory[1].free_bytes -= 77;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds);
+  const auto& memory = result_of(verdict, "memory");
+  EXPECT_EQ(memory.outcome, Outcome::holds);
+  EXPECT_EQ(memory.looked_at.at("gpu_rows"), (1 + 2) * synthetic_steps);
+  EXPECT_THAT(memory.measured,
+              HasSubstr("asked of the allocator 100000, 100000; reserved by it 67108864, 67108864; "
+                        "beside it at most 500, 577 (context, NCCL, and other processes on that GPU)"));
+}
+
+TEST(GpuMemory, RunsOnCpusHaveNone) {
+  SyntheticCell cell;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_FALSE(memory.looked_at.contains("gpu_rows"));
+  EXPECT_THAT(memory.measured, ::testing::Not(HasSubstr("GPU")));
+}
+
+TEST(GpuMemory, OneActivationKeptTooLongIsFoundAtItsAction) {
+  SyntheticCell cell(on_gpus());
+  for (auto& row : cell.candidate.ranks[0].actions) {
+    if (row.step == 0 && row.index >= action_row(cell.candidate, 0, "0F1").index) *row.peak_bytes += 64;
+  }
+
+  EXPECT_EQ(expect_memory_red(cell).item, "0F1");
+}
+
+TEST(GpuMemory, StateBeyondWhatShapesGive) {
+  SyntheticCell cell(on_gpus());
+  *cell.candidate.ranks[0].memory[1].optimizer_bytes += 4;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "optimizer_bytes");
+}
+
+TEST(GpuMemory, ReferenceThatLeaksIsSeenAgainstTheFormOfItsKernel) {
+  SyntheticCell cell(on_gpus());
+  for (auto& row : cell.reference.ranks[0].saved) {
+    if (row.microbatch == 2 && row.unit == "layers.1") row.saved_bytes += 64;
+  }
+
+  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("closed form"));
+}
+
+TEST(GpuMemory, OneTensorThatTheRunDidNotCount) {
+  SyntheticCell cell(on_gpus());
+  cell.candidate.ranks[1].gpu_memory[1].requested_peak_bytes += 64;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "requested_peak_bytes");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.expected, "100000");
+  EXPECT_EQ(found.got, "100064");
+}
+
+TEST(GpuMemory, OneTensorThatTheAllocatorDidNotSee) {
+  SyntheticCell cell(on_gpus());
+  cell.reference.ranks[0].gpu_memory[0].requested_peak_bytes -= 64;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "requested_peak_bytes");
+  EXPECT_THAT(found.words, HasSubstr("reference, rank 0"));
+}
+
+TEST(GpuMemory, ReservedBelowWhatWasAskedFor) {
+  SyntheticCell cell(on_gpus());
+  auto& row = cell.candidate.ranks[0].gpu_memory[0];
+  row.reserved_bytes = row.reserved_peak_bytes = row.requested_peak_bytes - 1;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "reserved_peak_bytes");
+  EXPECT_EQ(found.expected, "at least 100000");
+}
+
+TEST(GpuMemory, MoreReservedAtTheEndThanAtThePeak) {
+  SyntheticCell cell(on_gpus());
+  auto& row = cell.candidate.ranks[0].gpu_memory[0];
+  row.reserved_bytes = row.reserved_peak_bytes + 1;
+  row.free_bytes -= 16 << 20;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "reserved_bytes");
+}
+
+TEST(GpuMemory, MoreFreeThanTheAllocatorLeaves) {
+  SyntheticCell cell(on_gpus());
+  cell.candidate.ranks[0].gpu_memory[1].free_bytes += 501;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "free_bytes");
+}
+
+TEST(GpuMemory, WithoutTheFileItIsNotRun) {
+  SyntheticCell cell(on_gpus());
+  cell.candidate.ranks[1].gpu_memory.clear();
+
+  EXPECT_THAT(expect_memory_not_run(cell).reason, HasSubstr("gpu_memory.csv of the candidate"));
+}
+
+TEST(GpuMemory, WithoutTheReferencesFileItIsNotRunEither) {
+  SyntheticCell cell(on_gpus());
+  cell.reference.ranks[0].gpu_memory.clear();
+
+  EXPECT_THAT(expect_memory_not_run(cell).reason, HasSubstr("gpu_memory.csv of the reference"));
+}
+
+TEST(GpuMemory, AStepThatTheFileLacksFails) {
+  SyntheticCell cell(on_gpus());
+  cell.candidate.ranks[1].gpu_memory.pop_back();
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "gpu_memory.csv");
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST(GpuMemory, AStepTwiceFails) {
+  SyntheticCell cell(on_gpus());
+  auto& rows = cell.candidate.ranks[0].gpu_memory;
+  rows.push_back(rows.front());
+
+  EXPECT_EQ(expect_memory_red(cell).got, "2");
+}
+
+/// The verdict over a candidate one of whose files was spoiled on disk.
+CellVerdict with_spoiled_file(const std::function<std::string(std::string)>& spoil) {
+  SyntheticCell cell(on_gpus());
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  const auto path = candidate / "rank-1" / "gpu_memory.csv";
+  write_file(path, spoil(read_file(path)));
+  return judge_cell(cell.plan, reference, candidate);
+}
+
+TEST(GpuMemory, AFileCutOffInALineIsARecordThatCannotBeRead) {
+  const auto verdict = with_spoiled_file([](std::string text) { return text.substr(0, text.size() - 3); });
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "completion").reason, AllOf(HasSubstr("rank-1"), HasSubstr("gpu_memory.csv")));
+}
+
+TEST(GpuMemory, ACellThatIsNoNumberIsNamed) {
+  const auto verdict = with_spoiled_file([](std::string text) { return text.replace(text.find("100000"), 6, "much"); });
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "completion").reason,
+              AllOf(HasSubstr("requested_peak_bytes"), HasSubstr("'much' is not")));
+}
+
+TEST(GpuMemory, AColumnThatIsMissingIsNamed) {
+  const auto verdict =
+      with_spoiled_file([](std::string text) { return text.replace(text.find("reserved_b"), 10, "x"); });
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reserved_bytes"));
+}
+
+TEST(GpuMemory, RanksOfOneProcessShareItsPeak) {
+  SyntheticCell cell(on_gpus("threads"));
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "memory").measured, HasSubstr("(all of one process)"));
+}
+
+TEST(GpuMemory, AProcessTakesNoMoreThanItsRanksTogether) {
+  SyntheticCell cell(on_gpus("threads"));
+  cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes += 1;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "requested_peak_bytes");
+  EXPECT_EQ(found.expected, "at least 100000 and at most 200000");
+}
+
+TEST(GpuMemory, AProcessTakesNoLessThanEachOfItsRanks) {
+  SyntheticCell cell(on_gpus("threads"));
+  *cell.candidate.ranks[0].memory[0].peak_bytes = 150000;
+  cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes = 149999;  // the peak was in the step before
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.expected, "at least 150000 and at most 250000");
+}
+
+TEST(GpuMemory, AKernelWithoutAClosedFormIsSaidAndNotPassedOver) {
+  SyntheticCell cell(on_gpus());
+  cell.reference.manifest["environment"]["attention"] = "not fixed";
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds);
+  EXPECT_THAT(memory.reason, AllOf(HasSubstr("not looked at"), HasSubstr("closed form of what a layer keeps"),
+                                   HasSubstr("does not name the attention kernel")));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

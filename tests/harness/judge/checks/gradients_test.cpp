@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* embedding = "model.embed_tokens.weight";
+constexpr const char* head = "lm_head.weight";
+
+TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
+    }
+  }
+  EXPECT_EQ(expect_red(cell, {"gradients"}, embedding, 1).rung, "R3");
+}
+
+TEST(Gradients, TiedGradientsThatWereNotReducedNameTheTiedWeightOnly) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 0, "gradient", embedding).digest = other_digest;
+  tensor_row(cell.candidate, 0, "gradient", head).digest = "1" + other_digest.substr(1);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("gradients"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason,
+              HasSubstr("in that step: model.embed_tokens.weight, lm_head.weight)"));
+}
+
+TEST(Gradients, MissingRow) {
+  SyntheticCell cell;
+  std::erase_if(cell.candidate.ranks[1].tensors, [](const auto& row) {
+    return row.kind == "gradient" && row.name == "model.norm.weight" && row.step == 0;
+  });
+  expect_red(cell, {"gradients", "nonzero_gradients"}, "model.norm.weight", 0);
+}
+
+TEST(Gradients, AnotherShapeWithTheSameDigest) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 0, "gradient", "model.layers.0.mlp.down_proj.weight").shape = {6, 4};
+  EXPECT_THAT(expect_red(cell, {"gradients"}, "model.layers.0.mlp.down_proj.weight", 0).words, HasSubstr("shape"));
+}
+
+TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    tensor_row(*run, 0, "gradient", "model.layers.1.self_attn.v_proj.weight").nan = 1;
+    tensor_row(*run, 0, "parameter", embedding).nan = 3;
+  }
+
+  const auto found =
+      expect_red(cell, {"gradients", "nonzero_gradients", "parameters"}, "model.layers.1.self_attn.v_proj.weight", 0);
+
+  EXPECT_THAT(found.words, HasSubstr("1 NaN"));
+}
+
+TEST(Gradients, InfinityInTheCandidate) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 1, "gradient", head).inf = 2;
+  expect_red(cell, {"gradients", "nonzero_gradients"}, head, 1);
+}
+
+TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["frozen"] = {"model.norm.weight"};
+    for (auto& rank : run->ranks) {
+      std::erase_if(rank.tensors,
+                    [](const auto& row) { return row.name == "model.norm.weight" && row.kind != "parameter"; });
+      // 4 elements of fp32: gradient 16 bytes, two moments and a step count 36 bytes
+      if (run->ranks.size() > 1 && rank.rank == 0) continue;
+      for (auto& row : rank.memory) *row.gradient_bytes -= 16, *row.optimizer_bytes -= 36;
+    }
+  }
+  const auto verdict = cell.judge();
+  EXPECT_TRUE(verdict.holds) << verdict.first_divergence.value_or(FirstDivergence{}).words;
+}
+
+}  // namespace
+}  // namespace plumbline::testing

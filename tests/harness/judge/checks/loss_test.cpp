@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::optional<float>& loss(SyntheticRun& run, std::int64_t step, std::int64_t microbatch) {
+  for (auto& row : run.ranks.back().microbatches) {
+    if (row.step == step && row.microbatch == microbatch) return row.loss;
+  }
+  throw std::logic_error("no such microbatch");
+}
+
+void expect_loss_red(SyntheticCell& cell, std::int64_t step, std::optional<std::int64_t> microbatch,
+                     const std::string& words) {
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("loss"));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->rung, "R1");
+  EXPECT_EQ(verdict.first_divergence->step, step);
+  EXPECT_EQ(verdict.first_divergence->microbatch, microbatch);
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr(words));
+}
+
+TEST(Loss, OneUlpInOneMicrobatch) {
+  SyntheticCell cell;
+  auto& value = loss(cell.candidate, 1, 3);
+  value = std::nextafter(*value, 10.0F);
+  expect_loss_red(cell, 1, 3, "loss of the microbatch");
+}
+
+TEST(Loss, OneUlpInTheStep) {
+  SyntheticCell cell;
+  auto& value = cell.candidate.ranks[1].steps[0].loss;
+  value = std::nextafter(*value, 0.0F);
+  expect_loss_red(cell, 0, std::nullopt, "loss of the step");
+}
+
+TEST(Loss, MinusZeroIsNotZero) {
+  SyntheticCell cell;
+  loss(cell.candidate, 0, 4) = -0.0F;
+  expect_loss_red(cell, 0, 4, "is -0, not 0");
+}
+
+TEST(Loss, NanInBothRecordsFailsAndIsNamed) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) loss(*run, 1, 2) = std::numeric_limits<float>::quiet_NaN();
+  expect_loss_red(cell, 1, 2, "nan");
+}
+
+TEST(Loss, InfinityInTheCandidate) {
+  SyntheticCell cell;
+  loss(cell.candidate, 0, 0) = std::numeric_limits<float>::infinity();
+  expect_loss_red(cell, 0, 0, "inf");
+}
+
+TEST(Loss, NoRankWithTheLoss) {
+  SyntheticCell cell;
+  loss(cell.candidate, 0, 1).reset();
+  expect_loss_red(cell, 0, 1, "one rank with the loss");
+}
+
+TEST(Loss, StepThatIsNotTheSumInBothRecords) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) *run->ranks.back().steps[1].loss += 1e-4F;
+  expect_loss_red(cell, 1, std::nullopt, "not the sum over the microbatches");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* head = "lm_head.weight";
+
+TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
+  SyntheticPlan plan;
+  plan.tied = false;
+  SyntheticCell cell(plan);
+  for (const std::int64_t step : {0, 1}) tensor_row(cell.candidate, step, "parameter", head).digest = other_digest;
+  std::erase_if(cell.candidate.ranks[1].tensors,
+                [](const auto& row) { return row.name == head && row.kind.starts_with("moment"); });
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
+  EXPECT_EQ(verdict.first_divergence->item, head);
+  EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("in that step: lm_head.weight)"));
+}
+
+TEST(Parameters, MomentOfAnOtherwiseEqualStep) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 1, "moment2", "model.layers.0.mlp.gate_proj.weight").digest = other_digest;
+  EXPECT_THAT(expect_red(cell, {"parameters"}, "model.layers.0.mlp.gate_proj.weight", 1).words, HasSubstr("moment2"));
+}
+
+TEST(Parameters, TiedCopiesThatDifferInBothRecords) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, 1, "parameter", head).digest = other_digest;
+  EXPECT_THAT(expect_red(cell, {"parameters"}, head, 1).words, HasSubstr("copies of the tied weight differ"));
+}
+
+TEST(Parameters, LearningRateOfOneRank) {
+  SyntheticCell cell(with_empty_stage());
+  cell.candidate.ranks[1].steps[1].learning_rate = 0.0011;
+  EXPECT_EQ(expect_red(cell, {"parameters"}, "learning_rate", 1).rank, 1);
+}
+
+TEST(Parameters, NanAtTheStartOfBothIsNamedAndNothingAfterIsJudged) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, -1, "parameter", "model.norm.weight").nan = 1;
+  expect_red(cell, {"parameters"}, "model.norm.weight", -1);
+}
+
+TEST(Parameters, WholeModelOnEachRankIsARowTooMany) {
+  SyntheticCell cell;
+  for (const std::int64_t step : {0, 1}) {
+    auto row = tensor_row(cell.candidate, step, "parameter", "model.norm.weight");
+    row.stage = 0;
+    cell.candidate.ranks[0].tensors.push_back(row);
+  }
+  EXPECT_EQ(expect_red(cell, {"parameters"}, "model.norm.weight", 0).rank, 0);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

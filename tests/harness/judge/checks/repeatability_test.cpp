@@ -1,0 +1,56 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Repeatability : public ::testing::Test {
+ protected:
+  Repeatability() {
+    cell.plan.repeat = true;
+    cell.repeated = synthetic_candidate({});
+    for (auto& rank : cell.repeated->ranks) {
+      for (auto& row : rank.actions) row.end_ns += 1;  // time is not what has to repeat
+    }
+  }
+  SyntheticCell cell;
+};
+
+TEST_F(Repeatability, HoldsForASecondRunOfTheSameBits) {
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::holds);
+}
+
+TEST_F(Repeatability, FailsForOneOtherMoment) {
+  tensor_row(*cell.repeated, 1, "moment1", "model.norm.weight").digest = other_digest;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
+  EXPECT_EQ(verdict.first_divergence->rung, "R0");
+  EXPECT_EQ(verdict.first_divergence->item, "moment1 model.norm.weight");
+}
+
+TEST_F(Repeatability, FailsForTheSameRecordTwice) {
+  cell.repeated = cell.candidate;
+
+  EXPECT_THAT(result_of(cell.judge(), "repeatability").reason, HasSubstr("never compared with itself"));
+}
+
+TEST_F(Repeatability, IsNotRunWithoutASecondRunThoughAskedFor) {
+  cell.repeated.reset();
+
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::not_run);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,113 @@
+#include "harness/judge/expected/activation_law.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::HasSubstr;
+
+StageMap map_of(const std::vector<std::vector<std::string>>& stages) {
+  Manifest manifest;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    manifest.stages.push_back({number, number, stages[i]});
+  }
+  return stage_map(manifest);
+}
+
+std::vector<std::int64_t> bytes_of_peaks(const std::vector<PredictedPeak>& peaks) {
+  std::vector<std::int64_t> bytes;
+  for (const auto& peak : peaks) bytes.push_back(peak.bytes);
+  return bytes;
+}
+
+ActionList list_of(const std::vector<std::string>& texts) {
+  ActionList list;
+  for (const auto& text : texts) list.push_back(parse_action(text).value());
+  return list;
+}
+
+TEST(ActivationLaw, ForwardAndBackwardByHand) {
+  // saved, forward, backward
+  const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}},
+                            {{0, "norm"}, {0, "norm", 4, 6, 5, {}, {}, {}}},
+                            {{1, "layers.0"}, {1, "layers.0", 20, 26, 34, {}, {}, {}}},
+                            {{1, "norm"}, {1, "norm", 8, 12, 10, {}, {}, {}}}};
+  const auto stages = map_of({{"layers.0", "norm"}});
+
+  const auto peaks = predict_peaks(list_of({"0F0", "0F1", "0B0", "0B1"}), stages, saved, {3, 6});
+
+  // F0: max(13, 10 + 6), then 14 live. F1: max(14 + 26, 34 + 12) = 46, then 42. B0: norm 42 - 4 + 5 = 43, layer 38 - 10
+  // + 17 = 45, then 28. B1: norm 28 - 8 + 10 = 30, layer 20 - 20 + 34 = 34, then 0.
+  EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{16, 46, 45, 34}));
+  EXPECT_EQ(peaks[1].unit, "norm");
+  EXPECT_EQ(peaks[2].unit, "layers.0");
+}
+
+TEST(ActivationLaw, SplitBackwardByHand) {
+  // saved 10, forward 13, backward 17; input 15, retained 6, weight 9
+  const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, 15, 6, 9}},
+                            {{1, "layers.0"}, {1, "layers.0", 10, 13, 17, 15, 6, 9}}};
+  const auto stages = map_of({{"layers.0"}});
+
+  const auto peaks = predict_peaks(list_of({"0F0", "0F1", "0I0", "0I1", "0W0", "0W1"}), stages, saved, {3, 3});
+
+  // 13; 10 + 13; 20 - 10 + 15, then 16; 16 - 10 + 15, then 12; 12 - 6 + 9; 0 + 9
+  EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{13, 23, 25, 21, 15, 9}));
+}
+
+TEST(ActivationLaw, WithoutTheSplitColumnsItIsAnUpperLimit) {
+  const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}}};
+
+  const auto peaks = predict_peaks(list_of({"0F0", "0I0", "0W0"}), map_of({{"layers.0"}}), saved, {3});
+
+  EXPECT_TRUE(peaks[0].exact);
+  EXPECT_FALSE(peaks[1].exact);
+  EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{13, 27, 17}));
+}
+
+TEST(ActivationLaw, EmptyStageHoldsOnlyTheTensorOnItsWay) {
+  const auto peaks =
+      predict_peaks(list_of({"1F0", "1F1", "1B0", "1B1"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30, 70});
+
+  EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{30, 70, 30, 70}));
+}
+
+TEST(ActivationLaw, EqualLengthsGiveTheCurvesOfTheSchedules) {
+  constexpr std::int32_t ranks = 4, microbatches = 6;
+  constexpr std::int64_t kept = 100, scratch = 7;
+  SavedTable saved;
+  std::vector<std::vector<std::string>> units;
+  for (std::int32_t stage = 0; stage < ranks; ++stage) {
+    units.push_back({"layers." + std::to_string(stage)});
+    for (std::int64_t m = 0; m < microbatches; ++m)
+      saved[{m, units.back()[0]}] = {m, units.back()[0], kept, kept + scratch, kept + scratch, {}, {}, {}};
+  }
+  const auto peak = [&](const std::string& name, std::int32_t rank) {
+    const auto list = make_schedule(name, ranks, microbatches).ranks[static_cast<std::size_t>(rank)];
+    const auto peaks =
+        bytes_of_peaks(predict_peaks(list, map_of(units), saved, std::vector<std::int64_t>(microbatches, 1)));
+    return *std::max_element(peaks.begin(), peaks.end());
+  };
+
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    EXPECT_EQ(peak("1f1b", rank), std::min(microbatches, ranks - rank) * kept + scratch);
+    EXPECT_EQ(peak("afab", rank), microbatches * kept + scratch);
+  }
+}
+
+TEST(ActivationLaw, WhatTheTableLacksIsNamed) {
+  const auto call = [] { predict_peaks(list_of({"0F1"}), map_of({{"layers.0"}}), {}, {1, 1}); };
+  EXPECT_THAT(error_of<InputError>(call), HasSubstr("microbatch 1, unit layers.0"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,92 @@
+#include "harness/judge/expected/expected_model.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "support/error.hpp"
+#include "support/safetensors.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using judging::expected_model;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// The oracle is transformers: names and shapes of the tensors that it wrote for each golden configuration.
+TEST(ExpectedModel, NamesAndShapesAreThoseOfEveryGolden) {
+  int goldens = 0, tensors = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden")) {
+    if (!std::filesystem::exists(entry.path() / "model.safetensors")) continue;
+    const auto model = expected_model(read_json(entry.path() / "config.json"));
+    const SafetensorsFile file(entry.path() / "model.safetensors");
+    ++goldens;
+    for (const auto& parameter : model.parameters) {
+      if (model.tied && parameter.name == "lm_head.weight" && !file.entries().contains(parameter.name)) continue;
+      ASSERT_TRUE(file.entries().contains(parameter.name)) << entry.path() << " " << parameter.name;
+      EXPECT_EQ(file.at(parameter.name).shape, parameter.shape) << entry.path() << " " << parameter.name;
+      ++tensors;
+    }
+    EXPECT_LE(file.entries().size(), model.parameters.size())
+        << entry.path() << ": a tensor that the model does not expect";
+  }
+  EXPECT_GE(goldens, 3);
+  EXPECT_GE(tensors, 3 * 21);
+}
+
+Json small() {
+  return {{"vocab_size", 8},
+          {"hidden_size", 4},
+          {"intermediate_size", 6},
+          {"num_hidden_layers", 1},
+          {"num_attention_heads", 2}};
+}
+
+TEST(ExpectedModel, UnitsRunFromEmbeddingToHead) {
+  const auto model = expected_model(small());
+
+  EXPECT_THAT(model.units, ElementsAre("embed_tokens", "layers.0", "norm", "lm_head"));
+  EXPECT_EQ(model.unit_position("norm"), 2);
+  EXPECT_FALSE(model.unit_position("layers.1"));
+}
+
+TEST(ExpectedModel, DefaultsAreThoseOfTransformers) {
+  const auto model = expected_model(small());
+
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.head_dim, 2);
+  EXPECT_FALSE(model.tied);
+}
+
+TEST(ExpectedModel, CanonicalOrderPutsBiasesBehindTheirWeights) {
+  Json config = small();
+  config["attention_bias"] = true;
+  config["mlp_bias"] = true;
+
+  const auto model = expected_model(config);
+
+  EXPECT_EQ(model.parameter_position("model.layers.0.self_attn.q_proj.bias"), 2);
+  EXPECT_EQ(model.parameter_position("model.layers.0.mlp.down_proj.bias"), 14);
+  EXPECT_EQ(model.parameter_position("model.layers.0.input_layernorm.weight"), 15);
+  EXPECT_EQ(model.parameter_position("lm_head.weight"), 18);
+}
+
+TEST(ExpectedModel, MissingAndWrongKeysAreNamed) {
+  Json config = small();
+  config.erase("hidden_size");
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("hidden_size"));
+
+  config = small();
+  config["num_hidden_layers"] = -1;
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("-1"));
+
+  config = small();
+  config["tie_word_embeddings"] = "yes";
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("tie_word_embeddings"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

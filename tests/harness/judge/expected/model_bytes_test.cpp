@@ -1,0 +1,170 @@
+#include "harness/judge/expected/model_bytes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+
+Json small(bool tied) {
+  return {{"vocab_size", 8},        {"hidden_size", 4},           {"intermediate_size", 6},
+          {"num_hidden_layers", 1}, {"num_attention_heads", 2},   {"num_key_value_heads", 1},
+          {"head_dim", 3},          {"tie_word_embeddings", tied}};
+}
+
+Manifest manifest_of(const Json& optimizer, const std::string& dtype = "float32") {
+  Manifest manifest;
+  manifest.dtype = dtype;
+  manifest.json = {{"optimizer", optimizer}};
+  return manifest;
+}
+
+const Json adamw = {{"name", "adamw"}};
+const Json momentum = {{"name", "sgd"}, {"momentum", 0.9}};
+const Json plain = {{"name", "sgd"}, {"momentum", 0.0}};
+
+TEST(StateBytes, OfALayerByHand) {
+  // q 6x4, k and v 3x4, o 4x6, gate and up 6x4, down 4x6, two norms of 4: 24+12+12+24+24+24+24+4+4 = 152 elements, 9
+  // tensors
+  const auto bytes = state_bytes(expected_model(small(false)), {"layers.0"}, manifest_of(adamw));
+
+  EXPECT_EQ(bytes, (StateBytes{608, 608, 2 * 608 + 9 * 4}));
+}
+
+TEST(StateBytes, OfFp64AreTwiceAsManyButForTheStepCounts) {
+  const auto bytes = state_bytes(expected_model(small(false)), {"norm"}, manifest_of(adamw, "float64"));
+
+  EXPECT_EQ(bytes, (StateBytes{32, 32, 64 + 4}));
+}
+
+TEST(StateBytes, OfBf16AreHalfAsManyButForTheStepCounts) {
+  const auto model = expected_model(small(true));
+
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(adamw, "bfloat16")), (StateBytes{8, 8, 16 + 4}));
+  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw, "bfloat16")), (StateBytes{64, 0, 128 + 4}));
+}
+
+TEST(StateBytes, OfSgdAreOneBufferWithMomentumAndNoneWithout) {
+  const auto model = expected_model(small(false));
+
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(momentum)), (StateBytes{16, 16, 16}));
+  EXPECT_EQ(state_bytes(model, {"norm"}, manifest_of(plain)), (StateBytes{16, 16, 0}));
+}
+
+TEST(StateBytes, OfATiedWeightOnOneStageAreOneParameterAndTwoAccumulators) {
+  const auto model = expected_model(small(true));
+
+  EXPECT_EQ(state_bytes(model, {"embed_tokens", "lm_head"}, manifest_of(adamw)), (StateBytes{128, 256, 2 * 128 + 4}));
+}
+
+TEST(StateBytes, TiedCopyIsTheDifferenceBetweenTwoStagesAndOne) {
+  const auto model = expected_model(small(true));
+  for (const Json& optimizer : {adamw, momentum, plain}) {
+    const auto manifest = manifest_of(optimizer);
+    const auto one = *state_bytes(model, {"embed_tokens", "lm_head"}, manifest),
+               first = *state_bytes(model, {"embed_tokens"}, manifest),
+               last = *state_bytes(model, {"lm_head"}, manifest), copy = *tied_copy_bytes(model, manifest);
+    EXPECT_EQ(first.parameters + last.parameters, one.parameters + copy.parameters);
+    EXPECT_EQ(first.gradients + last.gradients, one.gradients + copy.gradients);
+    EXPECT_EQ(first.optimizer + last.optimizer, one.optimizer + copy.optimizer);
+  }
+  EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw)), (StateBytes{128, 0, 260}));
+}
+
+TEST(StateBytes, FrozenParameterHasAValueOnly) {
+  auto manifest = manifest_of(adamw);
+  manifest.frozen = {"model.norm.weight"};
+
+  EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{16, 0, 0}));
+}
+
+TEST(StateBytes, UnknownOptimiserIsNotGuessed) {
+  EXPECT_FALSE(state_bytes(expected_model(small(false)), {"norm"}, manifest_of({{"name", "lion"}})));
+}
+
+TEST(SavedBytes, ClosedFormsByHand) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "float32", AttentionKernel::cpu_flash), 0);
+  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::cpu_flash),
+            4 * 5 * (24 + 12 + 6 + 24 + 2 + 2));
+  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 9);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 12 + 4);
+  EXPECT_FALSE(saved_bytes(model, "head", {1, 5}, "float32", AttentionKernel::cpu_flash));
+}
+
+TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
+  const auto model = expected_model(small(false));
+
+  for (const char* unit : {"embed_tokens", "layers.0", "norm", "lm_head"}) {
+    EXPECT_EQ(*saved_bytes(model, unit, {1, 5}, "float64", AttentionKernel::cpu_flash),
+              2 * *saved_bytes(model, unit, {1, 5}, "float32", AttentionKernel::cpu_flash))
+        << unit;
+  }
+}
+
+TEST(SavedBytes, OfBf16KeepNormsAndSoftmaxInFp32) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+
+  EXPECT_EQ(saved_bytes(model, "embed_tokens", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 0);
+  const int norm = 5 * (4 * (4 + 1) + 2 * 4);
+  EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), norm);
+  EXPECT_EQ(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::cpu_flash),
+            2 * norm + 2 * 5 * (2 * 4 + 2 * 6 + 2 * 3 + 4 * 6) + 4 * 5 * 2);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "bfloat16", AttentionKernel::cpu_flash), 5 * (2 * 4 + 4 * 8) + 4);
+}
+
+TEST(SavedBytes, AttentionAsWideAsTheHiddenStateGivesTheMeasuredForm) {
+  Json config = small(false);
+  config["head_dim"] = 2;  // A = H: 4N(8H + 2K + 4I + h + 2)
+  EXPECT_EQ(saved_bytes(expected_model(config), "layers.0", {1, 7}, "float32", AttentionKernel::cpu_flash),
+            4 * 7 * (8 * 4 + 2 * 2 + 4 * 6 + 2 + 2));
+}
+
+TEST(SavedBytes, OfMathAttentionGrowWithTheSquareOfTheSequence) {
+  const auto model = expected_model(small(false));  // V 8, H 4, I 6, A 6, K 3, h 2
+  const auto kernel = AttentionKernel::math;
+
+  EXPECT_EQ(saved_bytes(model, "layers.0", {2, 5}, "float32", kernel),
+            4 * 10 * (2 * 9 + 2 * 4 + 4 * 6 + 4 * 6) + 4 * 2 * 2 * 5 * 5);
+  EXPECT_EQ(saved_bytes(model, "lm_head", {2, 5}, "float32", kernel),
+            saved_bytes(model, "lm_head", {2, 5}, "float32", AttentionKernel::cpu_flash));
+}
+
+TEST(SavedBytes, OfFlashOnAGpuHaveItsGeneratorsStateBesides) {
+  Json config = small(false);
+  config["head_dim"] = 8;
+  const auto model = expected_model(config);
+
+  EXPECT_EQ(*saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::gpu_flash),
+            *saved_bytes(model, "layers.0", {2, 5}, "bfloat16", AttentionKernel::cpu_flash) + 24);
+}
+
+TEST(SavedBytes, WhatIsNotKnownIsNotGuessed) {
+  const auto model = expected_model(small(false));  // heads of 3
+
+  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "bfloat16", AttentionKernel::gpu_flash));
+  EXPECT_NE(why_no_layer_form(model, AttentionKernel::gpu_flash), "");
+  EXPECT_FALSE(saved_bytes(model, "layers.0", {1, 5}, "float32", AttentionKernel::unknown));
+  EXPECT_NE(why_no_layer_form(model, AttentionKernel::unknown), "");
+  EXPECT_EQ(why_no_layer_form(model, AttentionKernel::math), "");
+}
+
+TEST(SavedBytes, KernelIsWhatTheManifestNames) {
+  Manifest manifest;
+  manifest.json = Json::object();
+  manifest.device = "cpu";
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::cpu_flash);
+  manifest.device = "cuda";
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
+  manifest.json["environment"] = {{"attention", "flash"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::gpu_flash);
+  manifest.json["environment"] = {{"attention", "math"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::math);
+  manifest.json["environment"] = {{"attention", "not fixed"}};
+  EXPECT_EQ(attention_kernel(manifest), AttentionKernel::unknown);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

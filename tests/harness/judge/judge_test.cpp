@@ -1,0 +1,168 @@
+#include "harness/judge/judge.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/commands/compare.hpp"
+#include "support/error.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
+  SyntheticCell cell;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("empty_partitions", "repeatability"));
+  EXPECT_FALSE(verdict.first_divergence);
+  EXPECT_EQ(result_of(verdict, "gradients").looked_at.at("tensors"), 21 * synthetic_steps);
+  EXPECT_EQ(result_of(verdict, "boundaries").looked_at.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
+}
+
+TEST(Judge, HoldsAtWorldSizeOneWithoutAnyCrossing) {
+  SyntheticCell cell(one_stage());
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(result_of(verdict, "boundaries").reason, HasSubstr("no byte was moved"));
+}
+
+TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
+  SyntheticPlan plan = with_empty_stage();
+  plan.tied = false;
+  plan.optimizer = "sgd";
+  plan.schedule = "afab";
+  SyntheticCell cell(plan);
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("repeatability"));
+}
+
+TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
+  SyntheticCell cell;
+
+  const CellVerdict verdict = cell.judge();
+
+  std::vector<std::string> names;
+  for (const auto& check : verdict.checks) names.push_back(check.name);
+  EXPECT_EQ(names, check_names());
+  EXPECT_THAT(names, ElementsAre("completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients",
+                                 "gradient_norm", "parameters", "empty_partitions", "variable_lengths", "memory",
+                                 "conformance", "repeatability"));
+}
+
+TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 0, "gradient", "model.layers.1.mlp.up_proj.weight").digest = other_digest;
+  boundary_row(cell.candidate, 1, 0, "forward", "layers.1", "receive").digest = other_digest;
+  tensor_row(cell.candidate, 0, "parameter", "model.embed_tokens.weight").digest = other_digest;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries", "gradients", "parameters"));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->rung, "R3");
+  EXPECT_EQ(verdict.first_divergence->item, "model.layers.1.mlp.up_proj.weight");
+  EXPECT_EQ(verdict.first_divergence->step, 0);
+  EXPECT_EQ(verdict.first_divergence->stage, 1);
+}
+
+TEST(Judge, PutsAMicrobatchsLossBetweenItsForwardAndItsBackwardBoundaries) {
+  SyntheticCell cell;
+  boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").digest = other_digest;
+  for (auto& row : cell.candidate.ranks[1].microbatches) {
+    if (row.step == 0 && row.microbatch == 2) row.loss = *row.loss + 1e-6F;
+  }
+
+  const CellVerdict verdict = cell.judge();
+
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->rung, "R1");
+  EXPECT_EQ(verdict.first_divergence->microbatch, 2);
+}
+
+TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
+  SyntheticCell cell;
+  cell.plan.checks = {"loss", "gradients"};
+  tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_FALSE(result_of(verdict, "parameters").required);
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
+  EXPECT_TRUE(result_of(verdict, "completion").required);
+}
+
+TEST(Judge, RefusesACheckThatThereIsNot) {
+  SyntheticCell cell;
+  cell.plan.checks = {"gradient"};
+
+  EXPECT_THAT(error_of<InputError>([&] { cell.judge(); }), HasSubstr("did you mean `gradients`"));
+}
+
+TEST(Judge, JudgesNothingAfterAnotherStart) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, -1, "parameter", "model.layers.1.input_layernorm.weight").digest = other_digest;
+  tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
+              ElementsAre("loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("not the same start"));
+  EXPECT_EQ(verdict.first_divergence->item, "model.layers.1.input_layernorm.weight");
+  EXPECT_EQ(verdict.first_divergence->step, -1);
+}
+
+TEST(Judge, SaysThatARecordOfLevelSummaryHoldsNoTensors) {
+  SyntheticPlan plan;
+  plan.level = "summary";
+  SyntheticCell cell(plan);
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
+              ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters"));
+  EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
+}
+
+TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {
+  CellPlan plan;
+  Manifest manifest;
+  manifest.device = "cpu";
+  manifest.microbatches = 8;
+  manifest.stages = {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {"norm", "lm_head"}}};
+
+  EXPECT_FALSE(not_applicable("empty_partitions", plan, manifest));
+  EXPECT_TRUE(not_applicable("repeatability", plan, manifest));
+  EXPECT_FALSE(not_applicable("variable_lengths", plan, manifest));
+  EXPECT_FALSE(not_applicable("memory", plan, manifest));
+
+  plan.repeat = true;
+  plan.lengths = {64, 64, 64};
+  manifest.device = "cuda";
+  manifest.stages[1].units = {"layers.1", "norm", "lm_head"};
+  EXPECT_TRUE(not_applicable("empty_partitions", plan, manifest));
+  EXPECT_FALSE(not_applicable("repeatability", plan, manifest));
+  EXPECT_TRUE(not_applicable("variable_lengths", plan, manifest));
+  EXPECT_FALSE(not_applicable("memory", plan, manifest)) << "memory is judged on every device";
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,74 @@
+#include "harness/judge/judgement.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::HasSubstr;
+
+FirstDivergence item(const std::string& name) {
+  FirstDivergence divergence;
+  divergence.item = name;
+  divergence.words = name + " differs";
+  return divergence;
+}
+
+TEST(Judgement, EmptyComparisonFails) {
+  Judgement judgement("loss", "R1", "0 ULP");
+
+  const auto judged = judgement.conclude("all losses agree", {{"losses", 1}});
+
+  EXPECT_EQ(judged.result.outcome, Outcome::fails);
+  EXPECT_THAT(judged.result.reason, HasSubstr("looked at 0 losses"));
+}
+
+TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.diverge(at_gradient(1, 0, 0), item("late"));
+  judgement.diverge(at_gradient(0, 4, 1), item("early"));
+  judgement.diverge(at_gradient(0, 5, 1), item("next"));
+
+  const auto judged = judgement.conclude("", {});
+
+  EXPECT_EQ(judged.result.first_divergence->item, "early");
+  EXPECT_EQ(judged.result.first_divergence->rung, "R3");
+  EXPECT_THAT(judged.result.reason, HasSubstr("3 differences in all; in that step: early, next)"));
+}
+
+TEST(Judgement, NoOutcomeHidesADivergence) {
+  Judgement judgement("gradient_norm", "R4", "0 ULP");
+  judgement.diverge(at_norm(0), item("norm"));
+
+  EXPECT_EQ(judgement.conclude_as(Outcome::not_triggered, "never bit").result.outcome, Outcome::fails);
+}
+
+TEST(ExecutionOrder, IsThatOfOneDevice) {
+  const std::vector<Moment> in_order = {at_structure(),
+                                        at_parameter(-1, 0, 0, 0),
+                                        at_data(0, 0),
+                                        at_forward(0, 0, 0, 0),
+                                        at_forward(0, 0, 0, 1),
+                                        at_forward(0, 0, 1, 0),
+                                        at_loss(0, 0),
+                                        at_backward(0, 0, 1, 0),
+                                        at_backward(0, 0, 0, 0),
+                                        at_data(0, 1),
+                                        at_loss(0, 1),
+                                        at_step_loss(0),
+                                        at_gradient(0, 0, 0),
+                                        at_gradient(0, 1, 0),
+                                        at_norm(0),
+                                        at_learning_rate(0),
+                                        at_parameter(0, 0, 0, 1),
+                                        at_parameter(0, 0, 1, 0),
+                                        at_parameter(0, 1, 0, 0),
+                                        at_data(1, 0),
+                                        beside(0, 0, 0)};
+
+  for (std::size_t i = 1; i < in_order.size(); ++i) EXPECT_LT(in_order[i - 1], in_order[i]) << i;
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,162 @@
+#include "harness/judge/limits/limits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "harness/judge/limits/calibration_file.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+using Errors = std::map<Item, ItemError>;
+
+const Item norm_weight{0, "gradient/model.norm.weight"};
+const Item first_cut{0, "boundary/forward/2/layers.0"};
+constexpr double u = 0x1p-24;
+
+class Limits : public ::testing::Test {
+ protected:
+  Limits() { testing::write_run(testing::synthetic_reference({}), folder_ / "run"); }
+
+  Calibration make(const Errors& own, const std::vector<Errors>& null) {
+    return make_calibration(own, null, RoundingChains(read_record(folder_ / "run")), "float32");
+  }
+  static std::vector<Errors> twenty(const Errors& errors) { return std::vector(20, errors); }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(Limits, AreFourTimesTheLargestOfReferenceAndNullRuns) {
+  const Errors own = {{norm_weight, {2 * u}}};
+  auto null = twenty({{norm_weight, {1.5 * u}}});
+  null[7][norm_weight].error = 3 * u;
+
+  const Calibration calibration = make(own, null);
+
+  const Limit& limit = calibration.limits.at(norm_weight);
+  EXPECT_DOUBLE_EQ(calibration.left_out, 1.5) << "3 over the largest of the others, the reference's 2";
+  EXPECT_DOUBLE_EQ(calibration.factor, 4) << "other kernels may round twice as much";
+  EXPECT_DOUBLE_EQ(limit.limit, 12 * u);
+  EXPECT_EQ(limit.by, LimitBy::null_runs);
+  EXPECT_LE(limit.null_most / limit.limit, 0.5);
+  EXPECT_THAT(limit_words(calibration, limit), HasSubstr("= 4 x 1.79e-07, the largest error of the reference and 20"));
+}
+
+TEST_F(Limits, GrowWhereOneNullRunLiesFarBeyondAllOthers) {
+  auto null = twenty({{norm_weight, {1.5 * u}}});
+  null[19][norm_weight].error = 9 * u;
+
+  const Calibration calibration = make({{norm_weight, {2 * u}}}, null);
+
+  EXPECT_DOUBLE_EQ(calibration.factor, 2 * 4.5);
+  // Judged by the limit that the others give, 9 x 2 u, the far one has margin 0.5.
+  EXPECT_DOUBLE_EQ(9 * u / (calibration.factor * 2 * u), 0.5);
+}
+
+TEST_F(Limits, AreNeverAboveTheCap) {
+  const Errors far = {{first_cut, {100 * u}}};
+
+  const Calibration calibration = make(far, twenty(far));
+
+  const Limit& limit = calibration.limits.at(first_cut);
+  EXPECT_EQ(limit.by, LimitBy::cap);
+  EXPECT_DOUBLE_EQ(limit.roundings, 2) << "the start's last place, and the row looked up";
+  EXPECT_DOUBLE_EQ(limit.limit, 8 * std::sqrt(2.0) * u);
+  EXPECT_GT(limit.null_most, limit.limit) << "and what is harmless is then beyond it, which calibrate says";
+}
+
+TEST_F(Limits, AreNeverBelowOneRounding) {
+  const Errors exact = {{norm_weight, {0}}};
+
+  const Limit limit = make(exact, twenty(exact)).limits.at(norm_weight);
+
+  EXPECT_EQ(limit.by, LimitBy::rounding);
+  EXPECT_DOUBLE_EQ(limit.limit, 4 * u);
+}
+
+TEST_F(Limits, AreZeroWhereTheShadowIs) {
+  const Item masked{0, "loss/4"};
+  const Errors own = {{masked, {0, true}}, {{0, "loss/3"}, {u}}};
+
+  const Calibration calibration = make(own, twenty(own));
+
+  EXPECT_EQ(calibration.limits.at(masked).limit, 0);
+  EXPECT_EQ(calibration.limits.at(masked).by, LimitBy::zero);
+}
+
+TEST_F(Limits, PoolLossesOverMicrobatchesAndSteps) {
+  const Item early{0, "loss/0"}, other{0, "loss/3"}, later{1, "loss/0"}, norm{1, "gradient_norm"};
+  const Errors own = {{early, {0}}, {other, {3 * u}}, {later, {0}}, {norm, {0}}};
+
+  const Calibration calibration = make(own, twenty(own));
+
+  EXPECT_DOUBLE_EQ(calibration.limits.at(early).limit, 12 * u) << "right by chance: the step's other loss is 3 u off";
+  EXPECT_DOUBLE_EQ(calibration.limits.at(later).limit, 12 * u);
+  EXPECT_DOUBLE_EQ(calibration.limits.at(norm).limit, 4 * u) << "of another kind";
+}
+
+TEST_F(Limits, NeedTwentyRunsOfTheSameItems) {
+  const Errors own = {{norm_weight, {u}}};
+  auto null = twenty(own);
+  null[3][{0, "gradient/another"}] = {u};
+
+  EXPECT_THROW(make(own, std::vector(19, own)), InputError);
+  EXPECT_THROW(make(own, null), InputError);
+  EXPECT_THROW(make({}, twenty({})), InputError);
+}
+
+class CalibrationFile : public Limits {
+ protected:
+  std::filesystem::path write() {
+    const Errors own = {{norm_weight, {2 * u}}, {{0, "loss/4"}, {0, true}}, {first_cut, {100 * u}}};
+    made_ = make(own, twenty(own));
+    made_.reference_run_id = "one";
+    made_.shadow_run_id = "two";
+    made_.shadow = folder_ / "calibration" / "shadow";
+    std::filesystem::create_directories(folder_ / "calibration");
+    write_calibration(folder_ / "calibration" / "calibration.json", made_);
+    return folder_ / "calibration" / "calibration.json";
+  }
+  std::string refusal(const std::function<void(Json&)>& change) {
+    Json json = read_json(write());
+    change(json);
+    write_json(folder_ / "changed.json", json);
+    return error_of<InputError>([&] { read_calibration(folder_ / "changed.json"); });
+  }
+  Calibration made_;
+};
+
+TEST_F(CalibrationFile, ReadsBackAsWritten) {
+  const Calibration read = read_calibration(write());
+
+  EXPECT_EQ(read.shadow.lexically_normal(), made_.shadow);
+  EXPECT_EQ(read.shadow_run_id, "two");
+  EXPECT_EQ(read.null_runs, 20);
+  EXPECT_EQ(read.factor, made_.factor);
+  ASSERT_EQ(read.limits.size(), made_.limits.size());
+  for (const auto& [item, limit] : made_.limits) {
+    EXPECT_EQ(read.limits.at(item).limit, limit.limit) << item.name;
+    EXPECT_EQ(read.limits.at(item).by, limit.by) << item.name;
+  }
+}
+
+TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
+  EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/2"; }), HasSubstr("schema"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"] = Json::array(); }), HasSubstr("nothing would be compared"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("above its cap"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
+  EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
+  EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));
+}
+
+}  // namespace
+}  // namespace plumbline::judging

@@ -1,0 +1,196 @@
+// Two runs that differ in bits, held together within limits: one thing is changed and one check turns red.
+#include "harness/judge/limits/within_limits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "harness/commands/compare.hpp"
+#include "support/error.hpp"
+#include "tests/harness/judge/limits/dumped_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> failing(const CellVerdict& verdict) {
+  return with_outcome(verdict, Outcome::fails);
+}
+
+TEST(CalibratedTier, HoldsWhereBitsDiffer) {
+  CalibratedCell cell;
+
+  const auto verdict = cell.compare();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  const CheckResult& gradients = result_of(verdict, "gradients");
+  EXPECT_NEAR(gradients.margin.value_or(NAN), 0.5, 1e-6) << "2 ULP of the 4 that the limit gives";
+  EXPECT_THAT(gradients.limit, HasSubstr("calibrated"));
+  EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
+  EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references; cap"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("HOLDS (within calibrated limits, not in bits)"));
+  EXPECT_FALSE(compare_records(cell.folder / "reference", cell.folder / "candidate").holds) << "in bits it does not";
+}
+
+TEST(CalibratedTier, WarnsOfAMarginAboveAHalf) {
+  CalibratedCell cell;
+  cell.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 3;
+
+  const auto verdict = cell.compare();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("WARNING: 1 have a margin above 0.5"));
+}
+
+TEST(CalibratedTier, NamesTheTensorOutsideItsLimit) {
+  CalibratedCell cell;
+  cell.candidate.other_ulps[{1, "gradient/model.norm.weight"}] = 5;
+
+  const auto verdict = cell.compare();
+
+  EXPECT_THAT(failing(verdict), ElementsAre("gradients"));
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("gradient model.norm.weight, step 1"));
+  EXPECT_NEAR(result_of(verdict, "gradients").margin.value_or(NAN), 1.25, 1e-6);
+}
+
+TEST(CalibratedTier, WhatIsCarriedArrivesInBits) {
+  CalibratedCell cell;
+  cell.candidate.other_ulps[{0, "boundary/forward/2/layers.1/receive"}] = 1;  // nearer to the truth than what was sent
+
+  const auto verdict = cell.compare();
+
+  EXPECT_THAT(failing(verdict), ElementsAre("boundaries"));
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the bits as received differ"));
+}
+
+TEST(CalibratedTier, NotANumberFailsThoughNoTableKnowsOfIt) {
+  CalibratedCell cell;
+  cell.candidate.with_nan.insert({0, "moment1/model.norm.weight"});
+
+  EXPECT_THAT(failing(cell.compare()), ElementsAre("parameters"));
+}
+
+TEST(CalibratedTier, LossAndNormHaveLimitsToo) {
+  CalibratedCell losses, norms;
+  for (auto& row : losses.candidate.run.ranks.back().microbatches) {
+    if (row.step == 1 && row.microbatch == 1) row.loss = *row.loss * 1.00001F;
+  }
+  for (auto& rank : norms.candidate.run.ranks) {
+    rank.steps[0].gradient_norm = 2.00001, rank.steps[0].clip_coefficient = 1.0 / 2.00001;
+  }
+
+  EXPECT_THAT(failing(losses.compare()), ElementsAre("loss"));
+  EXPECT_THAT(failing(norms.compare()), ElementsAre("gradient_norm"));
+}
+
+TEST(CalibratedTier, EveryRankHasTheSameNormAndTheCoefficientThatFollows) {
+  CalibratedCell one_rank, coefficient;
+  one_rank.candidate.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0);
+  coefficient.candidate.run.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0);
+
+  EXPECT_THAT(failing(one_rank.compare()), ElementsAre("gradient_norm"));
+  EXPECT_THAT(failing(coefficient.compare()), ElementsAre("gradient_norm"));
+}
+
+TEST(CalibratedTier, AMaskedMicrobatchAddsExactlyNothing) {
+  CalibratedCell cell;
+  for (auto& row : cell.candidate.run.ranks.back().microbatches) {
+    if (row.step == 0 && row.microbatch == 4) row.loss = 1e-30F;
+  }
+
+  EXPECT_THAT(failing(cell.compare()), ElementsAre("loss"));
+}
+
+TEST(CalibratedTier, TheStartIsTheSameInBits) {
+  CalibratedCell cell;
+  tensor_row(cell.candidate.run, -1, "parameter", "model.norm.weight").digest = other_digest;
+
+  const auto verdict = cell.compare();
+
+  EXPECT_THAT(failing(verdict), ElementsAre("parameters"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("step-initial.safetensors"));
+}
+
+TEST(CalibratedTier, StructureStaysExact) {
+  CalibratedCell missing, extra, tied;
+  auto& rows = missing.candidate.run.ranks[0].tensors;
+  std::erase_if(rows, [](const TensorRow& row) { return row.step == 1 && row.kind == "gradient"; });
+  extra.candidate.run.ranks[0].tensors.push_back(tensor_row(extra.candidate.run, 0, "gradient", "model.norm.weight"));
+  extra.candidate.run.ranks[0].tensors.back().stage = 0;
+  tied.candidate.other_ulps[{0, "parameter/lm_head.weight"}] = 1;  // within its limit, but not the embedding's copy
+
+  EXPECT_FALSE(missing.compare().holds);
+  EXPECT_FALSE(extra.compare().holds);
+  EXPECT_THAT(failing(tied.compare()), ElementsAre("parameters"));
+}
+
+TEST(CalibratedTier, ADumpMustBeThere) {
+  CalibratedCell cell, whole;
+  cell.candidate.not_dumped.insert({1, "gradient/model.norm.weight"});
+  whole.candidate.run.manifest["level"] = "full";
+
+  EXPECT_THAT(failing(cell.compare()), ElementsAre("gradients"));
+  EXPECT_THAT(error_of<InputError>([&] { whole.compare(); }), HasSubstr("has level full"));
+}
+
+TEST(CalibratedTier, ADumpMustBeTheTablesTensor) {
+  CalibratedCell cell;
+  cell.candidate.with_other_digest.insert({1, "gradient/model.norm.weight"});
+
+  const auto verdict = cell.compare();
+
+  EXPECT_THAT(failing(verdict), ElementsAre("gradients"));
+  EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("is not the tensor of its table"));
+}
+
+TEST(CalibratedTier, AnItemWithoutALimitFails) {
+  CalibratedCell cell;
+
+  const auto verdict = cell.compare([](auto& calibration) { calibration.limits.erase({1, "gradient_norm"}); });
+
+  EXPECT_THAT(failing(verdict), ElementsAre("gradient_norm"));
+}
+
+TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
+  CalibratedCell device, steps;
+  device.candidate.run.manifest["device"] = "cuda";
+  device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
+  steps.candidate.run.manifest["seed"] = 2;
+
+  const auto verdict = device.compare();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
+  EXPECT_FALSE(compare_records(device.folder / "reference", device.folder / "candidate").holds);
+  EXPECT_THAT(failing(steps.compare()), ElementsAre("data"));
+}
+
+TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
+  CalibratedCell seed, optimizer, rate, gone, other;
+  seed.shadow.run.manifest["seed"] = 7;
+  optimizer.shadow.run.manifest["optimizer"]["beta2"] = 0.5;
+  rate.shadow.run.ranks[0].steps[1].learning_rate = 0.5;
+
+  EXPECT_THAT(error_of<InputError>([&] { seed.compare(); }),
+              HasSubstr("seed is 7 in the calibration and 1 in the ref"));
+  EXPECT_THAT(error_of<InputError>([&] { optimizer.compare(); }), HasSubstr("optimizer: beta2 is 0.5"));
+  EXPECT_THAT(error_of<InputError>([&] { rate.compare(); }), HasSubstr("learning rate of step 1"));
+  EXPECT_THAT(error_of<InputError>([&] { gone.compare([](auto& made) { made.shadow = "nowhere"; }); }),
+              HasSubstr("its shadow's record is not at"));
+  EXPECT_THAT(error_of<InputError>([&] { other.compare([](auto& made) { made.shadow_run_id = "another"; }); }),
+              HasSubstr("is not the shadow that"));
+}
+
+TEST(CalibratedTier, RunsThatMeasureRoundingAreNotCompared) {
+  SyntheticCell perturbed, shadow;
+  perturbed.candidate.manifest["perturbation"] = 3;
+  shadow.reference.manifest["shadow_of"] = "float32";
+
+  EXPECT_THAT(result_of(perturbed.judge(), "data").reason, HasSubstr("the candidate is a perturbed run (--perturb 3)"));
+  EXPECT_THAT(result_of(shadow.judge(), "data").reason, HasSubstr("the reference is the float64 shadow"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,430 @@
+#include "tests/harness/judge/synthetic_run.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/expected/model_bytes.hpp"
+#include "record/columns.hpp"
+#include "schedule/schedule.hpp"
+#include "support/csv.hpp"
+#include "support/hash.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+constexpr std::int64_t lengths[] = {3, 1, 4, 3, 2};
+constexpr std::int64_t valid[] = {3, 1, 4, 2, 0};
+constexpr std::int64_t tokens_of_step = 13, valid_of_step = 10, live_of_step = 6, hidden = 4;
+constexpr double norms[] = {2.0, 0.5};
+constexpr double rates[] = {0.0005, 0.001};
+
+Json model_json(bool tied) {
+  return {{"model_type", "llama"},    {"vocab_size", 8},        {"hidden_size", 4},
+          {"intermediate_size", 6},   {"num_hidden_layers", 2}, {"num_attention_heads", 2},
+          {"num_key_value_heads", 1}, {"head_dim", 2},          {"tie_word_embeddings", tied},
+          {"rms_norm_eps", 1e-5},     {"rope_theta", 10000.0}};
+}
+
+Json optimizer_json(const std::string& name) {
+  if (name == "sgd") return {{"name", "sgd"}, {"learning_rate", 0.001}, {"momentum", 0.9}, {"weight_decay", 0.0}};
+  return {{"name", "adamw"}, {"learning_rate", 0.001}, {"beta1", 0.9}, {"beta2", 0.99},
+          {"eps", 1e-8},     {"weight_decay", 0.1}};
+}
+
+std::string data_digest(std::int64_t step, std::int64_t microbatch) {
+  return hash_hex("data " + std::to_string(step) + " " + std::to_string(microbatch));
+}
+
+Json manifest_of(const SyntheticPlan& plan, const std::string& role,
+                 const std::vector<std::vector<std::string>>& stages, const std::string& schedule,
+                 const std::string& schedule_csv) {
+  std::string digests;
+  for (std::int64_t step = 0; step < synthetic_steps; ++step) {
+    for (std::int64_t m = 0; m < synthetic_microbatches; ++m) digests += data_digest(step, m);
+  }
+  Json list = Json::array();
+  for (std::size_t i = 0; i < stages.size(); ++i) list.push_back({{"stage", i}, {"rank", i}, {"units", stages[i]}});
+  Json tied = Json::array();
+  if (plan.tied) tied.push_back({"lm_head.weight", "model.embed_tokens.weight"});
+  return {{"schema", "plumbline-record/1"},
+          {"run_id", new_run_id()},
+          {"role", role},
+          {"command", {"synthetic"}},
+          {"model", model_json(plan.tied)},
+          {"seed", 1},
+          {"dtype", "float32"},
+          {"device", plan.device},
+          {"transport", plan.transport},
+          {"environment", {{"attention", plan.device == "cpu" ? "flash" : "math"}}},
+          {"world_size", stages.size()},
+          {"steps", synthetic_steps},
+          {"data", {{"digest", hash_hex(digests)}, {"source", "synthetic"}, {"microbatches", synthetic_microbatches}}},
+          {"schedule",
+           {{"name", schedule},
+            {"chunks_per_rank", 1},
+            {"microbatches", synthetic_microbatches},
+            {"digest", hash_hex(schedule_csv)},
+            {"accumulation", "ascending"},
+            {"accumulation_digest", nullptr}}},
+          {"stages", list},
+          {"tied", tied},
+          {"optimizer", optimizer_json(plan.optimizer)},
+          {"clip_norm", 1.0},
+          {"level", plan.level},
+          {"started", now_text()}};
+}
+
+std::int64_t crossing_bytes(std::int64_t microbatch) {
+  return lengths[microbatch] * hidden * 4;
+}
+
+struct Kept {
+  std::int64_t saved, forward, backward;
+};
+Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int64_t microbatch,
+          judging::AttentionKernel kernel) {
+  const auto saved = *judging::saved_bytes(model, unit, {1, lengths[microbatch]}, "float32", kernel);
+  return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
+}
+
+/// The memory law, written a second time and for F and B only.
+std::int64_t action_peak(const judging::ExpectedModel& model, const std::vector<std::string>& units,
+                         judging::AttentionKernel kernel, const Action& action, std::int64_t& live) {
+  if (units.empty()) return live + crossing_bytes(action.microbatch);
+  std::int64_t peak = 0;
+  if (action.type == ActionType::forward) {
+    for (const auto& unit : units) {
+      const Kept bytes = kept(model, unit, action.microbatch, kernel);
+      peak = std::max(peak, live + bytes.forward);
+      live += bytes.saved;
+    }
+  } else {
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+      const Kept bytes = kept(model, *unit, action.microbatch, kernel);
+      live -= bytes.saved;
+      peak = std::max(peak, live + bytes.backward);
+    }
+  }
+  return peak;
+}
+
+class RunBuilder {
+ public:
+  RunBuilder(const SyntheticPlan& plan, const std::string& role, std::vector<std::vector<std::string>> stages,
+             const std::string& schedule_name)
+      : plan_(plan),
+        stages_(std::move(stages)),
+        reference_(role == "reference"),
+        model_(judging::expected_model(model_json(plan.tied))) {
+    const auto world = static_cast<std::int32_t>(stages_.size());
+    Schedule list = make_schedule("1f1b", world, synthetic_microbatches);
+    if (!reference_ && schedule_name != "1f1b") list = make_schedule(schedule_name, world, synthetic_microbatches);
+    list.name = schedule_name;
+    lowered_ = lower(list, plan.tied);
+    run_.schedule_csv = to_csv(list);
+    run_.manifest = manifest_of(plan, role, stages_, schedule_name, run_.schedule_csv);
+    manifest_.dtype = "float32";
+    manifest_.device = plan.device;
+    manifest_.json = run_.manifest;
+  }
+
+  SyntheticRun build() {
+    for (std::size_t rank = 0; rank < stages_.size(); ++rank) {
+      RankRecord record;
+      record.rank = static_cast<std::int64_t>(rank);
+      tensors(record, -1, "parameter");
+      for (std::int64_t step = 0; step < synthetic_steps; ++step) add_step(record, step);
+      if (reference_) saved(record);
+      record.exit = ExitFile{record.rank, "ok", 0, std::nullopt, "STEP"};
+      run_.ranks.push_back(std::move(record));
+    }
+    return std::move(run_);
+  }
+
+ private:
+  bool last(const RankRecord& rank) const { return rank.rank + 1 == static_cast<std::int64_t>(stages_.size()); }
+  const std::vector<std::string>& units(std::int64_t rank) const { return stages_[static_cast<std::size_t>(rank)]; }
+
+  void add_step(RankRecord& rank, std::int64_t step) {
+    const double norm = norms[step];
+    StepRow row{step,          std::nullopt, norm, std::min(1.0, 1.0 / norm), rates[step], tokens_of_step,
+                valid_of_step, live_of_step, 0.5};
+    float total = 0;
+    for (std::int64_t m = 0; m < synthetic_microbatches; ++m) {
+      const float loss =
+          static_cast<float>(valid[m]) * (2.0F + 0.25F * static_cast<float>(m % 2)) / static_cast<float>(valid_of_step);
+      total += loss;
+      const bool sees = rank.rank == 0 || last(rank);
+      rank.microbatches.push_back({step, m, lengths[m], 1, lengths[m], valid[m],
+                                   last(rank) ? std::optional(loss) : std::nullopt,
+                                   sees ? data_digest(step, m) : std::string()});
+    }
+    if (last(rank)) row.loss = total;
+    rank.steps.push_back(row);
+    tensors(rank, step, "gradient");
+    tensors(rank, step, "parameter");
+    tensors(rank, step, "moment1");
+    if (plan_.optimizer == "adamw") tensors(rank, step, "moment2");
+    boundaries(rank, step);
+    const auto peak = actions(rank, step);
+    const auto state = *judging::state_bytes(model_, units(rank.rank), manifest_);
+    rank.memory.push_back({step, 100000, state.parameters, state.gradients, state.optimizer, peak,
+                           stages_.size() > 1 ? 48 : 0, 1 << 27, 60000});
+    if (plan_.device != "cpu") rank.gpu_memory.push_back(gpu_memory(step));
+  }
+
+  judging::AttentionKernel kernel() const { return judging::attention_kernel(manifest_); }
+
+  /// As many bytes asked for as memory.csv counts, or in one process those of all its ranks at once; 64 MiB reserved,
+  /// and 500 bytes taken by the context.
+  GpuMemoryRow gpu_memory(std::int64_t step) const {
+    const auto ranks = plan_.transport == "threads" ? static_cast<std::int64_t>(stages_.size()) : 1;
+    return {
+        step, 100000 * ranks, 64 << 20, 60 << 20, (std::int64_t{8} << 30) - (60 << 20) - 500, std::int64_t{8} << 30};
+  }
+
+  void tensors(RankRecord& rank, std::int64_t step, const std::string& kind) {
+    for (const auto& parameter : model_.parameters) {
+      const auto& mine = units(rank.rank);
+      if (std::find(mine.begin(), mine.end(), parameter.unit) == mine.end()) continue;
+      const std::string name =
+          plan_.tied && parameter.name == "lm_head.weight" ? "model.embed_tokens.weight" : parameter.name;
+      std::optional<std::int64_t> rows;
+      if (parameter.shape.size() == 2)
+        rows = name == "model.embed_tokens.weight" && kind == "gradient" ? live_of_step : parameter.shape[0];
+      rank.tensors.push_back({step, kind, parameter.name, rank.rank, "float32", parameter.shape,
+                              hash_hex(kind + " " + std::to_string(step) + " " + name), 1.0, 0.5F,
+                              judging::elements(parameter.shape), rows, 0, 0});
+    }
+  }
+
+  BoundaryRow boundary(std::int64_t step, std::int64_t m, const std::string& direction, const std::string& cut) const {
+    BoundaryRow row{
+        step, m, direction, cut, {}, {}, "computed", {}, "float32", {1, lengths[m], hidden}, "", crossing_bytes(m)};
+    row.digest = hash_hex(direction + " " + std::to_string(step) + " " + std::to_string(m) + " " + cut);
+    return row;
+  }
+
+  void boundaries(RankRecord& rank, std::int64_t step) {
+    for (std::int64_t m = 0; m < synthetic_microbatches; ++m) {
+      if (reference_) {
+        for (const char* cut : {"layers.0", "layers.1", "norm", "lm_head"}) {
+          for (const char* direction : {"forward", "backward"})
+            rank.boundaries.push_back(boundary(step, m, direction, cut));
+        }
+        continue;
+      }
+      for (std::int64_t from = 0; from + 1 < static_cast<std::int64_t>(stages_.size()); ++from)
+        crossing(rank, step, m, from);
+    }
+  }
+
+  void crossing(RankRecord& rank, std::int64_t step, std::int64_t m, std::int64_t from) {
+    std::size_t next = static_cast<std::size_t>(from) + 1;
+    while (stages_[next].empty()) ++next;
+    for (const bool forward : {true, false}) {
+      BoundaryRow row = boundary(step, m, forward ? "forward" : "backward", stages_[next].front());
+      const std::int64_t sender = forward ? from : from + 1, receiver = forward ? from + 1 : from;
+      row.from_stage = sender, row.to_stage = receiver;
+      if (rank.rank == sender) row.side = "send", row.peer = receiver, rank.boundaries.push_back(row);
+      if (rank.rank == receiver) row.side = "receive", row.peer = sender, rank.boundaries.push_back(row);
+    }
+  }
+
+  std::int64_t actions(RankRecord& rank, std::int64_t step) {
+    std::int64_t live = 0, peak = 0, index = 0;
+    std::map<std::tuple<std::int64_t, std::string, std::string>, TrafficRow> traffic;
+    for (const auto& action : lowered_.ranks[static_cast<std::size_t>(rank.rank)]) {
+      ActionRow row{step,
+                    index,
+                    to_text(action),
+                    action.stage,
+                    std::nullopt,
+                    1000 * index + (reference_ ? 7 : 0),
+                    1000 * index + 900,
+                    0,
+                    std::nullopt};
+      if (action.microbatch != no_microbatch) row.microbatch = action.microbatch;
+      if (is_compute(action.type)) {
+        row.peak_bytes = action_peak(model_, units(rank.rank), kernel(), action, live);
+        peak = std::max(peak, *row.peak_bytes);
+      } else {
+        row.peak_bytes = live;
+      }
+      if (is_communication(action.type)) count(traffic, step, rank.rank, action);
+      rank.actions.push_back(row);
+      ++index;
+    }
+    for (const auto& [key, row] : traffic) rank.traffic.push_back(row);
+    return peak;
+  }
+
+  static void count(std::map<std::tuple<std::int64_t, std::string, std::string>, TrafficRow>& traffic,
+                    std::int64_t step, std::int64_t rank, const Action& action) {
+    const bool forward = action.type == ActionType::send_forward || action.type == ActionType::receive_forward;
+    const bool send = action.type == ActionType::send_forward || action.type == ActionType::send_backward;
+    const std::int64_t peer = forward == send ? rank + 1 : rank - 1;
+    const std::string direction = forward ? "forward" : "backward", side = send ? "send" : "receive";
+    auto& row =
+        traffic.try_emplace({peer, direction, side}, TrafficRow{step, peer, direction, side, 0, 0}).first->second;
+    ++row.operations;
+    row.bytes += crossing_bytes(action.microbatch);
+  }
+
+  void saved(RankRecord& rank) {
+    for (std::int64_t m = 0; m < synthetic_microbatches; ++m) {
+      for (const auto& unit : model_.units) {
+        const Kept bytes = kept(model_, unit, m, kernel());
+        rank.saved.push_back({m, unit, bytes.saved, bytes.forward, bytes.backward, {}, {}, {}});
+      }
+    }
+  }
+
+  SyntheticPlan plan_;
+  std::vector<std::vector<std::string>> stages_;
+  bool reference_;
+  judging::ExpectedModel model_;
+  Manifest manifest_;
+  Schedule lowered_;
+  SyntheticRun run_;
+};
+
+template <class Rows>
+void add_rows(RecordWriter& writer, const Rows& rows, std::int64_t step) {
+  for (const auto& row : rows) {
+    if (row.step == step) writer.add(row);
+  }
+}
+
+}  // namespace
+
+SyntheticRun synthetic_reference(const SyntheticPlan& plan) {
+  return RunBuilder(plan, "reference", one_stage().stages, "sequential").build();
+}
+
+SyntheticRun synthetic_candidate(const SyntheticPlan& plan) {
+  return RunBuilder(plan, "pipeline", plan.stages, plan.schedule).build();
+}
+
+void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
+  claim_record_folder(folder);
+  write_manifest(folder, run.manifest);
+  if (!run.schedule_csv.empty()) write_schedule_csv(folder, run.schedule_csv);
+  for (const auto& rank : run.ranks) {
+    RecordWriter writer(folder, rank.rank, parse_record_level(run.manifest.at("level").get<std::string>()),
+                        !rank.saved.empty());
+    add_rows(writer, rank.tensors, -1);
+    writer.flush();
+    for (const auto& row : rank.saved) writer.add(row);
+    for (const auto& step : rank.steps) {
+      add_rows(writer, rank.microbatches, step.step);
+      add_rows(writer, rank.tensors, step.step);
+      add_rows(writer, rank.boundaries, step.step);
+      add_rows(writer, rank.actions, step.step);
+      add_rows(writer, rank.memory, step.step);
+      add_rows(writer, rank.traffic, step.step);
+      writer.end_step(step);
+    }
+    if (!rank.gpu_memory.empty()) {
+      CsvWriter file(writer.folder() / table_of<GpuMemoryRow>().file, header_of<GpuMemoryRow>());
+      for (const auto& row : rank.gpu_memory) file.row(cells_of(row));
+      file.flush();
+    }
+    if (rank.exit) writer.finish(*rank.exit);
+  }
+}
+
+SyntheticPlan one_stage() {
+  SyntheticPlan plan;
+  plan.stages = {{"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"}};
+  return plan;
+}
+
+SyntheticPlan with_empty_stage() {
+  SyntheticPlan plan;
+  plan.stages = {{"embed_tokens", "layers.0"}, {}, {"layers.1"}, {"norm", "lm_head"}};
+  return plan;
+}
+
+SyntheticCell::SyntheticCell(const SyntheticPlan& synthetic)
+    : reference(synthetic_reference(synthetic)), candidate(synthetic_candidate(synthetic)) {
+  plan.id = "synthetic";
+  plan.world = static_cast<std::int64_t>(synthetic.stages.size());
+  plan.clipping_must_act = true;
+}
+
+std::filesystem::path SyntheticCell::write_reference() {
+  write_run(reference, folder / "reference");
+  return folder / "reference";
+}
+
+std::filesystem::path SyntheticCell::write_candidate() {
+  write_run(candidate, folder / "candidate");
+  return folder / "candidate";
+}
+
+CellVerdict SyntheticCell::judge() {
+  const auto one = write_reference(), other = write_candidate();
+  if (!repeated) return judge_cell(plan, one, other);
+  write_run(*repeated, folder / "repeated");
+  return judge_cell(plan, one, other, folder / "repeated");
+}
+
+const CheckResult& result_of(const CellVerdict& verdict, const std::string& check) {
+  for (const auto& result : verdict.checks) {
+    if (result.name == check) return result;
+  }
+  throw std::logic_error("no result of " + check);
+}
+
+std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome) {
+  std::vector<std::string> names;
+  for (const auto& result : verdict.checks) {
+    if (result.outcome == outcome) names.push_back(result.name);
+  }
+  return names;
+}
+
+TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.step == step && row.kind == kind && row.name == name) return row;
+    }
+  }
+  throw std::logic_error("no row " + kind + " " + name);
+}
+
+BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                          const std::string& cut, const std::string& side) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.boundaries) {
+      if (row.step == step && row.microbatch == microbatch && row.direction == direction && row.cut == cut &&
+          row.side == side)
+        return row;
+    }
+  }
+  throw std::logic_error("no row " + direction + " " + cut + " " + side);
+}
+
+ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& action) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.actions) {
+      if (row.step == step && row.action == action) return row;
+    }
+  }
+  throw std::logic_error("no action " + action);
+}
+
+FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                           std::int64_t step) {
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(with_outcome(verdict, Outcome::fails), checks);
+  if (!verdict.first_divergence) return {};
+  EXPECT_EQ(verdict.first_divergence->item, item);
+  EXPECT_EQ(verdict.first_divergence->step, step);
+  return *verdict.first_divergence;
+}
+
+}  // namespace plumbline::testing

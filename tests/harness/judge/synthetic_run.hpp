@@ -1,0 +1,77 @@
+// Two small records that agree in everything, made by hand in code: tests change one thing in them and see which check
+// turns red. Nothing is computed: digests are hashes of names, so that every row says what it stands for.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/judge.hpp"
+#include "record/record.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+
+struct SyntheticRun {
+  Json manifest;
+  std::string schedule_csv;
+  std::vector<RankRecord> ranks;
+};
+
+/// The model of all these runs: vocabulary 8, hidden 4, intermediate 6, 2 layers, 2 heads, 1 kv head. Five microbatches
+/// of lengths 3 1 4 3 2, the last fully masked; two steps, of which the first is clipped.
+struct SyntheticPlan {
+  std::vector<std::vector<std::string>> stages = {{"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
+  std::string schedule = "1f1b";
+  std::string optimizer = "adamw";
+  bool tied = true;
+  std::string level = "full";
+  std::string device = "cpu";     ///< cuda: one GPU a rank, with gpu_memory.csv; attention is then math
+  std::string transport = "mpi";  ///< threads: the ranks are one process
+};
+/// A digest that no row of these runs has.
+inline const std::string other_digest = "0123456789abcdef0123456789abcdef";
+inline constexpr std::int64_t synthetic_steps = 2;
+inline constexpr std::int64_t synthetic_microbatches = 5;
+
+SyntheticRun synthetic_reference(const SyntheticPlan& plan);
+SyntheticRun synthetic_candidate(const SyntheticPlan& plan);
+void write_run(const SyntheticRun& run, const std::filesystem::path& folder);
+
+/// One stage with everything; four stages of which the second is empty.
+SyntheticPlan one_stage();
+SyntheticPlan with_empty_stage();
+
+/// Both runs, on their way to a verdict.
+class SyntheticCell {
+ public:
+  explicit SyntheticCell(const SyntheticPlan& plan = {});
+  CellVerdict judge();
+  std::filesystem::path write_reference();
+  std::filesystem::path write_candidate();
+
+  SyntheticRun reference, candidate;
+  std::optional<SyntheticRun> repeated;
+  CellPlan plan;
+  TemporaryFolder folder;
+};
+
+const CheckResult& result_of(const CellVerdict& verdict, const std::string& check);
+/// Names of the checks with this outcome, in order.
+std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);
+
+/// The rows of a rank that fit; fails the test when there is none.
+TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name);
+BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                          const std::string& cut, const std::string& side);
+ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& action);
+
+/// Judges, and demands that exactly these checks fail and that the earliest divergence of all is this item in this
+/// step.
+FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,
+                           std::int64_t step);
+
+}  // namespace plumbline::testing

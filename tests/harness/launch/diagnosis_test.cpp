@@ -1,0 +1,119 @@
+#include "harness/launch/diagnosis.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+
+RankSight sight(std::int64_t rank, const std::string& action, std::int64_t peer) {
+  RankSight sight;
+  sight.rank = rank;
+  sight.seen = true;
+  sight.action = action;
+  sight.step = 1;
+  sight.peer = peer;
+  return sight;
+}
+
+ExitFile exit_file(std::int64_t rank, const std::string& status, int code) {
+  return {rank, status, code, std::nullopt, ""};
+}
+
+TEST(Diagnosis, RankEverybodyWaitsForThroughOthersIsNamed) {
+  const auto diagnosis = diagnose({sight(0, "0RECV_B1", 1), sight(1, "1RECV_B1", 2), sight(2, "2F3", -1)}, "60 s");
+
+  EXPECT_EQ(diagnosis.culprit, 2);
+  EXPECT_EQ(diagnosis.words,
+            "the time limit of 60 s passed: rank 2 did not go on; it was last seen in 2F3 of step 1; ranks 0 and 1 "
+            "waited for it");
+}
+
+TEST(Diagnosis, CycleNamesEveryRankInIt) {
+  const auto diagnosis = diagnose({sight(0, "0SEND_F1", 1), sight(1, "1SEND_B0", 0), sight(2, "2RECV_F0", 1)}, "60 s");
+
+  EXPECT_EQ(diagnosis.culprit, 0);
+  EXPECT_THAT(diagnosis.words,
+              HasSubstr("ranks 0 and 1 wait for each other: rank 0 in 0SEND_F1 of step 1 for rank 1, rank 1 in "
+                        "1SEND_B0 of step 1 for rank 0"));
+}
+
+TEST(Diagnosis, KnownSignalIsTrustedOverEverything) {
+  auto killed = sight(1, "1B0", -1);
+  killed.signal = 9;
+  killed.gone = true;
+  killed.gone_order = 2;
+  auto followed = sight(0, "0RECV_B0", 1);
+  followed.gone = true;
+  followed.gone_order = 1;
+
+  const auto diagnosis = diagnose({followed, killed}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL)"));
+}
+
+TEST(Diagnosis, ErrorIsTrustedOverThoseEndedBecauseOfIt) {
+  auto ended = sight(0, "0RECV_B0", 1);
+  ended.gone = true;
+  ended.gone_order = 1;
+  auto threw = sight(1, "1F2", -1);
+  threw.exit = exit_file(1, "error", 2);
+
+  const auto diagnosis = diagnose({ended, threw}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("exit code 2"));
+}
+
+TEST(Diagnosis, DeadlineBlamesTheRankWaitedForNotTheOneThatReported) {
+  auto reporter = sight(0, "0RECV_B3", 1);
+  reporter.exit = exit_file(0, "timeout", 1);
+  auto stopped = sight(1, "1B3", -1);
+  stopped.stopped = true;
+
+  const auto diagnosis = diagnose({reporter, stopped}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_EQ(diagnosis.words, "a deadline passed: rank 1 was stopped (SIGSTOP) in 1B3 of step 1; rank 0 waited for it");
+}
+
+TEST(Diagnosis, RankThatLeftEarlyIsBlamedByThoseThatWaitForIt) {
+  auto left = sight(1, "1STEP", -1);
+  left.gone = true;
+  left.gone_order = 1;
+
+  const auto diagnosis = diagnose({sight(0, "0RECV_B3", 1), left}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("ended without a word"));
+}
+
+TEST(Diagnosis, RankThatEndedWellIsNoCulprit) {
+  auto done = sight(0, "0STEP", -1);
+  done.exit = exit_file(0, "ok", 0);
+
+  EXPECT_EQ(diagnose({done, sight(1, "1F0", -1)}, "60 s").culprit, 1);
+}
+
+TEST(Diagnosis, NobodyIsBlamedWithoutGrounds) {
+  auto done = sight(0, "0STEP", -1);
+  done.exit = exit_file(0, "ok", 0);
+
+  EXPECT_FALSE(diagnose({done}, "60 s").culprit);
+}
+
+TEST(Diagnosis, ReadsRankAndSignalFromMpirunsWords) {
+  const auto death = death_in_launcher_output(
+      "----\nmpirun noticed that process rank 12 with PID 0 on node host-7 exited on signal 11 (Segmentation "
+      "fault).\n----\n");
+
+  ASSERT_TRUE(death);
+  EXPECT_EQ(death->rank, 12);
+  EXPECT_EQ(death->signal, 11);
+  EXPECT_FALSE(death_in_launcher_output("mpirun was happy"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,264 @@
+#include "harness/launch/launcher.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/error.hpp"
+#include "tests/harness/fake_programs.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Launcher : public ::testing::Test {
+ protected:
+  /// Runs `body` as one rank's program, record in record/.
+  LaunchFinding run(const std::string& body, std::int64_t ranks = 1, std::chrono::milliseconds limit = 20s) {
+    return run_command({program(folder_, "rank", body).string(), record()}, ranks, limit);
+  }
+  /// Runs `body` as each rank's program below the stand-in for mpirun; $FAKE_RANK says which.
+  LaunchFinding run_ranks(const std::string& body, std::int64_t ranks, std::chrono::milliseconds limit = 20s) {
+    const auto mpirun = program(folder_, "fake-mpirun", fake_mpirun());
+    const auto rank = program(folder_, "rank", body);
+    return run_command({mpirun.string(), "-n", std::to_string(ranks), rank.string(), record()}, ranks, limit);
+  }
+  LaunchFinding run_command(const std::vector<std::string>& command, std::int64_t ranks,
+                            std::chrono::milliseconds limit) {
+    Launch launch;
+    launch.command = command;
+    launch.folder = folder_.path();
+    launch.record = record();
+    launch.ranks = ranks;
+    launch.speaker = "rank";
+    launch.time_limit = limit;
+    launch.grace = 300ms;
+    launch.at_glance = at_glance_;
+    StopSignals signals;
+    return plumbline::launch(launch, signals);
+  }
+  std::string record() const { return (folder_ / "record").string(); }
+  /// A number that a program of the test wrote.
+  pid_t pid_in(const std::string& file) const { return std::atoi(bytes_of(folder_ / file).c_str()); }
+  std::string in(const std::string& file) const { return (folder_ / file).string(); }
+
+  TemporaryFolder folder_;
+  std::function<void()> at_glance_;
+};
+
+TEST_F(Launcher, NormalExitKeepsBothOutputs) {
+  const auto finding = run("echo to-out; echo to-error >&2; page $1 0 0 -1 0F0; sleep 0.1; ended $1 0 ok 0");
+
+  EXPECT_EQ(finding.exit_code, 0);
+  EXPECT_TRUE(finding.started);
+  EXPECT_FALSE(finding.timed_out);
+  EXPECT_EQ(finding.words, "");
+  EXPECT_EQ(bytes_of(folder_ / "stdout.txt"), "to-out\n");
+  EXPECT_EQ(bytes_of(folder_ / "stderr.txt"), "to-error\n");
+}
+
+TEST_F(Launcher, ExitCodeAndLastWordsOfAProgramThatNeverStartedARank) {
+  const auto finding = run("echo noise >&2; echo 'rank: run.toml:3: no such model' >&2; echo ------- >&2; exit 2");
+
+  EXPECT_EQ(finding.exit_code, 2);
+  EXPECT_FALSE(finding.started);
+  EXPECT_THAT(finding.words, HasSubstr("run.toml:3: no such model"));
+}
+
+TEST_F(Launcher, ChildSeesOneThreadAndAPlaceOfItsOwnThatIsGoneAfterwards) {
+  run("echo $OMP_NUM_THREADS; echo $TMPDIR; touch $TMPDIR/segment; echo $OMPI_MCA_btl_vader_backing_directory", 0);
+
+  std::istringstream said(bytes_of(folder_ / "stdout.txt"));
+  std::string threads, scratch, segments;
+  said >> threads >> scratch >> segments;
+  EXPECT_EQ(threads, "1");
+  EXPECT_THAT(scratch, HasSubstr("plumbline-"));
+  EXPECT_EQ(segments, scratch);
+  EXPECT_FALSE(fs::exists(scratch));
+}
+
+// A plumbline ended by SIGKILL cannot tidy up; segments in memory would stay until the machine starts again.
+TEST_F(Launcher, ScratchOfADeadPlumblineGoesAndThatOfALivingOneStays) {
+  const fs::path dead = "/dev/shm/plumbline-run-dead" + std::to_string(getpid());
+  const fs::path living = "/dev/shm/plumbline-run-alive" + std::to_string(getpid());
+  for (const auto& folder : {dead, living}) {
+    fs::create_directories(folder / "session");
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - 1h);
+  }
+  const int lock = open(living.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+
+  run("page $1 0 0 -1 0F0; ended $1 0 ok 0");
+
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(living));
+  close(lock);
+  fs::remove_all(living);
+}
+
+TEST_F(Launcher, SignalDeathNamesSignalAndPlace) {
+  const auto finding = run("page $1 0 3 -1 0B2; kill -SEGV $$; sleep 5");
+
+  EXPECT_EQ(finding.exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(finding.culprit_rank, 0);
+  EXPECT_THAT(finding.words, HasSubstr("rank 0 was killed by signal 11 (SIGSEGV) in 0B2 of step 3"));
+}
+
+TEST_F(Launcher, KilledRankIsNamedWithThoseThatWaitedForItAndTheRestEndsWithinThreeSeconds) {
+  const auto finding = run_ranks(
+      "case $FAKE_RANK in"
+      " 2) page $1 2 1 -1 2B3; sleep 0.4; kill -KILL $$;;"
+      " 0) page $1 0 1 1 0RECV_B3; echo $$ > " +
+          in("pid") +
+          "; sleep 30;;"
+          " 1) page $1 1 1 2 1RECV_B3; sleep 30;; esac",
+      3);
+
+  EXPECT_EQ(finding.culprit_rank, 2);
+  EXPECT_EQ(finding.words, "rank 2 was killed by signal 9 (SIGKILL) in 2B3 of step 1; ranks 0 and 1 waited for it");
+  EXPECT_LT(finding.seconds, 3.0);
+  EXPECT_FALSE(process_state(pid_in("pid")));
+}
+
+TEST_F(Launcher, DeadRankIsFoundThoughItsLauncherDoesNotNoticeIt) {
+  const auto finding =
+      run("(page $1 1 0 -1 1F4; sleep 0.2) & page $1 0 0 1 0RECV_B4; trap '' TERM; wait; sleep 30; ", 2);
+
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_THAT(finding.words, HasSubstr("rank 1 ended without a word (no exit.json) in 1F4 of step 0; rank 0 waited"));
+  EXPECT_LT(finding.seconds, 3.0);
+}
+
+TEST_F(Launcher, LauncherThatIsSlowToEndTheOthersStillSaysWhichSignalItWas) {
+  const auto slow = program(
+      folder_, "slow-mpirun",
+      "$1 $2 1 & $1 $2 0 & wait -n; wait\n"
+      "echo 'mpirun noticed that process rank 1 with PID 0 on node x exited on signal 11 (Killed).' >&2; exit 139\n");
+  const auto rank = program(folder_, "rank",
+                            "page $1 $2 0 -1 ${2}F0; sleep 0.2; [ $2 = 1 ] && kill -SEGV $$; trap '' TERM; sleep 30\n");
+
+  const auto finding = run_command({slow.string(), rank.string(), record()}, 2, 20s);
+
+  EXPECT_EQ(finding.words, "rank 1 was killed by signal 11 (SIGSEGV) in 1F0 of step 0");
+  EXPECT_LT(finding.seconds, 3.0);
+}
+
+TEST_F(Launcher, ErrorThatARankWroteIsQuoted) {
+  const auto finding = run_ranks(
+      "page $1 $FAKE_RANK 0 -1 ${FAKE_RANK}F0; sleep 0.2; [ $FAKE_RANK = 0 ] && sleep 30;"
+      "ended $1 1 error 1; echo 'rank: rank 1: header says microbatch 2' >&2; exit 1",
+      2);
+
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_THAT(finding.words, HasSubstr("rank 1 ended with an error (exit code 1) in 1F0 of step 0"));
+  EXPECT_THAT(finding.words, HasSubstr("header says microbatch 2"));
+}
+
+TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
+  const auto finding = run_ranks(
+      "if [ $FAKE_RANK = 1 ]; then page $1 1 2 -1 1F1; kill -STOP $$; else page $1 0 2 1 0RECV_B0; fi; sleep 30", 2,
+      1500ms);
+
+  EXPECT_TRUE(finding.timed_out);
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_EQ(finding.words,
+            "the time limit of 1.5 s passed: rank 1 was stopped (SIGSTOP) in 1F1 of step 2; rank 0 waited for it");
+  EXPECT_LT(finding.seconds, 2.5);
+}
+
+TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {
+  const auto finding =
+      run("setsid bash -c 'trap \"\" TERM; echo $$ > " + in("pid") + "; sleep 60' & sleep 0.3; exit 0", 0);
+
+  EXPECT_EQ(finding.exit_code, 0);
+  const pid_t orphan = pid_in("pid");
+  ASSERT_GT(orphan, 0);
+  EXPECT_FALSE(process_state(orphan)) << "neither running nor left as a zombie";
+}
+
+TEST_F(Launcher, LeavesChildrenThatWereThereBeforeAlone) {
+  const pid_t before = fork();
+  if (before == 0) {
+    pause();
+    _exit(0);
+  }
+
+  run("exit 0", 0);
+
+  EXPECT_EQ(waitpid(before, nullptr, WNOHANG), 0) << "still running, not reaped by the launcher";
+  kill(before, SIGKILL);
+  waitpid(before, nullptr, 0);
+}
+
+TEST_F(Launcher, CtrlCEndsTheRunAndIsSaid) {
+  bool asked = false;
+  at_glance_ = [&] {
+    if (!asked && fs::exists(folder_ / "pid")) asked = kill(getpid(), SIGINT) == 0;
+  };
+
+  const auto finding = run("trap '' INT; page $1 0 0 -1 0F0; echo $$ > " + in("pid") + "; sleep 60");
+
+  EXPECT_TRUE(finding.interrupted);
+  EXPECT_EQ(finding.words, "stopped by SIGINT");
+  EXPECT_FALSE(process_state(pid_in("pid")));
+}
+
+TEST_F(Launcher, ReadsThePeakOfEachRanksMemory) {
+  const auto finding = run_ranks(
+      "page $1 $FAKE_RANK 0 -1 0F0; x=; [ $FAKE_RANK = 1 ] && x=$(head -c 60000000 /dev/zero | tr '\\0' a); unset x;"
+      "sleep 0.3; ended $1 $FAKE_RANK ok 0",
+      2);
+
+  ASSERT_EQ(finding.process_peak_bytes.size(), 2u);
+  EXPECT_THAT(finding.process_peak_bytes[0], Ge(1 << 20));
+  EXPECT_LT(finding.process_peak_bytes[0], 40'000'000);
+  EXPECT_THAT(finding.process_peak_bytes[1], Ge(60'000'000)) << "the peak stays after the memory was given back";
+}
+
+TEST_F(Launcher, ReadsNoMemoryWhenOneRankWasNeverSeen) {
+  const auto finding = run("page $1 0 0 -1 0F0; sleep 0.2; ended $1 0 ok 0", 2);
+
+  EXPECT_THAT(finding.process_peak_bytes, IsEmpty());
+}
+
+TEST_F(Launcher, DoesNotTakeAProcessIdFromAnotherMachineForARank) {
+  const auto finding = run("page $1 0 0 -1 0F0 1; sleep 0.2; ended $1 0 ok 0");
+
+  EXPECT_THAT(finding.process_peak_bytes, IsEmpty());
+}
+
+TEST_F(Launcher, MissingMpirunNamesThePackage) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", folder_.path().c_str(), 1);
+
+  const auto message = error_of<SystemError>([&] { run_command({"mpirun", "-n", "1", "true"}, 1, 1s); });
+
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(message, HasSubstr("mpirun is not on this machine's PATH"));
+  EXPECT_THAT(message, HasSubstr("openmpi-bin"));
+}
+
+TEST_F(Launcher, ProgramThatCannotBeStartedIsASystemError) {
+  const auto broken = folder_.file("broken", "#!/no/such/interpreter\n");
+  fs::permissions(broken, fs::perms::owner_all);
+
+  const auto message = error_of<SystemError>([&] { run_command({broken.string()}, 0, 1s); });
+
+  EXPECT_THAT(message, HasSubstr("broken: cannot be started"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,145 @@
+#include "harness/sweep/run_variant.hpp"
+
+#include <gmock/gmock.h>
+#include <toml++/toml.h>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const char* const user_run = R"(
+[model]
+config = "models/small/config.json"
+[data]
+text = "corpus"
+lengths = [4, [8, 2]]
+microbatches = 6
+[train]
+optimizer = "adamw"
+learning_rate = 0.1
+beta1 = 0.9
+beta2 = 0.99
+eps = 1e-8
+weight_decay = 1.0
+[pipeline]
+partition = "cost"
+transport = "threads"
+timeout_ms = 30000
+)";
+
+class RunVariant : public ::testing::Test {
+ protected:
+  RunVariant() : run_(folder_.file("runs/a.toml", user_run)) {}
+  TemporaryFolder folder_;
+  std::filesystem::path run_;
+};
+
+TEST_F(RunVariant, WithoutChangesEveryNumberKeepsItsBits) {
+  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
+
+  EXPECT_EQ(written["train"]["learning_rate"].value<double>(), 0.1);
+  EXPECT_EQ(written["train"]["eps"].value<double>(), 1e-8);
+  EXPECT_EQ(written["train"]["beta2"].value<double>(), 0.99);
+  EXPECT_TRUE(written["train"]["weight_decay"].is_floating_point()) << "1.0 must not become 1";
+  EXPECT_EQ(written["data"]["microbatches"].value<std::int64_t>(), 6);
+  EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 30000);
+  EXPECT_EQ(written["pipeline"]["partition"].value<std::string>(), "cost");
+}
+
+TEST_F(RunVariant, PathsAreRebasedToTheFolderOfTheNewFile) {
+  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
+
+  EXPECT_EQ(written["model"]["config"].value<std::string>(), "../../../runs/models/small/config.json");
+  EXPECT_EQ(written["data"]["text"].value<std::string>(), "../../../runs/corpus");
+}
+
+TEST_F(RunVariant, PipelineVariantHasTheCellsScheduleAndProcesses) {
+  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_.path()));
+
+  EXPECT_EQ(written["pipeline"]["schedule"].value<std::string>(), "afab");
+  EXPECT_EQ(written["pipeline"]["transport"].value<std::string>(), "mpi");
+}
+
+TEST_F(RunVariant, ReferenceVariantDoesNotDependOnThePipeline) {
+  RunChanges balanced;
+  balanced.balance = {1, 2};
+
+  EXPECT_EQ(reference_run(run_, balanced, folder_.path()), reference_run(run_, {}, folder_.path()));
+  EXPECT_THAT(reference_run(run_, {}, folder_.path()), Not(HasSubstr("pipeline")));
+}
+
+TEST_F(RunVariant, AnotherOptimizerDropsWhatBelongsToTheFirst) {
+  RunChanges changes;
+  changes.optimizer = "sgd";
+
+  const auto written = toml::parse(reference_run(run_, changes, folder_.path()));
+
+  EXPECT_EQ(written["train"]["optimizer"].value<std::string>(), "sgd");
+  for (const char* key : {"beta1", "beta2", "eps"}) EXPECT_FALSE(written["train"][key]) << key;
+  EXPECT_TRUE(written["train"]["weight_decay"]);
+}
+
+TEST_F(RunVariant, TheOptimizerItHasKeepsItsSettings) {
+  RunChanges changes;
+  changes.optimizer = "adamw";
+
+  EXPECT_TRUE(toml::parse(reference_run(run_, changes, folder_.path()))["train"]["beta1"]);
+}
+
+TEST_F(RunVariant, BalanceReplacesThePartition) {
+  RunChanges changes;
+  changes.balance = {0, 5};
+
+  const auto written = toml::parse(pipeline_run(run_, changes, "1f1b", folder_.path()));
+
+  EXPECT_FALSE(written["pipeline"]["partition"]);
+  ASSERT_TRUE(written["pipeline"]["balance"].is_array());
+  EXPECT_EQ(written["pipeline"]["balance"][1].value<std::int64_t>(), 5);
+}
+
+TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
+  RunChanges changes;
+  changes.lengths = {{3}, {7, 1}};
+
+  const auto written = toml::parse(reference_run(run_, changes, folder_.path()));
+
+  EXPECT_FALSE(written["data"]["microbatches"]);
+  EXPECT_EQ(written["data"]["lengths"][0].value<std::int64_t>(), 3);
+  EXPECT_EQ(written["data"]["lengths"][1][0].value<std::int64_t>(), 7);
+  EXPECT_EQ(read_run_facts(run_, changes).microbatches, 2);
+}
+
+TEST_F(RunVariant, FactsOfTheFileAsItIs) {
+  folder_.file("runs/models/small/config.json", R"({"num_hidden_layers": 5})");
+
+  const auto facts = read_run_facts(run_, {});
+
+  EXPECT_EQ(facts.model, "small");
+  EXPECT_EQ(facts.layers, 5);
+  EXPECT_EQ(facts.microbatches, 6);
+  EXPECT_EQ(facts.schedule, "1f1b");
+  EXPECT_EQ(facts.optimizer, "adamw");
+}
+
+TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
+  const auto empty = folder_.file("runs/empty.toml", "[data]\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { read_run_facts(empty, {}); }), HasSubstr("empty.toml, key model.config"));
+}
+
+TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
+  const auto written = toml::parse(candidate_run(run_, {}, folder_ / "reference/start.safetensors", folder_ / "out"));
+
+  EXPECT_EQ(written["model"]["weights"].value<std::string>(), "../reference/start.safetensors");
+  EXPECT_EQ(written["record"]["level"].value<std::string>(), "dump");
+  EXPECT_EQ(written["model"]["config"].value<std::string>(), "../runs/models/small/config.json");
+  EXPECT_TRUE(written["pipeline"].is_table()) << "the candidate's own keys stay";
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,158 @@
+#include "harness/sweep/sweep_file.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string matrix = "run = [\"a.toml\"]\nworld_sizes = [1, 2]\n";
+const std::string cell = "[[cell]]\nrun = \"a.toml\"\nworld_size = 3\n";
+
+class ReadSweepFile : public ::testing::Test {
+ protected:
+  ReadSweepFile() { folder_.file("a.toml", ""); }
+  SweepFile read(const std::string& text) { return read_sweep_file(folder_.file("sweep.toml", text)); }
+  std::string refusal(const std::string& text) {
+    return error_of<InputError>([&] { read(text); });
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ReadSweepFile, EveryKeyIsTaken) {
+  const auto sweep = read(R"(
+run = ["a.toml"]
+world_sizes = [1, 4]
+schedules = ["afab", "1f1b"]
+optimizers = ["sgd"]
+checks = ["completion", "loss"]
+repeat = ["a-sgd-1f1b-w4"]
+clipping = true
+launcher = "srun -n {world}"
+device = "cuda"
+time_limit_s = 2.5
+[[cell]]
+run = "a.toml"
+world_size = 3
+schedule = "1f1b"
+optimizer = "adamw"
+balance = [2, 0, 3]
+lengths = [8, [4, 2]]
+process_memory_limit = 0.6
+)");
+
+  EXPECT_EQ(sweep.name, "sweep");
+  EXPECT_THAT(sweep.runs, ElementsAre(folder_ / "a.toml"));
+  EXPECT_THAT(sweep.world_sizes, ElementsAre(1, 4));
+  EXPECT_THAT(sweep.schedules, ElementsAre("afab", "1f1b"));
+  EXPECT_THAT(sweep.optimizers, ElementsAre("sgd"));
+  EXPECT_THAT(sweep.checks, ElementsAre("completion", "loss"));
+  EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
+  EXPECT_TRUE(sweep.clipping);
+  EXPECT_EQ(sweep.launcher, "srun -n {world}");
+  EXPECT_EQ(sweep.device, "cuda");
+  EXPECT_EQ(sweep.time_limit_s, 2.5);
+  ASSERT_EQ(sweep.cells.size(), 1u);
+  EXPECT_EQ(sweep.cells[0].world_size, 3);
+  EXPECT_EQ(sweep.cells[0].schedule, "1f1b");
+  EXPECT_EQ(sweep.cells[0].changes.optimizer, "adamw");
+  EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
+  EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
+  EXPECT_EQ(sweep.cells[0].process_memory_limit, 0.6);
+}
+
+TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
+  const auto sweep = read(matrix);
+
+  EXPECT_THAT(sweep.checks, IsEmpty());
+  EXPECT_FALSE(sweep.clipping);
+  EXPECT_THAT(sweep.launcher, AllOf(HasSubstr("mpirun"), HasSubstr("{world}")));
+  EXPECT_EQ(sweep.device, "cpu");
+}
+
+TEST_F(ReadSweepFile, ExtraCellsAloneAreASweep) {
+  EXPECT_EQ(read(cell).cells.size(), 1u);
+}
+
+TEST_F(ReadSweepFile, UnknownKeyIsNamedWithTheNearest) {
+  EXPECT_THAT(refusal(matrix + "schedule = [\"afab\"]\n"), AllOf(HasSubstr("schedule"), HasSubstr("schedules")));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_size = [1]\n"), HasSubstr("did you mean world_sizes"));
+  EXPECT_THAT(refusal(matrix + cell + "ballance = [1, 1, 1]\n"), AllOf(HasSubstr("ballance"), HasSubstr("balance")));
+}
+
+TEST_F(ReadSweepFile, WorldSizeOfZeroIsRefused) {
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [1, 0]\n"),
+              AllOf(HasSubstr("sweep.toml:2"), HasSubstr("world_sizes"), HasSubstr("0 is no world size")));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 0\n"), HasSubstr("0 is no world size"));
+}
+
+TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
+  EXPECT_THAT(refusal(matrix + "schedules = [\"1f2b\"]\n"), AllOf(HasSubstr("1f2b"), HasSubstr("1f1b")));
+  EXPECT_THAT(refusal(matrix + "optimizers = [\"adam\"]\n"), AllOf(HasSubstr("adam"), HasSubstr("adamw")));
+  EXPECT_THAT(refusal(matrix + "checks = [\"boundary\"]\n"), AllOf(HasSubstr("boundary"), HasSubstr("boundaries")));
+  EXPECT_THAT(refusal(matrix + cell + "schedule = \"gpipe\"\n"), HasSubstr("gpipe"));
+  EXPECT_THAT(refusal(matrix + cell + "partition = \"costs\"\n"), HasSubstr("costs"));
+}
+
+TEST_F(ReadSweepFile, NothingToRunIsRefused) {
+  EXPECT_THAT(refusal(""), HasSubstr("nothing to run"));
+  EXPECT_THAT(refusal("run = []\nworld_sizes = []\n"), HasSubstr("nothing to run"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\n"), HasSubstr("world_sizes"));
+  EXPECT_THAT(refusal("world_sizes = [1]\n"), HasSubstr("key run"));
+  EXPECT_THAT(refusal(matrix + "schedules = []\n"), HasSubstr("schedules"));
+  EXPECT_THAT(refusal("schedules = [\"afab\"]\n" + cell), HasSubstr("no effect"));
+}
+
+TEST_F(ReadSweepFile, MissingRunFileIsNamedWithItsPath) {
+  EXPECT_THAT(refusal("run = [\"b.toml\"]\nworld_sizes = [1]\n"), HasSubstr((folder_ / "b.toml").string()));
+}
+
+TEST_F(ReadSweepFile, BalanceOfAnotherWorldSizeIsRefused) {
+  EXPECT_THAT(refusal(cell + "balance = [1, 1]\n"), AllOf(HasSubstr("2 stages"), HasSubstr("world size of 3")));
+  EXPECT_THAT(refusal(cell + "balance = [-1, 1, 2]\n"), HasSubstr("-1 layers"));
+  EXPECT_THAT(refusal(cell + "balance = [1, 1, 1]\npartition = \"cost\"\n"), HasSubstr("exclude each other"));
+}
+
+TEST_F(ReadSweepFile, AnUnknownDeviceIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT(refusal(matrix + "device = \"tpu\"\n"), AllOf(HasSubstr("\"tpu\" is unknown"), HasSubstr("cpu or cuda")));
+}
+
+TEST_F(ReadSweepFile, LimitsAreTakenWhereAskedForAlone) {
+  const auto calibrated = read(matrix + "tier = \"calibrated\"\nmixed_gpus = true\n");
+
+  EXPECT_TRUE(calibrated.calibrated);
+  EXPECT_TRUE(calibrated.mixed_gpus);
+  EXPECT_FALSE(read(matrix).calibrated);
+  EXPECT_FALSE(read(matrix + "tier = \"bits\"\n").calibrated);
+  EXPECT_THAT(refusal(matrix + "tier = \"loose\"\n"), HasSubstr("bits (the default) or calibrated"));
+  EXPECT_THAT(refusal(matrix + "mixed_gpus = true\n"), HasSubstr("add tier = \"calibrated\""));
+}
+
+TEST_F(ReadSweepFile, LauncherWithoutAPlaceForTheWorldSizeIsRefused) {
+  EXPECT_THAT(refusal(matrix + "launcher = \"mpirun -n 4\"\n"), HasSubstr("{world}"));
+}
+
+TEST_F(ReadSweepFile, LimitsThatNothingCouldMeetAreRefused) {
+  EXPECT_THAT(refusal(matrix + "time_limit_s = 0\n"), HasSubstr("time_limit_s"));
+  EXPECT_THAT(refusal(matrix + "time_limit_s = nan\n"), HasSubstr("time_limit_s"));
+  EXPECT_THAT(refusal(cell + "process_memory_limit = 0\n"), HasSubstr("process_memory_limit"));
+}
+
+TEST_F(ReadSweepFile, SameValueTwiceIsRefused) {
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2, 2]\n"), HasSubstr("twice"));
+  EXPECT_THAT(refusal("run = [\"a.toml\", \"./a.toml\"]\nworld_sizes = [2]\n"), HasSubstr("twice"));
+}
+
+TEST_F(ReadSweepFile, MissingCellKeyIsNamed) {
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\n"), HasSubstr("world_size"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,234 @@
+#include "harness/sweep/sweep_plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::string> ids(const SweepPlan& plan) {
+  std::vector<std::string> found;
+  for (const auto& cell : plan.cells) found.push_back(cell.plan.id);
+  return found;
+}
+
+class MakePlan : public ::testing::Test {
+ protected:
+  MakePlan() {
+    folder_.file("models/small/config.json", R"({"num_hidden_layers": 5})");
+    run_file("a.toml");
+  }
+  void run_file(const std::string& name, const std::string& pipeline = "") {
+    folder_.file(name,
+                 "[model]\nconfig = \"models/small/config.json\"\n[data]\ntext = \"t.txt\"\nlengths = [4, 8]\n"
+                 "[train]\noptimizer = \"adamw\"\nbeta1 = 0.9\n[pipeline]\nschedule = \"afab\"\n" +
+                     pipeline);
+  }
+  SweepPlan plan(const std::string& text) { return make_plan(read_sweep_file(folder_.file("sweep.toml", text))); }
+  std::string refusal(const std::string& text) {
+    return error_of<InputError>([&] { plan(text); });
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(MakePlan, MatrixIsRunsTimesSchedulesTimesWorldsInThisOrder) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\", \"afab\"]\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "a-afab-w1", "a-afab-w2"));
+  EXPECT_THAT(made.references, SizeIs(1)) << "one reference serves all worlds and schedules";
+  EXPECT_EQ(made.cells[3].plan.world, 2);
+  EXPECT_EQ(made.cells[3].plan.schedule, "afab");
+  EXPECT_EQ(made.cells[3].plan.model, "small");
+  EXPECT_EQ(made.cells[3].plan.optimizer, "adamw");
+  EXPECT_EQ(made.cells[3].plan.run, "a");
+}
+
+TEST_F(MakePlan, ScheduleIsTheRunFilesOwnWhenNoneIsNamed) {
+  EXPECT_THAT(ids(plan("run = [\"a.toml\"]\nworld_sizes = [2]\n")), ElementsAre("a-afab-w2"));
+}
+
+TEST_F(MakePlan, EachOptimizerHasAReferenceOfItsOwn) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [2]\noptimizers = [\"adamw\", \"sgd\"]\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("a-adamw-afab-w2", "a-sgd-afab-w2"));
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[1].id, "a-sgd");
+  EXPECT_EQ(made.cells[1].reference, 1u);
+  EXPECT_EQ(made.cells[1].plan.optimizer, "sgd");
+}
+
+TEST_F(MakePlan, BalanceSharesTheReferenceAndLengthsDoNot) {
+  const auto made = plan(
+      "run = [\"a.toml\"]\nworld_sizes = [2]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nbalance = [5, 0]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\n");
+
+  ASSERT_THAT(made.cells, SizeIs(3));
+  EXPECT_EQ(made.cells[1].plan.id, "a-afab-w2-balance-5-0");
+  EXPECT_THAT(made.cells[1].plan.balance, ElementsAre(5, 0));
+  EXPECT_EQ(made.cells[1].reference, made.cells[0].reference);
+  EXPECT_THAT(made.cells[2].plan.id, HasSubstr("a-lengths-"));
+  EXPECT_THAT(made.cells[2].plan.lengths, ElementsAre(6, 6));
+  EXPECT_NE(made.cells[2].reference, made.cells[0].reference);
+}
+
+TEST_F(MakePlan, RepeatMarksTheCellsItNamesAndRefusesOthers) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nrepeat = [\"a-afab-w2\"]\n");
+
+  EXPECT_FALSE(made.cells[0].plan.repeat);
+  EXPECT_TRUE(made.cells[1].plan.repeat);
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nrepeat = [\"a-afab-w3\"]\n"),
+              AllOf(HasSubstr("repeat"), HasSubstr("a-afab-w3"), HasSubstr("did you mean \"a-afab-w")));
+}
+
+TEST_F(MakePlan, BalanceThatDoesNotAddUpIsRefused) {
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nbalance = [2, 2]\n"),
+              AllOf(HasSubstr("adds up to 4"), HasSubstr("has 5"), HasSubstr("config.json")));
+}
+
+TEST_F(MakePlan, RunFilesOwnBalanceMustFitEveryWorldSize) {
+  run_file("b.toml", "balance = [3, 2]\n");
+
+  EXPECT_THAT(plan("run = [\"b.toml\"]\nworld_sizes = [2]\n").cells[0].plan.balance, ElementsAre(3, 2));
+  EXPECT_THAT(refusal("run = [\"b.toml\"]\nworld_sizes = [2, 3]\n"),
+              AllOf(HasSubstr("2 stages"), HasSubstr("world size 3")));
+}
+
+TEST_F(MakePlan, CellOfTheMatrixThatItsScheduleCannotHaveIsNotApplicable) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"afab\", \"dualpipe-v\"]\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("a-afab-w1", "a-afab-w2", "a-dualpipe-v-w1"));
+  EXPECT_THAT(made.not_applicable, ElementsAre(AllOf(HasSubstr("a-dualpipe-v-w2: "), HasSubstr("at most 1 rank"))));
+}
+
+TEST_F(MakePlan, CellWrittenOutThatItsScheduleCannotHaveIsRefused) {
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nschedule = \"dualpipe-v\"\n"),
+              HasSubstr("microbatches"));
+}
+
+TEST_F(MakePlan, MatrixThatNoScheduleCanHaveIsRefused) {
+  run_file("b.toml", "chunks = 2\n");
+
+  EXPECT_THAT(refusal("run = [\"b.toml\"]\nworld_sizes = [2]\n"), HasSubstr("chunks"));
+}
+
+TEST_F(MakePlan, SameCellTwiceIsRefused) {
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2]\n[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n"),
+              AllOf(HasSubstr("a-afab-w2"), HasSubstr("twice")));
+}
+
+TEST_F(MakePlan, TwoRunFilesOfOneNameAreRefused) {
+  folder_.file("models/other/config.json", "{}");
+  folder_.file("other/a.toml", "[model]\nconfig = \"../models/other/config.json\"\n");
+
+  EXPECT_THAT(refusal("run = [\"a.toml\", \"other/a.toml\"]\nworld_sizes = [2]\n"), HasSubstr("same name"));
+}
+
+TEST_F(MakePlan, BrokenRunFileIsNamedWithItsLine) {
+  folder_.file("b.toml", "[model]\nconfig = \n");
+
+  EXPECT_THAT(refusal("run = [\"b.toml\"]\nworld_sizes = [2]\n"), HasSubstr("b.toml:2"));
+}
+
+TEST_F(MakePlan, SelectionKeepsOnlyTheReferencesItNeeds) {
+  const auto whole = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\noptimizers = [\"adamw\", \"sgd\"]\n");
+
+  const auto selected = select_cells(whole, {"a-sgd-afab-w2"});
+
+  EXPECT_THAT(ids(selected), ElementsAre("a-sgd-afab-w2"));
+  ASSERT_THAT(selected.references, SizeIs(1));
+  EXPECT_EQ(selected.references[selected.cells[0].reference].id, "a-sgd");
+  EXPECT_THAT(error_of<InputError>([&] { select_cells(whole, {"a-sgd-afab-w22"}); }),
+              AllOf(HasSubstr("--cells"), HasSubstr("a-sgd-afab-w2")));
+}
+
+/// What issue and documents promise of the default sweep, counted.
+TEST(DefaultSweep, HoldsEverythingItPromises) {
+  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
+
+  std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimiser and schedule
+  int repeats = 0, with_memory_limit = 0, equal_lengths = 0;
+  bool none_first = false, none_last = false, none_on_neighbours = false, one_rank_alone = false;
+  for (const auto& cell : plan.cells) {
+    const CellPlan& asked = cell.plan;
+    worlds[asked.model + " " + asked.optimizer + " " + asked.schedule].insert(asked.world);
+    repeats += asked.repeat;
+    with_memory_limit += asked.process_memory_limit.has_value();
+    if (asked.lengths.size() > 1 && std::set<std::int64_t>(asked.lengths.begin(), asked.lengths.end()).size() == 1) {
+      ++equal_lengths;
+    }
+    const auto& balance = asked.balance;
+    if (balance.empty()) continue;
+    none_first |= balance.front() == 0;
+    none_last |= balance.back() == 0;
+    for (std::size_t stage = 1; stage < balance.size(); ++stage) {
+      none_on_neighbours |= balance[stage - 1] == 0 && balance[stage] == 0;
+    }
+    one_rank_alone |= std::count(balance.begin(), balance.end(), 0) == std::ssize(balance) - 1;
+  }
+
+  int whole_matrices = 0;
+  for (const auto& [what, sizes] : worlds)
+    whole_matrices += sizes.size() == 8 && *sizes.begin() == 1 && *sizes.rbegin() == 8;
+  EXPECT_EQ(whole_matrices, 8) << "2 models x 2 optimisers x 2 schedules at world sizes 1 to 8";
+  EXPECT_EQ(plan.cells.size(), 64u + 6 * 8 + 8 + 2 + 1);
+  EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 4) << "dualpipe-v on 5 to 8 ranks needs twice the microbatches";
+  EXPECT_THAT(plan.not_applicable, IsEmpty());
+  EXPECT_EQ(repeats, 4);
+  EXPECT_EQ(with_memory_limit, 1);
+  EXPECT_EQ(equal_lengths, 2);
+  EXPECT_TRUE(none_first && none_last && none_on_neighbours && one_rank_alone);
+}
+
+TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimiser) {
+  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
+
+  std::set<std::pair<std::string, std::int64_t>> at_world;
+  std::set<std::pair<std::string, std::string>> with_model, with_optimizer;
+  std::set<std::pair<std::int64_t, std::string>> world_with_model;
+  std::map<std::int64_t, std::size_t> microbatches;
+  for (const auto& cell : plan.cells) {
+    at_world.emplace(cell.plan.schedule, cell.plan.world);
+    with_model.emplace(cell.plan.schedule, cell.plan.model);
+    with_optimizer.emplace(cell.plan.schedule, cell.plan.optimizer);
+    world_with_model.emplace(cell.plan.world, cell.plan.model);
+    if (cell.plan.schedule == "dualpipe-v") microbatches[cell.plan.world] = cell.plan.lengths.size();
+  }
+
+  EXPECT_EQ(at_world.size(), 8U * 8);
+  EXPECT_GE(with_model.size(), 8U * 2);
+  EXPECT_EQ(with_optimizer.size(), 8U * 2);
+  EXPECT_GE(world_with_model.size(), 8U * 2);
+  EXPECT_EQ(microbatches[4], 0U) << "its own 8 will do";
+  EXPECT_EQ(microbatches[5], 16U) << "it needs two a rank, and 8 more are the next";
+}
+
+TEST(FullSweep, IsTheWholeProductAndSaysWhatCannotBe) {
+  const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/full.toml"));
+
+  EXPECT_EQ(plan.cells.size() + plan.not_applicable.size(), 4U * 8 * 8);
+  EXPECT_THAT(plan.not_applicable, SizeIs(4 * 4)) << "dualpipe-v needs two microbatches a rank, and the runs have 8";
+  EXPECT_THAT(plan.not_applicable, ::testing::Each(HasSubstr("-dualpipe-v-w")));
+}
+
+TEST(KeptSweeps, AllPlan) {
+  for (const std::string name : {"quick", "article", "memory", "bf16", "gpu", "gpu-threads"}) {
+    EXPECT_THAT(make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/" + name + ".toml")).cells,
+                ::testing::Not(IsEmpty()))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,337 @@
+#include "harness/sweep/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <mutex>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/fake_programs.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// What both stand-ins do: note the call, claim the record, write what a sweep looks at. $1 RUN.toml, $3 record.
+const char* const trainer = R"sh(
+run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
+[ $me = 0 ] && echo "$(basename "$0") $(basename "$record")" >> "$base/calls"
+[ -e "$base/behaviour" ] && source "$base/behaviour"
+page "$record" $me 0 -1 ${me}F0
+echo '{"machine": {"cpu": "fake"}, "versions": {}, "environment": {}, "device": "cpu"}' > "$record/manifest.json"
+sleep 0.05
+ended "$record" $me ok 0
+)sh";
+
+class RunSweep : public ::testing::Test {
+ protected:
+  RunSweep() {
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n");
+    folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n");
+    program(folder_, "plumbline-reference", trainer);
+    program(folder_, "plumbline-pipeline", trainer);
+    program(folder_, "fake-mpirun", fake_mpirun());
+    sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+    options_.trainers = folder_.path();
+    options_.out = folder_ / "out";
+    services_.judge = [this](const CellPlan& plan, const fs::path&, const fs::path& candidate,
+                             const std::optional<fs::path>& repeated) {
+      const std::lock_guard lock(mutex_);
+      judged_.push_back(plan);
+      EXPECT_TRUE(fs::exists(candidate) || !plan.launch->started);
+      if (repeated) repeats_.push_back(repeated->filename().string());
+      CellVerdict verdict;
+      verdict.id = plan.id;
+      verdict.world = plan.world;
+      verdict.holds = plan.launch->exit_code == 0;
+      verdict.command = plan.command;
+      CheckResult check;
+      check.name = "completion";
+      check.outcome = verdict.holds ? Outcome::holds : Outcome::fails;
+      check.reason = plan.launch->words;
+      check.looked_at["tensors"] = 3;
+      verdict.checks.push_back(check);
+      return verdict;
+    };
+    services_.write_reports = [this](const fs::path& reported) { reports_.push_back(reported); };
+  }
+
+  void sweep_file(const std::string& text) {
+    options_.sweep_file =
+        folder_.file("small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() + " -n {world}\"\n" + text);
+  }
+  /// Shell lines that both stand-ins run before anything else; $record, $me and $base are set.
+  void behave(const std::string& lines) { folder_.file("behaviour", lines); }
+  SweepResult run() {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
+    return run_sweep(options_, services_, log.get());
+  }
+  std::vector<std::string> calls() const {
+    std::ifstream in(folder_ / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  std::vector<std::string> finished(const Verdict& verdict) const {
+    std::vector<std::string> ids;
+    for (const auto& cell : verdict.cells) ids.push_back(cell.id);
+    return ids;
+  }
+
+  TemporaryFolder folder_;
+  SweepOptions options_;
+  SweepServices services_;
+  std::mutex mutex_;
+  std::vector<CellPlan> judged_;
+  std::vector<std::string> repeats_;
+  std::vector<fs::path> reports_;
+};
+
+TEST_F(RunSweep, EachReferenceRunsOnceAndEachCellIsJudgedAgainstIt) {
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-reference b", "plumbline-pipeline a-1f1b-w1",
+                                   "plumbline-pipeline a-1f1b-w2", "plumbline-pipeline b-1f1b-w1",
+                                   "plumbline-pipeline b-1f1b-w2"));
+  EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
+  EXPECT_EQ(result.verdict.counts.at("cells"), 4);
+  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 4);
+  EXPECT_EQ(result.verdict.counts.at("tensors"), 12);
+  EXPECT_EQ(result.verdict.machine.at("machine").at("cpu"), "fake");
+  ASSERT_THAT(judged_, SizeIs(4));
+  EXPECT_THAT(judged_[1].launch->process_peak_bytes, SizeIs(2));
+  EXPECT_THAT(judged_[1].reference_launch->process_peak_bytes, SizeIs(1));
+  EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").holds);
+  EXPECT_THAT(reports_, ElementsAre(folder_ / "out"));
+}
+
+TEST_F(RunSweep, LogHasOnePlainLineForEachRunAndEachCellSaysItsCommand) {
+  const auto result = run();
+
+  const std::string log = bytes_of(folder_ / "log");
+  EXPECT_THAT(log, AllOf(HasSubstr("[1/6] reference-a"), HasSubstr("[6/6] b-1f1b-w2"), HasSubstr("holds"),
+                         Not(HasSubstr("\r"))));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 6);
+  EXPECT_EQ(result.verdict.cells[1].command, "plumbline sweep " + options_.sweep_file.string() + " --cells a-1f1b-w2");
+}
+
+TEST_F(RunSweep, NamedCellsRunAlone) {
+  options_.cells = {"b-1f1b-w2"};
+
+  const auto result = run();
+
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w2"));
+  EXPECT_TRUE(result.verdict.holds);
+}
+
+TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
+  folder_.file("down.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n");
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"down.csv\"]\n");
+
+  const auto result = run();
+
+  ASSERT_THAT(calls(), SizeIs(4)) << "two references: ascending, and the file's order";
+  EXPECT_THAT(calls()[1], HasSubstr("plumbline-reference a-order-"));
+  const fs::path launch = folder_ / "out" / "launches" / ("reference-" + calls()[1].substr(20));
+  EXPECT_THAT(bytes_of(launch / "command.txt"), HasSubstr("--accumulation " + (launch / "accumulation.csv").string()));
+  EXPECT_THAT(bytes_of(launch / "accumulation.csv"), HasSubstr("layers.1,1\nlayers.1,0\n"));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/reference-a/command.txt"), Not(HasSubstr("--accumulation")));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/a-down.csv-w2/run.toml"), HasSubstr("../../../down.csv"));
+  EXPECT_TRUE(result.verdict.holds);
+}
+
+TEST_F(RunSweep, AnotherListInAFileIsAnotherSweep) {
+  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"mine.csv\"]\n");
+  run();
+  options_.resume = true;
+  folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("another sweep"));
+}
+
+TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwn) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrepeat = [\"a-1f1b-w2\"]\n");
+
+  run();
+
+  EXPECT_THAT(repeats_, ElementsAre("a-1f1b-w2"));
+  EXPECT_TRUE(fs::exists(folder_ / "out/repeats/a-1f1b-w2/rank-1/exit.json"));
+}
+
+TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
+  behave(
+      "[ $(basename $record) = a-1f1b-w2 ] && { page $record $me 1 -1 ${me}B3; sleep 0.2; [ $me = 1 ] && kill -KILL "
+      "$$; sleep 20; }\n");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3);
+  EXPECT_THAT(judged_[1].launch->words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in 1B3 of step 1"));
+  EXPECT_THAT(result.verdict.not_run, IsEmpty());
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD: completion fails: rank 1 was killed"));
+}
+
+TEST_F(RunSweep, CellsOfAReferenceThatCrashedAreNotRunAndSaidToBe) {
+  behave("[ $(basename $record) = b ] && { page $record 0 0 -1 0F1; kill -SEGV $$; }\n");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2"));
+  ASSERT_THAT(result.verdict.not_run, SizeIs(2));
+  EXPECT_THAT(result.verdict.not_run[0], AllOf(HasSubstr("b-1f1b-w1"), HasSubstr("SIGSEGV")));
+}
+
+TEST_F(RunSweep, RunFileThatTheTrainerRefusesIsAnInputErrorBeforeAnyCellRuns) {
+  behave("[ $(basename $record) = b ] && { echo \"plumbline-reference: $run:2:1: no such model\" >&2; exit 2; }\n");
+
+  const auto message = error_of<InputError>([&] { run(); });
+
+  // the user's file, not the sweep's copy of it, which is gone
+  EXPECT_THAT(message, AllOf(HasSubstr("b.toml: no such model"), Not(HasSubstr("launches"))));
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-reference b"));
+  EXPECT_FALSE(fs::exists(folder_ / "out")) << "the same command works again once the file is corrected";
+}
+
+TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
+  services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
+    CellVerdict verdict;
+    verdict.id = plan.id;
+    CheckResult check;
+    check.name = "gradients";
+    check.outcome = Outcome::fails;
+    check.first_divergence = FirstDivergence{};
+    check.first_divergence->words = "the bits differ";
+    verdict.first_divergence = check.first_divergence;
+    verdict.checks.push_back(check);
+    return verdict;
+  };
+
+  const auto result = run();
+
+  EXPECT_THAT(calls(), SizeIs(6 + 2 + 3));  // the sweep, both references once more, three of the four cells
+  std::int64_t told = 0;
+  for (const auto& cell : result.verdict.cells) {
+    if (cell.first_divergence->words.find("Run again at level dump") == std::string::npos) continue;
+    ++told;
+    EXPECT_THAT(read_file(folder_ / "out" / "launches" / ("dump-" + cell.id) / "run.toml"), HasSubstr("dump"));
+  }
+  EXPECT_EQ(told, 3);
+}
+
+TEST_F(RunSweep, FullDiskStopsTheSweepAndKeepsWhatHadFinished) {
+  behave(
+      "[ $(basename $record) = a-1f1b-w2 ] && { echo 'plumbline-pipeline: record: No space left on device' >&2; exit "
+      "3; }\n");
+
+  const auto message = error_of<SystemError>([&] { run(); });
+
+  EXPECT_THAT(message, AllOf(HasSubstr("a-1f1b-w2"), HasSubstr("No space left"), HasSubstr("1 of 4 cells"),
+                             HasSubstr("--resume")));
+  const auto verdict = read_verdict(folder_ / "out/verdict.json");
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1"));
+  EXPECT_THAT(verdict.not_run, SizeIs(3));
+}
+
+TEST_F(RunSweep, CtrlCKeepsFinishedCellsLeavesNoProcessAndResumeRunsOnlyTheRest) {
+  behave("[ $(basename $record) = a-1f1b-w2 ] && { echo $$ > $base/pid-$me; [ $me = 1 ] && kill -INT " +
+         std::to_string(getpid()) + "; sleep 30; }\n");
+
+  const auto message = error_of<SystemError>([&] { run(); });
+
+  EXPECT_THAT(message, AllOf(HasSubstr("stopped by SIGINT while a-1f1b-w2 ran"), HasSubstr("1 of 4 cells")));
+  for (const std::string file : {"pid-0", "pid-1"})
+    EXPECT_FALSE(process_state(std::atoi(bytes_of(folder_ / file).c_str())));
+  const auto stopped = read_verdict(folder_ / "out/verdict.json");
+  EXPECT_FALSE(stopped.holds);
+  EXPECT_THAT(finished(stopped), ElementsAre("a-1f1b-w1"));
+  ASSERT_THAT(stopped.not_run, SizeIs(3));
+  EXPECT_THAT(stopped.not_run[0], AllOf(HasSubstr("a-1f1b-w2"), HasSubstr("SIGINT")));
+
+  behave("");
+  fs::remove(folder_ / "calls");
+  options_.resume = true;
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds);
+  EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w2", "plumbline-pipeline b-1f1b-w1",
+                                   "plumbline-pipeline b-1f1b-w2"));
+  EXPECT_EQ(result.verdict.started, stopped.started);
+}
+
+TEST_F(RunSweep, FolderWithAnythingInItIsRefusedAndLeftAsItIs) {
+  folder_.file("out/notes.txt", "mine");
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("holds files already"));
+  EXPECT_EQ(bytes_of(folder_ / "out/notes.txt"), "mine");
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
+TEST_F(RunSweep, FinishedSweepIsNotOverwritten) {
+  run();
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("--resume"));
+}
+
+TEST_F(RunSweep, ResumeRefusesResultsOfAnotherSweepOrOtherTrainers) {
+  run();
+  options_.resume = true;
+
+  std::ofstream(folder_ / "a.toml", std::ios::app) << "seed = 2\n";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("another sweep"));
+
+  folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n");
+  EXPECT_TRUE(run().verdict.holds) << "as it was: gone on with, nothing left to do";
+  std::ofstream(folder_ / "plumbline-pipeline", std::ios::app) << "# another build\n";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("trainers have changed"));
+}
+
+TEST_F(RunSweep, ResumeOfNothingIsRefused) {
+  options_.resume = true;
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("holds no sweep"));
+}
+
+TEST_F(RunSweep, MissingLauncherIsFoundBeforeAnythingRuns) {
+  options_.sweep_file =
+      folder_.file("other.toml", "run = [\"a.toml\"]\nworld_sizes = [1]\nlauncher = \"no-such-launcher {world}\"\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("no-such-launcher is not on this machine's PATH"));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+TEST_F(RunSweep, DefaultFolderIsBelowReportsAndLatestPointsToIt) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  options_.out.reset();
+  options_.cells = {"a-1f1b-w1"};
+
+  const auto first = run(), second = run();
+
+  EXPECT_EQ(first.folder.parent_path(), "reports/runs");
+  EXPECT_NE(first.folder, second.folder);
+  EXPECT_EQ(fs::read_symlink("reports/runs/latest"), second.folder.filename());
+  fs::current_path(before);
+}
+
+}  // namespace
+}  // namespace plumbline::testing
