@@ -67,13 +67,16 @@ Verdict verdict_of(const CellVerdict& cell) {
 }  // namespace
 
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
-                            const std::optional<std::filesystem::path>& calibration) {
+                            const std::optional<std::filesystem::path>& calibration,
+                            const std::optional<std::filesystem::path>& request) {
   const auto one = read_or_throw(reference, "reference"), other = read_or_throw(candidate, "candidate");
   const bool external = one.record->manifest.role == "external" || other.record->manifest.role == "external";
   CellPlan plan = plan_of(other.record->manifest);
   plan.command = "plumbline compare " + reference.string() + " " + candidate.string() +
-                 (calibration ? " --calibration " + calibration->string() : "");
+                 (calibration ? " --calibration " + calibration->string() : "") +
+                 (request ? " --request " + request->string() : "");
   plan.calibration = calibration;
+  if (request) plan.request = read_request(*request);
   CellVerdict verdict = judging::judge_in_tier(plan, one, other, nullptr);
   const bool comparable = std::none_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
@@ -108,8 +111,9 @@ std::string comparison_text(const CellVerdict& cell) {
 }
 
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
-            const std::optional<std::filesystem::path>& calibration) {
-  const CellVerdict cell = compare_records(reference, candidate, calibration);
+            const std::optional<std::filesystem::path>& calibration,
+            const std::optional<std::filesystem::path>& request) {
+  const CellVerdict cell = compare_records(reference, candidate, calibration, request);
   std::cout << (json ? to_json(verdict_of(cell)).dump(2) + "\n" : comparison_text(cell)) << std::flush;
   return static_cast<int>(cell.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }

@@ -10,13 +10,15 @@
 
 namespace plumbline {
 
-/// Runs every check on the two; with `calibration` values are held against its limits instead of in bits. Nobody
-/// planned these runs, so what only a plan can demand is shown and not required: a check that could not look because a
-/// record of role external lacks what it may lack, and data or clipping that trigger nothing. Throws InputError naming
-/// folder, file and line when either is no record that can be read, and when the calibration is of another training,
-/// its shadow is not where it says, or the candidate's values are not dumped.
+/// Runs every check on the two; `request`: what was asked of the candidate; with `calibration` values are held against
+/// its limits instead of in bits. Nobody planned these runs, so what only a plan can demand is shown and not required:
+/// a check that could not look because a record of role external lacks what it may lack, and data or clipping that
+/// trigger nothing. Throws InputError naming folder, file and line when either is no record that can be read, and when
+/// the calibration is of another training, its shadow is not where it says, for a request that is none, or the
+/// candidate's values are not dumped.
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
-                            const std::optional<std::filesystem::path>& calibration = std::nullopt);
+                            const std::optional<std::filesystem::path>& calibration = std::nullopt,
+                            const std::optional<std::filesystem::path>& request = std::nullopt);
 
 /// A table for people: one line a check, the first divergence, the verdict.
 std::string comparison_text(const CellVerdict& cell);
@@ -24,6 +26,7 @@ std::string comparison_text(const CellVerdict& cell);
 /// Compares and prints to standard output: the table, or with `json` a verdict of one cell (schema
 /// plumbline-verdict/1). Returns the program's exit code, 0 holds or 1 does not.
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
-            const std::optional<std::filesystem::path>& calibration = std::nullopt);
+            const std::optional<std::filesystem::path>& calibration = std::nullopt,
+            const std::optional<std::filesystem::path>& request = std::nullopt);
 
 }  // namespace plumbline

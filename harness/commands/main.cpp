@@ -1,4 +1,4 @@
-// The program `plumbline`: sweep, compare, calibrate, report, doctor, schedule, record.
+// The program `plumbline`: sweep, compare, calibrate, report, doctor, schedule.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include "harness/commands/calibrate_command.hpp"
 #include "harness/commands/compare.hpp"
 #include "harness/commands/doctor.hpp"
-#include "harness/commands/record_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/sweep.hpp"
@@ -99,6 +98,9 @@ int run(int argc, char** argv) {
   compare_command->add_option("--calibration", calibration,
                               "calibration.json of this run: hold values within its limits instead of in bits, where "
                               "bits cannot be equal (another device, another instruction set)");
+  std::optional<fs::path> request;
+  compare_command->add_option("--request", request,
+                              "request.json: what was asked of the candidate, which it is then held to");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
 
@@ -119,7 +121,6 @@ int run(int argc, char** argv) {
 
   const auto run_schedule = add_schedule_command(app);
   const auto run_calibrate = add_calibrate_command(app, own_folder());
-  const auto run_record = add_record_command(app);
 
   try {
     app.parse(argc, argv);
@@ -128,11 +129,10 @@ int run(int argc, char** argv) {
   }
   if (!out.empty()) options.out = out;
   if (*sweep_command) return list ? list_cells(options.sweep_file) : sweep(options);
-  if (*compare_command) return compare(reference, candidate, compare_json, calibration);
+  if (*compare_command) return compare(reference, candidate, compare_json, calibration, request);
   if (*report_command) return report(folder);
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
-  if (app.got_subcommand("record")) return run_record();
   return doctor(doctor_trainers, doctor_json, resources);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/request/request.hpp"
 #include "record/launch_finding.hpp"
 
 namespace plumbline {
@@ -25,7 +26,8 @@ struct CellPlan {
   bool repeat = false;  ///< R0 asked for
   std::optional<double>
       process_memory_limit;  ///< share of the reference's VmHWM no rank may pass (0.6), on cells that ask for it
-  std::optional<std::filesystem::path> calibration;  ///< calibration.json: the calibrated tier; absent = bits
+  std::optional<std::filesystem::path> calibration;   ///< calibration.json: the calibrated tier; absent = bits
+  std::optional<Request> request, reference_request;  ///< what was asked of the candidate and of the reference
   std::string command;
   std::optional<LaunchFinding> launch;
   std::optional<LaunchFinding> reference_launch;

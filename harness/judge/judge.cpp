@@ -49,10 +49,12 @@ class CellJudge {
       : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated), limits_(limits) {}
 
   std::vector<Judged> run() {
+    std::vector<Judged> judged;
+    judged.push_back(check_as_asked(plan_, reference_, candidate_));
     Judged completion = check_completion(plan_, reference_, candidate_);
     std::string blocked;  // why nothing more can be judged
     if (completion.result.outcome != Outcome::holds) blocked = "a run is not complete: see completion";
-    std::vector<Judged> judged = {std::move(completion)};
+    judged.push_back(std::move(completion));
     if (blocked.empty() && reference_.record->manifest.level == RecordLevel::none)
       blocked = "the reference's record has level none";
     if (blocked.empty() && candidate_.record->manifest.level == RecordLevel::none)
@@ -149,8 +151,9 @@ CellVerdict judging::judge_records(const CellPlan& plan, const RecordReading& re
 
   std::optional<Moment> earliest;
   for (auto& judged : CellJudge(plan, reference, candidate, repeated, limits).run()) {
-    // A run that broke off fails whatever was asked for.
-    judged.result.required = judged.result.name == "completion" || asked_for(plan, judged.result.name);
+    // A run that broke off, or that was another than the one asked for, fails whatever checks were asked for.
+    judged.result.required =
+        judged.result.name == "completion" || judged.result.name == "as_asked" || asked_for(plan, judged.result.name);
     if (judged.moment && judged.result.required && (!earliest || *judged.moment < *earliest)) {
       earliest = judged.moment;
       verdict.first_divergence = judged.result.first_divergence;

@@ -22,7 +22,7 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 /// table is read; nothing when it applies. Throws InputError for an unknown check.
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate);
 
-/// All checks' names in the order of the table: completion, data, census, loss, boundaries, gradients,
+/// All checks' names in the order of the table: as_asked, completion, data, census, loss, boundaries, gradients,
 /// nonzero_gradients, gradient_norm, parameters, empty_partitions, variable_lengths, memory, conformance,
 /// repeatability.
 const std::vector<std::string>& check_names();

@@ -263,6 +263,8 @@ class Sweep {
         if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
       }
       plan.launch = trainers_.run(cell, "dump-" + verdict.id, other, true);
+      plan.request = trainers_.request_of(cell, true);
+      plan.reference_request = trainers_.request_of(reference, true);
       if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
       plan.repeat = false;
       const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
@@ -293,6 +295,8 @@ class Sweep {
     }
     plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id), false, start);
     plan.reference_launch = reference;
+    plan.request = trainers_.request_of(cell);
+    plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
     plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {

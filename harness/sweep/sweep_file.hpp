@@ -44,8 +44,8 @@ struct SweepFile {
   std::string device = "cpu";  ///< cpu | cuda: of all trainers
   /// Tier of comparison: false = bits, the gate; true = within the limits of a calibration of each reference.
   bool calibrated = false;
-  bool mixed_gpus = false;     ///< --mixed-gpus for the pipeline; in the calibrated tier only
-  double time_limit_s = 300;   ///< of one run
+  bool mixed_gpus = false;    ///< --mixed-gpus for the pipeline; in the calibrated tier only
+  double time_limit_s = 300;  ///< of one run
   std::vector<ExtraCell> cells;
 };
 

@@ -231,6 +231,7 @@ class Planner {
     cell.run = wanted.run;
     cell.changes = wanted.changes;
     cell.schedule = schedule;
+    cell.placement = runnable.compute.placement;
     cell.reference = reference_of(wanted, accumulation);
     plan.run = wanted.run.stem().string();
     plan.model = facts.model;

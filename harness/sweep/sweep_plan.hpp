@@ -8,6 +8,7 @@
 
 #include "harness/judge/cell_plan.hpp"
 #include "harness/sweep/sweep_file.hpp"
+#include "schedule/schedule.hpp"
 
 namespace plumbline {
 
@@ -25,6 +26,7 @@ struct PlannedCell {
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
+  Placement placement = {};   ///< of its stages on ranks
   std::size_t reference = 0;  ///< index into SweepPlan::references
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/sweep/localise.hpp"
+#include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -24,7 +25,7 @@ LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::s
                                  bool dump) const {
   const std::string text = reference_run(reference.run, reference.changes, folder_.launch(id));
   return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1,
-               dump ? at_level_dump(text) : text, reference.accumulation);
+               dump ? at_level_dump(text) : text, reference.accumulation, request_of(reference, dump));
 }
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
@@ -34,16 +35,25 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
   auto command = launcher_words(file_.launcher, cell.plan.world);
   command.push_back((programs_ / pipeline_program).string());
   if (file_.mixed_gpus) command.push_back("--mixed-gpus");
-  return start(id, record, std::move(command), pipeline_program, cell.plan.world, dump ? at_level_dump(text) : text,
-               "");
+  return start(id, record, std::move(command), pipeline_program, cell.plan.world, dump ? at_level_dump(text) : text, "",
+               request_of(cell, dump || start_weights));
+}
+
+Request SweepTrainers::request_of(const PlannedReference& reference, bool dump) const {
+  return make_request(file_, reference, dump || file_.calibrated ? "dump" : "");
+}
+
+Request SweepTrainers::request_of(const PlannedCell& cell, bool dump) const {
+  return make_request(file_, cell, dump || file_.calibrated ? "dump" : "");
 }
 
 /// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
                                    const char* speaker, std::int64_t ranks, const std::string& run_text,
-                                   const std::string& accumulation) const {
+                                   const std::string& accumulation, const Request& request) const {
   const fs::path place = folder_.launch(id);
   folder_.make_way(record, place);
+  write_json(place / request_name, to_json(request));
   write_file(place / "run.toml", run_text);
   command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
   if (file_.device != "cpu") command.insert(command.end(), {"--device", file_.device});

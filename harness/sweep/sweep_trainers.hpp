@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/request/request.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/sweep_file.hpp"
@@ -18,6 +19,8 @@ namespace plumbline {
 
 inline constexpr const char* reference_program = "plumbline-reference";
 inline constexpr const char* pipeline_program = "plumbline-pipeline";
+/// In a run's launch folder: what was asked of it.
+inline constexpr const char* request_name = "request.json";
 
 class SweepTrainers {
  public:
@@ -34,10 +37,14 @@ class SweepTrainers {
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
                     bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
 
+  /// What a run is asked for, as it is written beside its run file before it starts.
+  Request request_of(const PlannedReference& reference, bool dump = false) const;
+  Request request_of(const PlannedCell& cell, bool dump = false) const;
+
  private:
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
                       const char* speaker, std::int64_t ranks, const std::string& run_text,
-                      const std::string& accumulation) const;
+                      const std::string& accumulation, const Request& request) const;
 
   const SweepFile& file_;
   std::filesystem::path programs_;

@@ -7,15 +7,17 @@
 namespace plumbline::judging {
 namespace {
 
-std::optional<std::string> no_empty_stage(const CellPlan&, const Manifest& candidate) {
-  for (const auto& stage : candidate.stages) {
+std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& candidate) {
+  for (const auto& stage : plan.request&& plan.request->stages ? *plan.request->stages : candidate.stages) {
     if (std::none_of(stage.units.begin(), stage.units.end(), is_layer)) return std::nullopt;
   }
   return "every stage of this partition holds a layer";
 }
 
 std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const Manifest& candidate) {
-  if (candidate.microbatches == 1) return "a step has one microbatch: its length cannot vary";
+  const auto microbatches =
+      plan.request && plan.request->microbatches ? std::ssize(*plan.request->microbatches) : candidate.microbatches;
+  if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
   const auto& lengths = plan.lengths;
   if (!lengths.empty() && std::all_of(lengths.begin(), lengths.end(), [&](auto n) { return n == lengths.front(); })) {
     return "the sweep asks for equal lengths in this cell";
@@ -40,6 +42,7 @@ std::string agreement(const CellEvidence& evidence) {
 
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> checks = {
+      {"as_asked", false, false, nullptr, nullptr},
       {"completion", false, false, nullptr, nullptr},
       {"data", false, false, nullptr, check_data},
       {"census", true, false, nullptr, check_census},

@@ -10,6 +10,9 @@
 
 namespace plumbline::judging {
 
+/// Holds both records to what was asked of them. Not applicable where nobody said what was.
+Judged check_as_asked(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
+
 /// Looks at both records before anything is compared. `launch` findings stand in the reason.
 Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
@@ -40,7 +43,7 @@ struct Check {
   /// applies.
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
   Judged (*run)(const CellEvidence& evidence) =
-      nullptr;  ///< null for completion, which is judged before there is evidence
+      nullptr;  ///< null for as_asked and completion, which are judged before there is evidence
 };
 
 /// In the order of the table.

@@ -75,6 +75,19 @@ TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
   EXPECT_GT(verdict.counts.at("tensors"), 0);
 }
 
+TEST(Compare, HoldsTheCandidateToARequest) {
+  SyntheticCell cell;
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  const auto right = cell.folder.file("right.json", R"({"schema": "plumbline-request/1", "world_size": 2})");
+  const auto other = cell.folder.file("other.json", R"({"schema": "plumbline-request/1", "world_size": 8})");
+
+  EXPECT_EQ(result_of(compare_records(reference, candidate, {}, right), "as_asked").outcome, Outcome::holds);
+  const auto verdict = compare_records(reference, candidate, {}, other);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("world_size is 2, asked for was 8"));
+  EXPECT_THROW(compare_records(reference, candidate, {}, cell.folder / "none.json"), InputError);
+}
+
 TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
   SyntheticCell cell;
   const auto reference = cell.write_reference();

@@ -22,7 +22,7 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("empty_partitions", "repeatability"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "empty_partitions", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").looked_at.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").looked_at.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
@@ -47,7 +47,7 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("repeatability"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -58,7 +58,7 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   std::vector<std::string> names;
   for (const auto& check : verdict.checks) names.push_back(check.name);
   EXPECT_EQ(names, check_names());
-  EXPECT_THAT(names, ElementsAre("completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients",
+  EXPECT_THAT(names, ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients",
                                  "gradient_norm", "parameters", "empty_partitions", "variable_lengths", "memory",
                                  "conformance", "repeatability"));
 }

@@ -1,0 +1,195 @@
+#include "harness/judge/request/request.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+Json stages_json(const std::vector<StageEntry>& stages) {
+  Json json = Json::array();
+  for (const StageEntry& stage : stages) {
+    json.push_back({{"stage", stage.stage}, {"rank", stage.rank}, {"units", stage.units}});
+  }
+  return json;
+}
+
+std::vector<StageEntry> stages_from(const Json& json) {
+  std::vector<StageEntry> stages;
+  for (const Json& stage : json) {
+    stages.push_back({stage.at("stage").get<std::int64_t>(), stage.at("rank").get<std::int64_t>(),
+                      stage.at("units").get<std::vector<std::string>>()});
+  }
+  return stages;
+}
+
+Json microbatches_json(const std::vector<RequestedMicrobatch>& microbatches) {
+  Json json = Json::array();
+  for (const auto& microbatch : microbatches) {
+    json.push_back({{"lengths", microbatch.lengths}, {"masked", microbatch.masked}});
+  }
+  return json;
+}
+
+std::vector<RequestedMicrobatch> microbatches_from(const Json& json) {
+  std::vector<RequestedMicrobatch> microbatches;
+  for (const Json& microbatch : json) {
+    microbatches.push_back(
+        {microbatch.at("lengths").get<std::vector<std::int64_t>>(), microbatch.at("masked").get<bool>()});
+    const auto& lengths = microbatches.back().lengths;
+    if (lengths.empty() || std::ranges::min(lengths) < 1) {
+      throw InputError("microbatch " + std::to_string(microbatches.size() - 1) +
+                       " needs one length of at least 1 for each row");
+    }
+  }
+  return microbatches;
+}
+
+Json data_json(const RequestedData& data) {
+  Json files = Json::array();
+  for (std::size_t i = 0; i < data.files.size(); ++i) {
+    files.push_back({{"path", data.files[i].generic_string()}, {"bytes", data.sizes.at(i)}});
+  }
+  return {{"files", files}, {"format", data.format}, {"seed", data.seed}};
+}
+
+RequestedData data_from(const Json& json) {
+  RequestedData data;
+  for (const Json& file : json.at("files")) {
+    data.files.emplace_back(file.at("path").get<std::string>());
+    data.sizes.push_back(file.at("bytes").get<std::int64_t>());
+  }
+  data.format = json.at("format").get<std::string>();
+  if (data.format != "bytes" && data.format != "uint16") {
+    throw InputError("format `" + data.format + "` is unknown; give bytes or uint16");
+  }
+  data.seed = json.at("seed").get<std::uint64_t>();
+  return data;
+}
+
+/// One key of the schema: how it is written, and how it is read back.
+struct Field {
+  const char* key;
+  std::function<Json(const Request&)> write;  ///< discarded: not asked
+  std::function<void(Request&, const Json&)> read;
+};
+
+template <class Value>
+Field plain(const char* key, std::optional<Value> Request::*member) {
+  return {key,
+          [member](const Request& request) {
+            return request.*member ? Json(*(request.*member)) : Json(Json::value_t::discarded);
+          },
+          [member](Request& request, const Json& json) { request.*member = json.get<Value>(); }};
+}
+
+Field object(const char* key, std::optional<Json> Request::*member, bool may_be_number = false) {
+  return {key,
+          [member](const Request& request) {
+            return request.*member ? *(request.*member) : Json(Json::value_t::discarded);
+          },
+          [member, may_be_number](Request& request, const Json& json) {
+            const bool fits = may_be_number ? json.is_number() || json.is_null() : json.is_object();
+            if (!fits) throw InputError(std::string("must be ") + (may_be_number ? "a number or null" : "an object"));
+            request.*member = json;
+          }};
+}
+
+template <class Value>
+Field structured(const char* key, std::optional<Value> Request::*member, Json (*write)(const Value&),
+                 Value (*read)(const Json&)) {
+  return {key,
+          [member, write](const Request& request) {
+            return request.*member ? write(*(request.*member)) : Json(Json::value_t::discarded);
+          },
+          [member, read](Request& request, const Json& json) { request.*member = read(json); }};
+}
+
+Json schedule_json(const RequestedSchedule& schedule) {
+  return {{"name", schedule.name}, {"chunks_per_rank", schedule.chunks_per_rank}, {"digest", schedule.digest}};
+}
+
+RequestedSchedule schedule_from(const Json& json) {
+  return {json.at("name").get<std::string>(), json.at("chunks_per_rank").get<std::int64_t>(),
+          json.at("digest").get<std::string>()};
+}
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> all = {
+      plain("role", &Request::role),
+      plain("world_size", &Request::world_size),
+      structured<RequestedSchedule>("schedule", &Request::schedule, schedule_json, schedule_from),
+      structured<std::vector<StageEntry>>("stages", &Request::stages, stages_json, stages_from),
+      plain("model_digest", &Request::model_digest),
+      plain("seed", &Request::seed),
+      plain("dtype", &Request::dtype),
+      object("optimizer", &Request::optimizer),
+      object("learning_rate_schedule", &Request::learning_rate_schedule),
+      object("clip_norm", &Request::clip_norm, true),
+      plain("steps", &Request::steps),
+      structured<std::vector<RequestedMicrobatch>>("microbatches", &Request::microbatches, microbatches_json,
+                                                   microbatches_from),
+      plain("accumulation_digest", &Request::accumulation_digest),
+      plain("device", &Request::device),
+      plain("transport", &Request::transport),
+      plain("level", &Request::level),
+      structured<RequestedData>("data", &Request::data, data_json, data_from),
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string model_digest(const Json& config) {
+  return hash_hex(nlohmann::json(config).dump());  // nlohmann::json sorts its keys; ordered_json does not
+}
+
+Json to_json(const Request& request) {
+  Json json{{"schema", request_schema}};
+  for (const Field& field : fields()) {
+    Json value = field.write(request);
+    if (!value.is_discarded()) json[field.key] = std::move(value);
+  }
+  return json;
+}
+
+Request request_from_json(const Json& json, const std::string& where) {
+  if (!json.is_object() || json.value("schema", Json()) != request_schema) {
+    throw InputError(where + ": is no request of schema " + request_schema);
+  }
+  Request request;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "schema") continue;
+    const auto field = std::ranges::find(fields(), key, [](const Field& each) { return std::string(each.key); });
+    if (field == fields().end()) {
+      std::vector<std::string> known;
+      for (const Field& each : fields()) known.emplace_back(each.key);
+      const auto nearest = nearest_word(key, known);
+      throw InputError(where + ": unknown key `" + key + "`" + (nearest ? "; did you mean `" + *nearest + "`?" : ""));
+    }
+    try {
+      field->read(request, value);
+    } catch (const std::exception& error) {
+      throw InputError(where + ", key " + key + ": " + error.what());
+    }
+  }
+  return request;
+}
+
+Request read_request(const std::filesystem::path& file) {
+  return request_from_json(read_json(file), file.string());
+}
+
+std::vector<std::string> not_asked(const Request& request) {
+  std::vector<std::string> keys;
+  for (const Field& field : fields()) {
+    if (field.write(request).is_discarded()) keys.emplace_back(field.key);
+  }
+  return keys;
+}
+
+}  // namespace plumbline

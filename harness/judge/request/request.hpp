@@ -1,0 +1,70 @@
+// request.json: what was asked of a run, written before it starts, so that what ran can be held against it
+// (docs/request.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/record.hpp"
+#include "support/json.hpp"
+
+namespace plumbline {
+
+/// Name of the schema that this version writes and reads.
+inline constexpr const char* request_schema = "plumbline-request/1";
+
+struct RequestedSchedule {
+  std::string name;  ///< a name of `plumbline schedule list`, or a file's name
+  std::int64_t chunks_per_rank = 1;
+  std::string digest;  ///< XXH3-128 of the bytes that schedule.csv must have
+};
+
+struct RequestedMicrobatch {
+  std::vector<std::int64_t> lengths;  ///< tokens of each row
+  bool masked = false;                ///< no valid label
+  friend bool operator==(const RequestedMicrobatch&, const RequestedMicrobatch&) = default;
+};
+
+/// Where tokens come from (docs/data.md).
+struct RequestedData {
+  std::vector<std::filesystem::path> files;  ///< absolute, in the order in which their tokens follow one another
+  std::vector<std::int64_t> sizes;           ///< bytes of each
+  std::string format;                        ///< "bytes": one id a byte of a UTF-8 text; "uint16": little-endian ids
+  std::uint64_t seed = 1;
+};
+
+/// A field that is absent was not asked for.
+struct Request {
+  std::optional<std::string> role;
+  std::optional<std::int64_t> world_size;
+  std::optional<RequestedSchedule> schedule;
+  std::optional<std::vector<StageEntry>> stages;
+  std::optional<std::string> model_digest;  ///< model_digest() of config.json
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> dtype;
+  std::optional<Json> optimizer;               ///< `name` and all its numbers, as in a manifest
+  std::optional<Json> learning_rate_schedule;  ///< steps, warmup_steps, start_factor, final_factor
+  std::optional<Json> clip_norm;               ///< a number, or null: no clipping
+  std::optional<std::int64_t> steps;
+  std::optional<std::vector<RequestedMicrobatch>> microbatches;  ///< of each step
+  std::optional<std::string> accumulation_digest;                ///< of the order file; empty: ascending
+  std::optional<std::string> device, transport, level;
+  std::optional<RequestedData> data;
+};
+
+/// XXH3-128 of a model configuration's canonical JSON: keys sorted, no blanks.
+std::string model_digest(const Json& config);
+
+Json to_json(const Request& request);
+
+/// Throws InputError naming `where` and the key: another schema, an unknown key, a value of another type.
+Request request_from_json(const Json& json, const std::string& where);
+Request read_request(const std::filesystem::path& file);
+
+/// Keys that the request leaves out, in the order of the schema.
+std::vector<std::string> not_asked(const Request& request);
+
+}  // namespace plumbline

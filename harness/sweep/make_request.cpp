@@ -1,0 +1,196 @@
+#include "harness/sweep/make_request.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/request/partition_asked.hpp"
+#include "schedule/schedule.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "support/toml.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run file's tables with the defaults of docs/run-file.md; what it holds wrongly the trainers refuse.
+class Asked {
+ public:
+  Asked(const fs::path& run, const RunChanges& changes)
+      : run_(run), changes_(changes), file_(TomlTable::read(run)), config_(read_json(path_of("model", "config"))) {}
+
+  Request training(const std::string& device, const std::string& level) const {
+    Request request;
+    request.model_digest = model_digest(config_);
+    request.seed = static_cast<std::uint64_t>(integer("train", "seed", 1));
+    request.dtype = text("train", "dtype", "float32");
+    request.steps = integer("train", "steps", 0);
+    request.optimizer = optimizer();
+    request.learning_rate_schedule = Json{{"steps", *request.steps},
+                                          {"warmup_steps", integer("train", "warmup_steps", 0)},
+                                          {"start_factor", number("train", "start_factor", 1.0)},
+                                          {"final_factor", 0.0}};
+    const auto train = file_.table("train");
+    const auto clip = train ? train->number("clip_norm") : std::nullopt;
+    request.clip_norm = clip ? Json(*clip) : Json(nullptr);
+    request.microbatches = microbatches();
+    if (!text("data", "text", "").empty() || !text("data", "tokens", "").empty()) request.data = data();
+    request.device = device;
+    request.level = level.empty() ? text("record", "level", "full") : level;
+    return request;
+  }
+
+  std::string transport() const {
+    const std::string named = text("pipeline", "transport", "mpi");
+    return named == "threads" ? "mpi" : named;  // a sweep starts processes
+  }
+
+  judging::PartitionAsked partition() const {
+    judging::PartitionAsked asked;
+    asked.rule = text("pipeline", "partition", "uniform");
+    const auto pipeline = file_.table("pipeline");
+    if (pipeline) asked.balance = pipeline->integers("balance").value_or(std::vector<std::int64_t>{});
+    if (changes_.partition) asked = {*changes_.partition, {}};
+    if (!changes_.balance.empty()) asked = {"", changes_.balance};
+    return asked;
+  }
+
+  /// Nothing for a config.json that is no Llama's: the trainers say what is wrong with it.
+  std::optional<judging::ExpectedModel> model() const {
+    try {
+      return judging::expected_model(config_);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  std::string text(const char* table, const char* key, const std::string& fallback) const {
+    const auto found = file_.table(table);
+    return found ? found->text(key).value_or(fallback) : fallback;
+  }
+  std::int64_t integer(const char* table, const char* key, std::int64_t fallback) const {
+    const auto found = file_.table(table);
+    return found ? found->integer(key).value_or(fallback) : fallback;
+  }
+  double number(const char* table, const char* key, double fallback) const {
+    const auto found = file_.table(table);
+    return found ? found->number(key).value_or(fallback) : fallback;
+  }
+  fs::path path_of(const char* table, const char* key) const {
+    return (run_.parent_path() / text(table, key, "")).lexically_normal();
+  }
+
+  Json optimizer() const {
+    const std::string own = text("train", "optimizer", "adamw");
+    const std::string name = changes_.optimizer.value_or(own);
+    Json json{{"name", name},
+              {"learning_rate", number("train", "learning_rate", 1e-3)},
+              {"weight_decay", number("train", "weight_decay", 0.0)}};
+    if (name == "sgd") {
+      json["momentum"] = number("train", "momentum", 0.0);
+    } else {
+      json["beta1"] = number("train", "beta1", 0.9);
+      json["beta2"] = number("train", "beta2", 0.999);
+      json["eps"] = number("train", "eps", 1e-8);
+    }
+    return json;
+  }
+
+  std::vector<RequestedMicrobatch> microbatches() const {
+    const auto table = file_.table("data");
+    auto rows = changes_.lengths;
+    std::int64_t count = std::ssize(rows);
+    if (rows.empty() && table) {
+      rows = table->integer_rows("lengths").value_or(rows);
+      count = integer("data", "microbatches", std::ssize(rows));
+    }
+    const auto masked =
+        table ? table->integers("masked").value_or(std::vector<std::int64_t>{}) : std::vector<std::int64_t>{};
+    const auto batch = static_cast<std::size_t>(std::max<std::int64_t>(integer("data", "batch", 1), 1));
+    std::vector<RequestedMicrobatch> microbatches;
+    for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
+      RequestedMicrobatch microbatch;
+      microbatch.lengths = rows[static_cast<std::size_t>(number) % rows.size()];
+      if (microbatch.lengths.size() == 1) microbatch.lengths.assign(batch, microbatch.lengths.front());
+      microbatch.masked = std::ranges::find(masked, number) != masked.end();
+      microbatches.push_back(std::move(microbatch));
+    }
+    return microbatches;
+  }
+
+  RequestedData data() const {
+    RequestedData data;
+    data.seed = static_cast<std::uint64_t>(integer("data", "seed", 1));
+    const bool tokens = !text("data", "tokens", "").empty();
+    data.format = tokens ? text("data", "token_type", "uint16") : "bytes";
+    const fs::path source = path_of("data", tokens ? "tokens" : "text");
+    std::error_code error;
+    if (fs::is_directory(source, error)) {
+      for (const auto& entry : fs::directory_iterator(source, error)) {
+        if (entry.is_regular_file(error) && entry.path().extension() == ".txt") data.files.push_back(entry.path());
+      }
+      std::ranges::sort(data.files);
+    } else {
+      data.files.push_back(source);
+    }
+    for (auto& file : data.files) {
+      const auto size = fs::file_size(file, error);
+      data.sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));
+      file = fs::absolute(file, error).lexically_normal();
+    }
+    return data;
+  }
+
+  fs::path run_;
+  const RunChanges& changes_;
+  TomlTable file_;
+  Json config_;
+};
+
+/// The rows of one step, as long as they are padded to.
+std::vector<std::int64_t> padded_rows(const std::vector<RequestedMicrobatch>& microbatches) {
+  std::vector<std::int64_t> rows;
+  for (const auto& microbatch : microbatches) {
+    rows.insert(rows.end(), microbatch.lengths.size(), std::ranges::max(microbatch.lengths));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Request make_request(const SweepFile& sweep, const PlannedReference& reference, const std::string& level) {
+  Request request = Asked(reference.run, reference.changes).training(sweep.device, level);
+  request.role = "reference";
+  request.world_size = 1;
+  request.accumulation_digest = reference.accumulation.empty() ? "" : hash_hex(reference.accumulation);
+  return request;
+}
+
+Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std::string& level) {
+  const Asked asked(cell.run, cell.changes);
+  Request request = asked.training(sweep.device, level);
+  const auto world = static_cast<std::int32_t>(cell.plan.world);
+  request.role = "pipeline";
+  request.world_size = world;
+  // A launcher of the user's may put in another transport, such as threads of one process.
+  if (sweep.launcher == default_launcher()) request.transport = asked.transport();
+  const bool from_file = !cell.plan.schedule_csv.empty();
+  const std::int32_t chunks = cell.placement.chunks_per_rank;
+  const auto microbatches = static_cast<std::int32_t>(request.microbatches->size());
+  const std::string csv =
+      from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, world, microbatches, chunks));
+  request.schedule = RequestedSchedule{cell.plan.schedule, chunks, hash_hex(csv)};
+  const auto model = asked.model();
+  if (!model) return request;
+  const auto units = judging::partition_asked(*model, asked.partition(), std::int64_t{world} * chunks,
+                                              padded_rows(*request.microbatches));
+  request.stages.emplace();
+  for (std::size_t stage = 0; stage < units.size(); ++stage) {
+    const auto number = static_cast<std::int32_t>(stage);
+    request.stages->push_back({number, cell.placement.rank_of(number), units[stage]});
+  }
+  return request;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,62 @@
+#include "harness/judge/request/partition_asked.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "harness/judge/expected/stage_map.hpp"
+#include "support/error.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+using ::testing::ElementsAre;
+
+ExpectedModel model_of(std::int64_t layers, std::int64_t vocabulary = 8) {
+  return expected_model(Json{{"vocab_size", vocabulary},
+                             {"hidden_size", 4},
+                             {"intermediate_size", 6},
+                             {"num_hidden_layers", layers},
+                             {"num_attention_heads", 2},
+                             {"num_key_value_heads", 1},
+                             {"rms_norm_eps", 1e-5}});
+}
+
+/// Layers of each stage; that every unit stands once and in order is asserted.
+std::vector<std::int64_t> layers_of(const ExpectedModel& model, const PartitionAsked& asked, std::int64_t stages) {
+  std::vector<std::int64_t> counts;
+  std::vector<std::string> all;
+  for (const auto& units : partition_asked(model, asked, stages, {8, 8})) {
+    counts.push_back(std::count_if(units.begin(), units.end(), is_layer));
+    all.insert(all.end(), units.begin(), units.end());
+  }
+  EXPECT_EQ(all, model.units);
+  return counts;
+}
+
+TEST(PartitionAsked, UniformGivesExtraLayersToTheEarliestStages) {
+  EXPECT_THAT(layers_of(model_of(5), {}, 1), ElementsAre(5));
+  EXPECT_THAT(layers_of(model_of(5), {}, 2), ElementsAre(3, 2));
+  EXPECT_THAT(layers_of(model_of(5), {}, 3), ElementsAre(2, 2, 1));
+  EXPECT_THAT(layers_of(model_of(5), {}, 5), ElementsAre(1, 1, 1, 1, 1));
+}
+
+TEST(PartitionAsked, WithMoreStagesThanLayersTheFirstHoldsTheEmbeddingAlone) {
+  EXPECT_THAT(layers_of(model_of(2), {}, 3), ElementsAre(0, 1, 1));
+  EXPECT_THAT(layers_of(model_of(2), {}, 5), ElementsAre(0, 1, 1, 0, 0));
+}
+
+TEST(PartitionAsked, CostPutsFewerLayersBesideALargeHead) {
+  EXPECT_THAT(layers_of(model_of(6, 8), {"cost", {}}, 3), ElementsAre(2, 2, 2));
+  EXPECT_THAT(layers_of(model_of(6, 1000), {"cost", {}}, 3), ElementsAre(3, 3, 0));
+}
+
+TEST(PartitionAsked, ABalanceIsTakenAsItStandsOrRefused) {
+  EXPECT_THAT(layers_of(model_of(5), {"", {2, 0, 3}}, 3), ElementsAre(2, 0, 3));
+  EXPECT_THROW(layers_of(model_of(5), {"", {2, 3}}, 3), InputError);
+  EXPECT_THROW(layers_of(model_of(5), {"", {2, 0, 2}}, 3), InputError);
+  EXPECT_THROW(layers_of(model_of(5), {"by hand", {}}, 3), InputError);
+}
+
+}  // namespace
+}  // namespace plumbline::judging

@@ -1,0 +1,90 @@
+#include "harness/judge/request/request.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Request whole() {
+  Request request;
+  request.role = "pipeline";
+  request.world_size = 2;
+  request.schedule = RequestedSchedule{"1f1b", 1, "d"};
+  request.stages = {{0, 0, {"embed_tokens"}}, {1, 1, {"layers.0", "norm", "lm_head"}}};
+  request.model_digest = "m";
+  request.seed = 18446744073709551615ULL;
+  request.dtype = "float32";
+  request.optimizer = Json{{"name", "sgd"}, {"learning_rate", 0.1}};
+  request.learning_rate_schedule = Json{{"steps", 5}};
+  request.clip_norm = Json(nullptr);
+  request.steps = 5;
+  request.microbatches = {{{4, 2}, false}, {{1, 1}, true}};
+  request.accumulation_digest = "";
+  request.device = "cpu";
+  request.transport = "mpi";
+  request.level = "full";
+  request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint16", 9};
+  return request;
+}
+
+std::string refusal(const Json& json) {
+  try {
+    request_from_json(json, "request.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(RequestFile, ReadsBackWhatWasWritten) {
+  const Json written = to_json(whole());
+
+  EXPECT_EQ(to_json(request_from_json(written, "x")), written);
+  EXPECT_EQ(written.at("data").at("files").at(1).at("bytes"), 6);
+  EXPECT_THAT(not_asked(whole()), ::testing::IsEmpty());
+}
+
+TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {
+  Json json = to_json(whole());
+  json.erase("clip_norm");
+  json.erase("stages");
+
+  const Request request = request_from_json(json, "x");
+
+  EXPECT_FALSE(request.clip_norm);
+  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("stages", "clip_norm"));
+}
+
+TEST(RequestFile, BadInputIsRefusedByKey) {
+  const auto with = [](const char* key, const Json& value) {
+    Json json = to_json(whole());
+    json[key] = value;
+    return refusal(json);
+  };
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("no request of schema plumbline-request/1"));
+  EXPECT_THAT(with("schema", "plumbline-request/2"), HasSubstr("no request of schema"));
+  EXPECT_THAT(with("world", 3), HasSubstr("unknown key `world`"));
+  EXPECT_THAT(with("stepz", 3), HasSubstr("did you mean `steps`?"));
+  EXPECT_THAT(with("steps", "five"), AllOf(HasSubstr("request.json, key steps"), HasSubstr("number")));
+  EXPECT_THAT(with("optimizer", 3), HasSubstr("key optimizer: must be an object"));
+  EXPECT_THAT(with("clip_norm", "no"), HasSubstr("key clip_norm: must be a number or null"));
+  EXPECT_THAT(with("schedule", Json::object()), HasSubstr("key schedule"));
+  EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0], "masked": false}])")), HasSubstr("at least 1"));
+  EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "words", "seed": 1})")), HasSubstr("`words`"));
+}
+
+TEST(ModelDigest, DoesNotDependOnTheOrderOfKeysOrOnBlanks) {
+  const Json one = Json::parse(R"({"b": 1, "a": {"y": 1e-05, "x": [1, 2]}})");
+  const Json other = Json::parse(R"({ "a" : {"x": [1,2], "y": 0.00001}, "b": 1 })");
+
+  EXPECT_EQ(model_digest(one), model_digest(other));
+  EXPECT_NE(model_digest(one), model_digest(Json::parse(R"({"b": 2, "a": {"y": 1e-05, "x": [1, 2]}})")));
+}
+
+}  // namespace
+}  // namespace plumbline

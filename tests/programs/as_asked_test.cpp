@@ -1,0 +1,132 @@
+// Sweeps whose launcher or trainers do something else than the cell says, and do it well: every bit is that of the
+// reference, and only what was asked for tells.
+#include <gmock/gmock.h>
+
+#include "record/verdict.hpp"
+#include "support/files.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class Asked : public ::testing::Test {
+ protected:
+  Asked() {
+    std::string run = read_file(PLUMBLINE_FIXTURES "/runs/quick.toml");
+    for (const char* part : {"models", "corpus"}) {
+      const std::string from = std::string("../") + part;
+      run.replace(run.find(from), from.size(), std::string(PLUMBLINE_FIXTURES "/") + part);
+    }
+    folder_.file("quick.toml", run);
+    trainers_ = PLUMBLINE_BIN;
+  }
+
+  fs::path script(const std::string& name, const std::string& body) {
+    const fs::path path = folder_.file(name, "#!/bin/bash\nset -e\n" + body);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+
+  /// A sweep of one cell: 1F1B, two ranks, which `launcher` (its arguments: the world size, then the trainer and its
+  /// arguments) starts.
+  Ended sweep(const std::string& launcher, const std::string& cell = "schedule = \"1f1b\"\nworld_size = 2\n") {
+    const auto program = script("launcher", "world=$1; shift\n" + launcher);
+    const auto file = folder_.file(
+        "asked.toml", "launcher = \"" + program.string() + " {world}\"\n[[cell]]\nrun = \"quick.toml\"\n" + cell);
+    return end_of(PLUMBLINE_BIN "/plumbline sweep " + file.string() + " --trainers " + trainers_.string() + " --out " +
+                      (folder_ / "out").string(),
+                  folder_.path());
+  }
+
+  CheckResult as_asked() {
+    const Verdict verdict = read_verdict(folder_ / "out/verdict.json");
+    EXPECT_EQ(verdict.cells.size(), 1U);
+    if (verdict.cells.empty() || verdict.cells[0].checks.empty()) return {};
+    EXPECT_EQ(verdict.cells[0].checks[0].name, "as_asked");
+    return verdict.cells[0].checks[0];
+  }
+
+  void expect_red(const Ended& ended, const std::string& item) {
+    EXPECT_EQ(ended.code, 1) << ended.said;
+    const CheckResult check = as_asked();
+    EXPECT_EQ(check.outcome, Outcome::fails) << check.reason;
+    ASSERT_TRUE(check.first_divergence);
+    EXPECT_EQ(check.first_divergence->item, item) << check.reason;
+    EXPECT_THAT(ended.said, HasSubstr("asked for was"));
+  }
+
+  TemporaryFolder folder_;
+  fs::path trainers_;
+};
+
+TEST_F(Asked, ALauncherThatDoesWhatItIsToldHolds) {
+  const Ended ended = sweep("exec \"$@\" --transport threads --world $world\n");
+
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_EQ(as_asked().outcome, Outcome::holds) << as_asked().reason;
+}
+
+TEST_F(Asked, FewerRanksThanTheCellSays) {
+  expect_red(sweep("exec \"$@\" --transport threads --world 1\n"), "world_size");
+}
+
+TEST_F(Asked, MoreRanksThanTheCellSays) {
+  expect_red(sweep("exec \"$@\" --transport threads --world 3\n"), "world_size");
+}
+
+TEST_F(Asked, AnotherSchedule) {
+  expect_red(sweep("exec \"$@\" --transport threads --world $world --schedule afab\n"), "schedule.name");
+}
+
+TEST_F(Asked, ABalanceThatIsDropped) {
+  expect_red(sweep("sed -i /^balance/d $2\nexec \"$@\" --transport threads --world $world\n",
+                   "schedule = \"1f1b\"\nworld_size = 2\nbalance = [1, 4]\n"),
+             "stages");
+}
+
+/// Both trainers alike: no comparison of the two can tell.
+struct BothAlike {
+  const char* edit;  ///< a sed command on the run file that both are given
+  const char* item;
+};
+
+class AskedOfBoth : public Asked, public ::testing::WithParamInterface<BothAlike> {};
+
+TEST_P(AskedOfBoth, IsRed) {
+  fs::create_directory(folder_ / "bin");
+  for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
+    script("bin/" + name, "[ -f \"$1\" ] && sed -i '" + std::string(GetParam().edit) +
+                              "' \"$1\"\nexec " PLUMBLINE_BIN "/" + name + " \"$@\"\n");
+  }
+  trainers_ = folder_ / "bin";
+
+  expect_red(sweep("exec \"$@\" --transport threads --world $world\n"), GetParam().item);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TrainersThat, AskedOfBoth,
+    ::testing::Values(BothAlike{"s/^steps = 3/steps = 2/", "steps"},
+                      BothAlike{"s/^\\[train\\]/[train]\\ndtype = \"float64\"/", "dtype"},
+                      BothAlike{"s/^\\[train\\]/[train]\\nseed = 5/", "seed"},
+                      BothAlike{"s/^\\[train\\]/[train]\\noptimizer = \"sgd\"/", "optimizer.name"},
+                      BothAlike{"s/^learning_rate = .*/learning_rate = 0.5/", "optimizer.learning_rate"},
+                      BothAlike{"s/^clip_norm.*//", "clip_norm"},
+                      BothAlike{"s/^start_factor.*/start_factor = 0.9/", "learning_rate"},
+                      BothAlike{"s/^\\[data\\]/[data]\\nseed = 5/", "ids and labels of microbatch 0"},
+                      BothAlike{"s/^masked.*//", "valid_tokens of microbatch 1"},
+                      BothAlike{"s/^batch = 2/batch = 3/; s/\\[ *16, *5 *\\]/16/", "batch of microbatch 0"}),
+    [](const auto& each) { return "Case" + std::to_string(each.index); });
+
+TEST_F(Asked, ALauncherThatStartsNothingHoldsNothing) {
+  const Ended ended = sweep("exit 0\n");
+
+  EXPECT_NE(ended.code, 0) << ended.said;
+  EXPECT_TRUE(fs::exists(folder_ / "out/launches/quick-1f1b-w2/request.json"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
