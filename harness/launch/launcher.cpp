@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -22,6 +19,7 @@
 #include "harness/launch/diagnosis.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
+#include "harness/launch/scratch_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -35,63 +33,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds glance_interval{20};
-
-const std::string scratch_prefix = "plumbline-run-";
-
-/// A lock on a folder, held while this process lives, however it ends; -1 when another holds it or it is gone.
-int lock_of(const std::string& folder) {
-  const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && access(folder.c_str(), F_OK) == 0) return lock;
-  if (lock >= 0) close(lock);
-  return -1;
-}
-
-/// A folder for what the launcher's programs put into temporary places: Open MPI's session, its shared-memory segments.
-/// Removed with all of it; one whose plumbline was ended by SIGKILL goes with the next launch.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    // /dev/shm first: segments belong in memory, and its path is short (Open MPI's socket paths must stay below 108
-    // characters).
-    for (const std::string parent : {"/dev/shm", "/tmp", fs::temp_directory_path().c_str()}) {
-      remove_left_behind(parent);
-      std::string name = parent + "/" + scratch_prefix + "XXXXXX";
-      if (mkdtemp(name.data()) == nullptr) continue;
-      lock_ = lock_of(name);
-      path_ = name;
-      return;
-    }
-    throw SystemError("no temporary folder can be made in /dev/shm or /tmp (" + std::string(std::strerror(errno)) +
-                      "); free space there or set TMPDIR to a folder that may be written to");
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    if (lock_ >= 0) close(lock_);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  static void remove_left_behind(const std::string& parent) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-      struct stat is {};
-      const std::string folder = entry.path().string();
-      if (entry.path().filename().string().rfind(scratch_prefix, 0) != 0 || stat(folder.c_str(), &is) != 0) continue;
-      // A young one may be about to be locked.
-      if (is.st_uid != getuid() || std::time(nullptr) - is.st_mtime < 2) continue;
-      const int lock = lock_of(folder);
-      if (lock < 0) continue;
-      fs::remove_all(folder, ignored);
-      close(lock);
-    }
-  }
-
-  std::string path_;
-  int lock_ = -1;
-};
 
 /// Ours, with what runs need put in; what the user has set for Open MPI stays.
 std::vector<std::string> run_environment(const std::string& scratch) {

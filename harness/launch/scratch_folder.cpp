@@ -1,0 +1,83 @@
+#include "harness/launch/scratch_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string prefix = "plumbline-run-";
+
+bool exists(const std::string& folder) {
+  return access(folder.c_str(), F_OK) == 0;
+}
+
+/// -1 when another holds it (with `or_fail`), when the folder is gone, or where there are no locks.
+int lock_of(const std::string& folder, int or_fail) {
+  const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock >= 0 && flock(lock, LOCK_EX | or_fail) == 0 && exists(folder)) return lock;
+  if (lock >= 0) close(lock);
+  return -1;
+}
+
+void remove_left_behind(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    struct stat is {};
+    const std::string folder = entry.path().string();
+    if (entry.path().filename().string().rfind(prefix, 0) != 0 || stat(folder.c_str(), &is) != 0) continue;
+    // A young one may be about to be locked.
+    if (is.st_uid != getuid() || std::time(nullptr) - is.st_mtime < 2) continue;
+    const int lock = lock_of(folder, LOCK_NB);
+    if (lock < 0) continue;
+    fs::remove_all(folder, ignored);
+    close(lock);
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> ScratchFolder::default_parents() {
+  return {"/dev/shm", "/tmp", fs::temp_directory_path()};
+}
+
+ScratchFolder::ScratchFolder(const std::vector<fs::path>& parents,
+                             const std::function<void(const fs::path&)>& before_lock) {
+  int why = 0;
+  for (const fs::path& parent : parents) {
+    remove_left_behind(parent);
+    do {
+      path_ = (parent / (prefix + "XXXXXX")).string();
+      if (mkdtemp(path_.data()) == nullptr) {
+        why = errno;
+        break;
+      }
+      if (before_lock) before_lock(path_);
+      lock_ = lock_of(path_, 0);
+      // Where it is gone this process had to wait for its turn so long that another took the folder for one left
+      // behind.
+    } while (lock_ < 0 && !exists(path_));
+    if (exists(path_)) return;
+  }
+  throw SystemError("no temporary folder can be made in /dev/shm or /tmp (" + std::string(std::strerror(why)) +
+                    "); free space there or set TMPDIR to a folder that may be written to");
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
+}
+
+}  // namespace plumbline
