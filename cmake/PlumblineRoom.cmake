@@ -59,14 +59,14 @@ function(plumbline_room_test name)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}"
-                         TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 PROPERTIES LABELS "${arg_LABELS}"
+                         ENVIRONMENT "OMP_NUM_THREADS=1")
     return()
   endif()
   foreach(shard RANGE 1 ${arg_SHARDS})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name}.${shard} COMMAND ${name}_test)
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}"
                          ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -64,7 +64,7 @@ class DisturbedRanks : public ::testing::Test {
 
   void expect_a_hang_to_be_named(const std::string& launcher, const std::string& program,
                                  const std::string& arguments) {
-    run(launcher, program, arguments, 100000, 2000, [](pid_t pid, std::chrono::milliseconds since) {
+    run(launcher, program, arguments, 100000, 10000, [](pid_t pid, std::chrono::milliseconds since) {
       if (since.count() < 100) kill(pid, SIGSTOP);
     });
 
@@ -93,7 +93,7 @@ class DisturbedRanks : public ::testing::Test {
   void expect_a_straggler_to_be_waited_for(const std::string& launcher, const std::string& program,
                                            const std::string& arguments) {
     run(launcher, program, arguments, 40, 30000,
-        [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 1500 ? SIGSTOP : SIGCONT); });
+        [](pid_t pid, std::chrono::milliseconds since) { kill(pid, since.count() < 3000 ? SIGSTOP : SIGCONT); });
 
     EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
     const Record record = read_record(folder_ / "record");

@@ -14,11 +14,14 @@
 
 namespace plumbline::strict {
 
+/// No run that ends for another reason takes as long, however loaded the machine.
+constexpr std::chrono::seconds patience{60};
+
 struct RunOptions {
   int ranks = 2;
   Settings behaviour = {};
   GpuSeam seam = {};
-  TransportSettings transport = {std::chrono::seconds(20)};
+  TransportSettings transport = {patience};
   NcclSettings nccl = {};
   bool connect = true;
   bool finish = true;  ///< a rank whose body returned ends cleanly

@@ -252,8 +252,10 @@ TEST_F(RunSweep, FullDiskStopsTheSweepAndKeepsWhatHadFinished) {
 }
 
 TEST_F(RunSweep, CtrlCKeepsFinishedCellsLeavesNoProcessAndResumeRunsOnlyTheRest) {
-  behave("[ $(basename $record) = a-1f1b-w2 ] && { echo $$ > $base/pid-$me; [ $me = 1 ] && kill -INT " +
-         std::to_string(getpid()) + "; sleep 30; }\n");
+  behave(
+      "[ $(basename $record) = a-1f1b-w2 ] && { echo $$ > $base/pid-$me; [ $me = 1 ] && { until [ -s $base/pid-0 "
+      "]; do sleep 0.02; done; kill -INT " +
+      std::to_string(getpid()) + "; }; sleep 600; }\n");
 
   const auto message = error_of<SystemError>([&] { run(); });
 

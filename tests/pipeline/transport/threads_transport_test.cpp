@@ -103,7 +103,7 @@ TEST(ThreadsTransport, AbortEndsEveryWaitAtOnceWithRankAndReason) {
     }
   });
 
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 2s);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, patient.timeout) << "not the deadline";
   for (std::size_t r = 1; r < 5; ++r) {
     EXPECT_THAT(errors[r], AllOf(HasSubstr("rank 0 ended the run"), HasSubstr("the disk is full"))) << "rank " << r;
   }
@@ -116,7 +116,7 @@ TEST(ThreadsTransport, ARankThatLeavesEarlyFreesTheOthers) {
     if (t.rank() != 2) t.barrier();
   });
 
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 2s);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, patient.timeout) << "not the deadline";
   EXPECT_THAT(errors[0], HasSubstr("rank 2 ended the run: it left without a clean end"));
   EXPECT_THAT(errors[1], HasSubstr("rank 2 ended the run"));
 }

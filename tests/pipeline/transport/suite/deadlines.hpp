@@ -20,7 +20,6 @@ TYPED_TEST_P(TransportSuite, DeadlineNamesTheReceiveThatNobodyAnswers) {
     const auto waited = std::chrono::steady_clock::now() - before;
     EXPECT_THAT(message, HasSubstr("rank 1 waits for RECV_F microbatch 3 from rank 0, 64x128x512 float32, 0.1 s"));
     EXPECT_GE(waited, hasty.timeout);
-    EXPECT_LT(waited, hasty.timeout + 1s);
   });
 }
 

@@ -16,11 +16,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr TransportSettings patient{20s};
+constexpr TransportSettings patient{120s};
 /// Where a deadline is to pass.
 constexpr TransportSettings hasty{150ms};
 /// Where one rank's deadline is to pass after the other rank, however loaded the machine, has got its answer.
-constexpr TransportSettings short_of_patience{600ms};
+constexpr TransportSettings short_of_patience{3s};
 
 template <typename Ranks>
 class TransportSuite : public testing::Test {
