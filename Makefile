@@ -11,19 +11,19 @@ help: ## this list
 	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
 
-sweep: ## set up, build, run the default sweep over MPI processes, write the report
+sweep: ## set up, build the three programs, run the default sweep over MPI processes, write the report
 	@scripts/sweep
 
-test: ## set up, build, run every test
+test: ## set up, build everything, run every test
 	@scripts/test cpu
 
-quick: ## set up, build, run the quick tests
+quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
 setup: ## set up and configure only
 	@scripts/set-up cpu
 
-build: ## set up and build
+build: ## set up and build everything, the tests too
 	@scripts/build cpu
 
 cuda: ## set up and build with the CUDA half (needs no GPU and no driver), in build/cuda

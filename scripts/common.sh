@@ -48,3 +48,11 @@ jobs() {
   ((n < 1)) && n=1
   echo "$n"
 }
+
+# compile OPTION...: cmake --build with that many jobs.
+compile() {
+  local n
+  n=$(jobs)
+  say "compiling, $n at a time (minutes the first time, then only what changed)"
+  NINJA_STATUS='[%f/%t, %e s] ' cmake --build "$@" --parallel "$n"
+}
