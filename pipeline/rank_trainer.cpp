@@ -14,6 +14,7 @@
 #include "support/progress_line.hpp"
 #include "support/text.hpp"
 #include "training/gradient_norm.hpp"
+#include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/tensor_record.hpp"
 
@@ -74,11 +75,7 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       loss_(seams.loss(token_weighted_loss)) {
   const MemoryScope scope(MemoryOwner::scratch);
   for (Stage& stage : stages_) {
-    if (session.run.weights) {
-      load_weights(stage.slice(), *session.run.weights);
-    } else {
-      initialise(stage.slice(), session.run.train.seed);
-    }
+    set_initial_values(stage.slice(), session.run);
     seams_.slice_made(stage.slice());
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "reference/export.hpp"
 #include "reference/golden.hpp"
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
@@ -36,6 +37,7 @@ int run(int argc, char** argv) {
   ReferenceOptions options;
   bool capabilities = false;
   bool quiet = false;
+  std::filesystem::path exported;
   std::vector<std::filesystem::path> goldens;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
@@ -50,6 +52,10 @@ int run(int argc, char** argv) {
                  "change, whose effect plumbline calibrate measures");
   app.add_flag("--shadow", options.shadow,
                "Compute everything in float64, from the initial values that the run's own dtype has");
+  app.add_option(
+      "--export", exported,
+      "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
+      "or empty (docs/data.md)");
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
@@ -60,11 +66,20 @@ int run(int argc, char** argv) {
   }
   if (capabilities) return print_capabilities();
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
-  if (options.run_file.empty() || options.record.empty()) {
-    throw plumbline::InputError("give a run file and --record DIR, or --golden DIR; see --help");
+  if (options.run_file.empty() || options.record.empty() == exported.empty()) {
+    throw plumbline::InputError(
+        "give a run file and --record DIR, or a run file and --export DIR, or --golden DIR; see --help");
   }
   if (options.shadow && options.perturb) {
     throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");
+  }
+  if (!exported.empty()) {
+    if (options.shadow || options.perturb || options.device != "cpu") {
+      throw plumbline::InputError(
+          "--export writes what the run file gives: leave out --shadow, --perturb and --device");
+    }
+    plumbline::export_run(options, exported);
+    return 0;
   }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;

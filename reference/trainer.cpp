@@ -22,6 +22,7 @@
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
+#include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
@@ -95,14 +96,6 @@ LlamaSlice make_slice(const Session& session, const Variant& variant) {
   if (variant.shadow_of) made_in = parse_dtype(*variant.shadow_of);
   slice.prepare_tables(session.plan.longest_sequence(), made_in);
   return slice;
-}
-
-void set_initial_values(LlamaSlice& slice, const RunFile& run) {
-  if (run.weights) {
-    load_weights(slice, *run.weights);
-  } else {
-    initialise(slice, run.train.seed);
-  }
 }
 
 ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,

@@ -1,7 +1,9 @@
+#include <ATen/Version.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include "model/llama_slice.hpp"
+#include "support/hash.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
@@ -42,6 +44,22 @@ TEST(Initialise, DrawsEachMatrixFromAStreamOfItsOwn) {
       }
     }
   }
+}
+
+// The first test vector of docs/exactness.md, "Initial values".
+TEST(Initialise, DrawsWhatTheDocsSay) {
+  const LlamaConfig config = load_config(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  const LlamaSlice slice = initialised(config, {1, 2}, 1);
+
+  const at::Tensor drawn = value_of(slice, "model.layers.0.self_attn.q_proj.weight");
+  const auto* values = drawn.const_data_ptr<float>();
+  const float first[] = {-0.0068893763F, 0.033616759F, 0.0080815386F, 0.034269296F};
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(values[i], first[i], 1e-7F);
+  if (const std::string path = at::get_cpu_capability(); path != "AVX2" && path != "AVX512") {
+    GTEST_SKIP() << "logarithm, sine and cosine have other last bits with " << path;
+  }
+  const std::string bytes(reinterpret_cast<const char*>(values), drawn.nbytes());
+  EXPECT_EQ(hash_hex("float32|64x64|" + bytes), "850c4cadeb452c2b8488c90fd5bc9ff9");
 }
 
 TEST(Initialise, DependsOnTheSeed) {

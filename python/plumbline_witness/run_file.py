@@ -1,0 +1,116 @@
+"""The run file, as far as one process needs it. An unknown key is an error: what it asks for would not be done."""
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class InputError(Exception):
+    """What a person can mend: told in one line, exit code 2."""
+
+
+TABLES = {
+    "model": {"config", "weights"},
+    "data": {"text", "tokens", "token_type", "seed", "lengths", "batch", "microbatches", "masked"},
+    "train": {
+        "steps", "seed", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
+        "warmup_steps", "start_factor", "clip_norm",
+    },
+    "record": {"level"},
+}  # fmt: skip
+
+
+@dataclass
+class Data:
+    source: Path
+    is_text: bool
+    seed: int
+    rows: list  # of each microbatch, the lengths of its rows
+    masked: set = field(default_factory=set)
+
+
+@dataclass
+class Run:
+    path: Path
+    config: dict
+    weights: Path | None
+    data: Data
+    steps: int
+    seed: int
+    dtype: str
+    optimizer: dict  # name and numbers, as the manifest has them
+    warmup_steps: int
+    start_factor: float
+    clip_norm: float | None
+    level: str
+
+
+def refuse(path, what):
+    raise InputError(f"{path}: {what}")
+
+
+def read_data(path, table):
+    """`table`: [data] of the run file at `path`."""
+    if ("text" in table) == ("tokens" in table):
+        refuse(path, "[data] must name either text or tokens")
+    if table.get("token_type", "uint16") != "uint16":
+        refuse(path, f"data.token_type {table['token_type']!r} is unknown here")
+    batch = table.get("batch", 1)
+    given = []
+    for entry in table["lengths"]:
+        entry = [entry] if isinstance(entry, int) else list(entry)
+        given.append(entry * batch if len(entry) == 1 else entry)
+        if len(given[-1]) != batch or min(given[-1]) < 1:
+            refuse(path, f"data.lengths: {entry} gives no {batch} rows of at least one token")
+    count = table.get("microbatches", len(given))
+    masked = set(table.get("masked", []))
+    if count < len(given) or not masked < set(range(count)):
+        refuse(path, "data.microbatches or data.masked does not fit data.lengths")
+    source = path.parent / table.get("text", table.get("tokens"))
+    return Data(source, "text" in table, table.get("seed", 1), [given[m % len(given)] for m in range(count)], masked)
+
+
+def read_optimizer(path, train):
+    name = train.get("optimizer", "adamw")
+    defaults = {
+        "adamw": {"learning_rate": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0},
+        "sgd": {"learning_rate": 1e-3, "momentum": 0.0, "weight_decay": 0.0},
+    }
+    if name not in defaults:
+        refuse(path, f"train.optimizer {name!r} is unknown; there are adamw and sgd")
+    return {"name": name, **{key: float(train.get(key, value)) for key, value in defaults[name].items()}}
+
+
+def read_run(path):
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            run = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        refuse(path, error)
+    run.pop("pipeline", None)  # how a pipeline is cut is no matter of one process
+    for name, table in run.items():
+        unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
+        if unknown:
+            refuse(path, f"the key {unknown[0]!r} of {name!r} is unknown")
+    model, train = run["model"], run["train"]
+    config_path = path.parent / model["config"]
+    try:
+        config = json.loads(config_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        refuse(config_path, error)
+    return Run(
+        path=path,
+        config=config,
+        weights=path.parent / model["weights"] if "weights" in model else None,
+        data=read_data(path, run["data"]),
+        steps=train["steps"],
+        seed=train.get("seed", 1),
+        dtype=train.get("dtype", "float32"),
+        optimizer=read_optimizer(path, train),
+        warmup_steps=train.get("warmup_steps", 0),
+        start_factor=float(train.get("start_factor", 1.0)),
+        clip_norm=float(train["clip_norm"]) if "clip_norm" in train else None,
+        level=run.get("record", {}).get("level", "full"),
+    )

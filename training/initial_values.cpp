@@ -1,0 +1,13 @@
+#include "training/initial_values.hpp"
+
+namespace plumbline {
+
+void set_initial_values(LlamaSlice& slice, const RunFile& run) {
+  if (run.weights) {
+    load_weights(slice, *run.weights);
+  } else {
+    initialise(slice, run.train.seed);
+  }
+}
+
+}  // namespace plumbline
