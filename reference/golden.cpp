@@ -3,11 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iomanip>
 #include <limits>
@@ -22,8 +24,10 @@
 #include "support/text.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
+#include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/tensor_record.hpp"
+#include "training/unit_pass.hpp"
 
 namespace plumbline {
 namespace {
@@ -121,7 +125,7 @@ std::string read_dtype(const SafetensorsFile& io) {
   return dtype;
 }
 
-/// What the model computes, under the names of io.safetensors.
+/// What the model computes in the loop that the trainers train with, under the names of io.safetensors.
 std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
                                                   const SafetensorsFile& io, at::ScalarType dtype) {
   const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
@@ -131,12 +135,17 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   load_weights(model, directory / "model.safetensors");
   model.allocate_gradients();
   model.prepare_tables(ids.size(1));
-  const at::Tensor logits = model.forward(ids);
-  const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
-  loss.backward();
+  at::Tensor logits;
+  const LossFunction loss_of = [&](const at::Tensor& computed, const at::Tensor& targets, std::int64_t valid) {
+    logits = computed.detach();
+    return token_weighted_loss(computed, targets, valid);
+  };
+  const std::int64_t valid_tokens = labels.ne(-100).sum().item<std::int64_t>();
+  const at::Tensor loss = forward_units(model, ids, {labels, valid_tokens, loss_of}, nullptr);
+  GraphEnd(loss).backward(at::ones({}, loss.options().requires_grad(false)));
   add_tied_uses(model.parameters());
 
-  std::map<std::string, at::Tensor> outputs{{"logits", logits.detach()}, {"loss", loss.detach()}};
+  std::map<std::string, at::Tensor> outputs{{"logits", logits}, {"loss", loss.detach()}};
   for (const Parameter& parameter : model.parameters()) {
     if (!parameter.alias) {
       outputs["grad." + parameter.name] = parameter.value.grad();
@@ -251,6 +260,14 @@ void print_row(std::ostream& out, const Comparison& row) {
   out << "  " << (row.holds ? "holds" : "FAILS") << (row.defect.empty() ? "" : ": " + row.defect) << '\n';
 }
 
+/// Set where the goldens are known to hold this machine's bits, to the ATen capability that it has: a tolerance, or
+/// another capability, is then a failure.
+const char* const require_bits = "PLUMBLINE_REQUIRE_GOLDEN_BITS";
+
+bool bits_required() {
+  return std::getenv(require_bits) != nullptr;
+}
+
 bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tally) {
   if (!std::filesystem::is_directory(directory)) {
     throw InputError(directory.string() +
@@ -259,15 +276,19 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   const std::filesystem::path producer = directory / "golden.json";
   const Json golden = std::filesystem::exists(producer) ? read_json(producer) : Json(nullptr);
   const LlamaConfig config = load_config(directory / "config.json");
-  const SafetensorsFile io(directory / "io.safetensors");
-  const std::string dtype = read_dtype(io);
+  const SafetensorsFile inputs(directory / "io.safetensors");
+  const std::string dtype = read_dtype(inputs);
   const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer, dtype);
-  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io, parse_dtype(dtype));
+  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, inputs, parse_dtype(dtype));
+  const SafetensorsFile io(directory / demand.outputs);
 
   out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
       << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
       << std::setw(12) << "difference" << std::setw(11) << "limit" << '\n';
-  bool holds = true;
+  bool holds = demand.bits || !bits_required();
+  if (!holds) {
+    out << "  FAILS: " << require_bits << "=" << std::getenv(require_bits) << " demands bits of every golden\n";
+  }
   Tally own;
   const double largest_of_all = largest_gradient(io);
   for (const std::string& name : names_to_compare(io, outputs)) {
@@ -300,16 +321,9 @@ double read_limit(const Json& golden, const std::string& key, double derived, co
   return limit.get<double>();
 }
 
-/// The first thing in which the producer's code path is not this machine's; empty when there is none.
-std::string path_difference(const Json& golden, const Json& machine, const Json& environment) {
-  if (golden.is_null()) {
-    return "no golden.json says which machine made it";
-  }
-  const std::string torch = golden.value("torch", Json(nullptr)).dump();
-  if (torch != Json(TORCH_VERSION).dump()) {
-    return "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
-  }
-  const Json producer = golden.value("machine", Json::object());
+/// The first thing in which a machine that computed the golden has another code path than this one; empty when there is
+/// none.
+std::string path_difference(const Json& producer, const Json& machine, const Json& environment) {
   std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
   // a golden in bfloat16 says it; float32 has no use for these instructions
   if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
@@ -328,6 +342,32 @@ std::string path_difference(const Json& golden, const Json& machine, const Json&
   return "";
 }
 
+/// The outputs that hold this machine's bits: of the machine that made the golden, or of one of `also`, whose own may
+/// lie in a file beside. Where there are none, `reason` says why not.
+void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machine, const Json& environment,
+                    const std::filesystem::path& path) {
+  if (golden.is_null()) {
+    demand.reason = "no golden.json says which machine made it";
+    return;
+  }
+  const std::string torch = golden.value("torch", Json(nullptr)).dump();
+  if (torch != Json(TORCH_VERSION).dump()) {
+    demand.reason = "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
+    return;
+  }
+  demand.reason = path_difference(golden.value("machine", Json::object()), machine, environment);
+  demand.bits = demand.reason.empty();
+  for (const Json& entry : golden.value("also", Json::array())) {
+    if (demand.bits) return;
+    if (!entry.is_object() || !entry.value("outputs", Json()).is_string()) {
+      throw InputError(path.string() + ": an entry of also must be an object with machine and outputs");
+    }
+    if (!path_difference(entry.value("machine", Json::object()), machine, environment).empty()) continue;
+    demand.bits = true;
+    demand.outputs = entry.at("outputs").get<std::string>();
+  }
+}
+
 }  // namespace
 
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
@@ -335,14 +375,14 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
   if (!golden.is_null() && !golden.is_object()) {
     throw InputError(path.string() + ": a golden.json must hold one object { ... }");
   }
-  const std::string difference = path_difference(golden, machine, environment);
   GoldenDemand demand;
-  demand.bits = difference.empty();
-  demand.reason = difference.empty() ? "made on this code path (" + machine.value("cpu_vendor", "") + " family " +
-                                           machine.value("cpu_family", Json()).dump() + " model " +
-                                           machine.value("cpu_model_number", Json()).dump() + ", " +
-                                           machine.value("aten_capability", "") + ", LibTorch " TORCH_VERSION ")"
-                                     : difference;
+  choose_outputs(demand, golden, machine, environment, path);
+  if (demand.bits) {
+    demand.reason = "computed on this code path (" + machine.value("cpu_vendor", "") + " family " +
+                    machine.value("cpu_family", Json()).dump() + " model " +
+                    machine.value("cpu_model_number", Json()).dump() + ", " + machine.value("aten_capability", "") +
+                    ", LibTorch " TORCH_VERSION ")";
+  }
   const DerivedLimits& derived = dtype == "bfloat16" ? of_bfloat16 : of_float32;
   demand.logits_absolute = read_limit(golden, "logits_absolute", derived.logits, path);
   demand.loss_absolute = read_limit(golden, "loss_absolute", derived.loss, path);
@@ -356,6 +396,11 @@ int judge_goldens(const std::vector<std::filesystem::path>& directories, std::os
     throw InputError("no golden to judge: give at least one directory");
   }
   apply_deterministic_settings();
+  const std::string here = machine_json().value("aten_capability", "");
+  if (bits_required() && std::getenv(require_bits) != here) {
+    throw InputError(std::string(require_bits) + "=" + std::getenv(require_bits) + ", but this machine computes with " +
+                     here + ": unset it, or take away what holds LibTorch to other instructions");
+  }
   Tally tally;
   std::size_t holding = 0;
   for (const std::filesystem::path& directory : directories) {

@@ -12,8 +12,9 @@ namespace plumbline {
 
 /// What is demanded of a golden on this machine.
 struct GoldenDemand {
-  bool bits = false;   ///< 0 ULP; else the limits below
-  std::string reason;  ///< why this one, in words
+  bool bits = false;                       ///< 0 ULP; else the limits below
+  std::string reason;                      ///< why this one, in words
+  std::string outputs = "io.safetensors";  ///< the golden's file that holds the outputs to compare with
   double logits_absolute = 0;
   double loss_absolute = 0;
   double gradient_relative_to_largest = 0;  ///< of the golden tensor's own largest element
@@ -23,19 +24,22 @@ struct GoldenDemand {
   double gradient_floor_relative_to_all = 0;
 };
 
-/// Bits where golden.json's producer had this machine's code path (CPU vendor, family and model, ATen capability, MKL
-/// and LibTorch version, no switch in the environment that moves kernels), else limits: those of golden.json, never
-/// looser than our own for the dtype the golden was computed in (float32 | bfloat16). `golden` null: no golden.json.
-/// Throws InputError naming `path` for limits that are looser or no numbers.
+/// Bits where a machine of this one's code path computed the golden (CPU vendor, family and model, ATen capability, MKL
+/// and LibTorch version, no switch in the environment that moves kernels): its maker's `machine`, or one of `also`,
+/// each with the file of its `outputs`. Else limits: those of golden.json, never looser than our own for the dtype the
+/// golden was computed in (float32 | bfloat16). `golden` null: no golden.json. Throws InputError naming `path` for
+/// limits that are looser or no numbers.
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
                            const std::filesystem::path& path, const std::string& dtype = "float32");
 
-/// Runs the whole model on each directory's config.json, model.safetensors and io.safetensors (input_ids; labels, which
-/// are shifted here, or shift_labels; logits, loss, grad.<parameter>; the model is in the dtype of the logits, float32
-/// or bfloat16; the loss is float32; a tied gradient is the sum of both uses, at
-/// embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason, and how
-/// much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many never
-/// holds. Throws InputError naming the directory for files that are missing or broken.
+/// Runs the whole model, unit by unit as the trainers do, on each directory's config.json, model.safetensors and
+/// io.safetensors (input_ids; labels, which are shifted here, or shift_labels; logits, loss, grad.<parameter>; the
+/// model is in the dtype of the logits, float32 or bfloat16; the loss is float32; a tied gradient is the sum of both
+/// uses, at embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason,
+/// and how much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many
+/// never holds. Where PLUMBLINE_REQUIRE_GOLDEN_BITS is set, to the ATen capability that this machine must have, a
+/// golden that is compared within limits does not hold. Throws InputError naming the directory for files that are
+/// missing or broken.
 int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out);
 
 }  // namespace plumbline

@@ -1,4 +1,4 @@
-// One folder of fixtures/training_golden, and what our own training code makes of it.
+// One folder of fixtures/training_golden, and what the optimiser's half of a step makes of its gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,12 +23,9 @@ class TrainingGolden {
 
   const Json& json() const { return json_; }
   LlamaConfig config() const { return load_config(folder_ / "config.json"); }
-  TrainSettings train() const;
+  TrainSettings train() const { return load_run_file(folder_ / "run.toml").train; }
   at::ScalarType dtype() const;  ///< of parameters, gradients and moments
   bool same_code_path() const;
-  std::int64_t steps() const { return json_.at("steps").get<std::int64_t>(); }
-  std::int64_t microbatches() const { return json_.at("microbatches").get<std::int64_t>(); }
-  bool has(const std::string& key) const { return file_.entries().contains(key); }
   /// A copy, so that it is aligned and may be changed.
   at::Tensor tensor(const std::string& key) const;
   /// Element of a float64 column of one number a step.
@@ -45,9 +42,8 @@ class TrainingGolden {
 struct Comparison {
   std::int64_t tensors = 0;
   std::int64_t elements = 0;
-  std::int64_t differing = 0;   ///< elements whose bits differ
-  double largest = 0;           ///< largest difference, as a part of the tensor's largest element
-  double largest_absolute = 0;  ///< largest difference
+  std::int64_t differing = 0;  ///< elements whose bits differ
+  double largest = 0;          ///< largest difference, as a part of the tensor's largest element
   void add(const at::Tensor& ours, const at::Tensor& golden);
 };
 
@@ -60,15 +56,12 @@ struct Mistake {
 };
 
 struct Outcome {
-  Comparison losses, gradients, parameters, moments;
+  Comparison parameters, moments;
   double norm_error = 0;         ///< relative, largest
   double coefficient_error = 0;  ///< relative, largest
 };
 
-/// The optimiser's half alone: the golden's gradients are put in place, then norm, clipping and update are ours.
+/// The golden's gradients are put in place, then norm, clipping and update are ours. The whole of a step, from its ids
+/// on, is held in tests/reference/training_golden_test.cpp.
 Outcome update_with_golden_gradients(const TrainingGolden& golden, const Mistake& mistake = {});
-/// All of it from the ids on. On another code path each update takes the golden's gradients, so that limits do not
-/// compound.
-Outcome train_from_ids(const TrainingGolden& golden);
-
 }  // namespace plumbline::testing

@@ -43,7 +43,8 @@ TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   const auto plan = make_plan(read_sweep_file(std::filesystem::path(PLUMBLINE_FIXTURES) / "sweeps" / "default.toml"));
   const std::map<std::string, std::int64_t> layers_of = {{"stories260k-adamw", 5}, {"stories260k-sgd", 5},
                                                          {"untied128-adamw", 4},   {"untied128-sgd", 4},
-                                                         {"equal-lengths", 5},     {"large-state", 8}};
+                                                         {"equal-lengths", 5},     {"large-state", 8},
+                                                         {"given-weights", 2}};
 
   std::map<std::string, int> not_applying;
   for (const auto& cell : plan.cells) {
@@ -52,14 +53,15 @@ TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
     }
   }
 
-  // 64 cells of the matrix, 6 schedules in turn, 8 with a balance, 2 of equal lengths, 1 of large state.
-  EXPECT_EQ(plan.cells.size(), 123U);
+  // 64 cells of the matrix, 6 schedules in turn, 8 with a balance, 2 of equal lengths, 1 of large state, 1 of
+  // given weights.
+  EXPECT_EQ(plan.cells.size(), 124U);
   // Every stage has a layer in the matrix up to P = 5 (5 layers, 2 optimisers, 2 schedules) and up to P = 4 (4 layers);
-  // in the last three cells; under the four schedules of two chunks at P = 1 and 2; under zb-h1 and zb-h2 up to P = 4
+  // in the last four cells; under the four schedules of two chunks at P = 1 and 2; under zb-h1 and zb-h2 up to P = 4
   // (at P = 5 their turn is that of 4 layers).
-  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 3 + 4 * 2 + 2 * 4);
+  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 4 + 4 * 2 + 2 * 4);
   EXPECT_EQ(not_applying["variable_lengths"], 2);
-  EXPECT_EQ(not_applying["repeatability"], 123 - 4);
+  EXPECT_EQ(not_applying["repeatability"], 124 - 4);
   EXPECT_EQ(not_applying.size(), 3U) << "every other check applies in every cell";
 }
 

@@ -1,0 +1,204 @@
+// What plumbline-reference trains, the whole program from ids to parameters, against transformers and torch.optim
+// (fixtures/training_golden).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "record/record.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/safetensors.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/environment.hpp"
+
+namespace plumbline {
+namespace {
+
+const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
+
+std::vector<double> numbers_of(const SafetensorsEntry& entry) {
+  const std::size_t size = dtype_size(entry.dtype);
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at < entry.bytes.size(); at += size) {
+    std::uint64_t bits = 0;  // little-endian, as the file
+    std::memcpy(&bits, entry.bytes.data() + at, size);
+    if (entry.dtype == "float64") numbers.push_back(std::bit_cast<double>(bits));
+    if (entry.dtype == "float32") numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    if (entry.dtype == "bfloat16") numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16)));
+  }
+  return numbers;
+}
+
+/// What was compared of one kind, and by how much it differed.
+struct Difference {
+  std::int64_t items = 0;
+  std::int64_t differing = 0;  ///< items that are not the same bits
+  double largest = 0;          ///< error of the worst item, as the golden's limits count it; NaN where one is
+  void add(bool same, double error) {
+    ++items;
+    differing += same ? 0 : 1;
+    if (!(error <= largest)) largest = error;
+  }
+};
+
+/// loss, norm, coefficient, rate, gradient, parameter, moment.
+using Outcome = std::map<std::string, Difference>;
+
+void compare_tensor(const SafetensorsEntry& ours, const SafetensorsEntry& golden, Difference& difference) {
+  ASSERT_EQ(ours.dtype, golden.dtype);
+  ASSERT_EQ(ours.shape, golden.shape);
+  const std::vector<double> mine = numbers_of(ours), theirs = numbers_of(golden);
+  ASSERT_FALSE(theirs.empty());
+  double off = 0, whole = 0;
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    off += (mine[i] - theirs[i]) * (mine[i] - theirs[i]);
+    whole += theirs[i] * theirs[i];
+  }
+  difference.add(std::ranges::equal(ours.bytes, golden.bytes), off == 0 ? 0 : std::sqrt(off / whole));
+}
+
+class TrainedGolden {
+ public:
+  explicit TrainedGolden(const std::string& name)
+      : folder_(goldens / name), json_(read_json(folder_ / "golden.json")), steps_(folder_ / "steps.safetensors") {}
+
+  bool same_code_path() const {
+    const Json also = json_.value("also", Json::array());
+    return plumbline::same_code_path(json_.at("machine")) ||
+           std::ranges::any_of(also, [](const Json& entry) { return plumbline::same_code_path(entry.at("machine")); });
+  }
+  /// Of the kind, on another code path.
+  double limit(const std::string& kind) const {
+    const Json& limits = json_.at("limits");
+    if (kind == "rate") return 0;
+    if (kind == "loss") return limits.at("loss_absolute").get<double>();
+    return limits.at(kind == "coefficient" ? "norm" : kind).get<double>();
+  }
+
+  /// Runs the program on the golden's own run file, or on one that `change` made of it.
+  Outcome train(const std::function<void(std::string& run_file)>& change = nullptr) const {
+    const testing::TemporaryFolder folder;
+    std::filesystem::copy(folder_, folder / "golden");
+    std::string run_file = read_file(folder / "golden/run.toml");
+    if (change) change(run_file);
+    folder.file("golden/run.toml", run_file);
+    const std::string command = "'" PLUMBLINE_BIN "/plumbline-reference' '" + (folder / "golden/run.toml").string() +
+                                "' --quiet --record '" + (folder / "record").string() + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    return compare(folder / "record");
+  }
+
+ private:
+  Outcome compare(const std::filesystem::path& path) const {
+    const RankRecord rank = read_record(path).ranks.at(0);
+    Outcome outcome;
+    const std::vector<double> losses = numbers_of(steps_.at("loss"));
+    EXPECT_EQ(rank.microbatches.size(), losses.size());
+    for (std::size_t i = 0; i < std::min(losses.size(), rank.microbatches.size()); ++i) {
+      const double ours = static_cast<double>(rank.microbatches[i].loss.value());
+      outcome["loss"].add(std::bit_cast<std::uint64_t>(ours) == std::bit_cast<std::uint64_t>(losses[i]),
+                          std::abs(ours - losses[i]));
+    }
+    column(rank, "norm", &StepRow::gradient_norm, outcome);
+    column(rank, "coefficient", &StepRow::clip_coefficient, outcome);
+    column(rank, "rate", &StepRow::learning_rate, outcome);
+    std::map<std::string, SafetensorsFile> dumps;
+    for (const auto& [key, golden] : steps_.entries()) {  // kind/step/name
+      const std::size_t first = key.find('/');
+      if (first == std::string::npos) continue;
+      const std::size_t second = key.find('/', first + 1);
+      const std::string kind = key.substr(0, first), step = key.substr(first + 1, second - first - 1);
+      const auto dump = dumps.try_emplace(step, path / "rank-0/dumps" / ("step-" + step + ".safetensors")).first;
+      compare_tensor(dump->second.at(kind + key.substr(second)), golden,
+                     outcome[kind.starts_with("moment") ? "moment" : kind]);
+    }
+    return outcome;
+  }
+
+  void column(const RankRecord& rank, const std::string& name, std::optional<double> StepRow::*value,
+              Outcome& outcome) const {
+    const std::vector<double> golden = numbers_of(steps_.at(name));
+    EXPECT_EQ(rank.steps.size(), golden.size());
+    for (std::size_t i = 0; i < std::min(golden.size(), rank.steps.size()); ++i) {
+      const double ours = (rank.steps[i].*value).value();
+      outcome[name].add(ours == golden[i], std::abs(ours - golden[i]) / golden[i]);
+    }
+  }
+
+  std::filesystem::path folder_;
+  Json json_;
+  SafetensorsFile steps_;
+};
+
+class TrainingGoldens : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TrainingGoldens, FromIdsToParameters) {
+  const TrainedGolden golden(GetParam());
+  const bool exact = golden.same_code_path();
+  EXPECT_TRUE(exact || std::getenv("PLUMBLINE_REQUIRE_GOLDEN_BITS") == nullptr)
+      << "PLUMBLINE_REQUIRE_GOLDEN_BITS is set, but the golden is of another code path";
+
+  const Outcome found = golden.train();
+
+  EXPECT_EQ(found.size(), 7U);
+  for (const auto& [kind, difference] : found) {
+    std::printf("  %-12s %4lld items, %s, largest error %.2g\n", kind.c_str(), static_cast<long long>(difference.items),
+                exact ? "0 ULP" : "another code path", difference.largest);
+    EXPECT_GT(difference.items, 0);
+    EXPECT_TRUE(difference.differing == 0 || !exact)
+        << kind << ": " << difference.differing << " are not the same bits";
+    EXPECT_LE(difference.largest, golden.limit(kind)) << kind;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
+                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_bfloat16", "sgd_bfloat16"),
+                         [](const auto& given) { return std::string(given.param); });
+
+/// A mistake in what the program is told; each must show by the limits of another code path too.
+struct Planted {
+  const char* name;
+  const char* golden;
+  const char* line;   ///< of run.toml
+  const char* wrong;  ///< what stands in its place
+};
+
+void PrintTo(const Planted& planted, std::ostream* out) {
+  *out << planted.name;
+}
+
+class PlantedInTheProgram : public ::testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedInTheProgram, IsSeen) {
+  const TrainedGolden golden(GetParam().golden);
+
+  const Outcome found = golden.train([](std::string& run_file) {
+    const std::size_t at = run_file.find(GetParam().line);
+    ASSERT_NE(at, std::string::npos);
+    run_file.replace(at, std::strlen(GetParam().line), GetParam().wrong);
+  });
+
+  std::string beyond;
+  for (const auto& [kind, difference] : found) {
+    if (!(difference.largest <= golden.limit(kind))) beyond += kind + " ";
+  }
+  EXPECT_NE(beyond, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PlantedInTheProgram,
+    ::testing::Values(Planted{"ClippingForgotten", "adamw_clip", "clip_norm = 2.45\n", ""},
+                      Planted{"WarmUpOneStepShort", "adamw_tied", "warmup_steps = 2", "warmup_steps = 1"},
+                      Planted{"StartFactor", "sgd_clip", "start_factor = 0.1", "start_factor = 0.11"},
+                      Planted{"AnotherMicrobatchMasked", "sgd_clip", "masked = [3]", "masked = [2]"},
+                      Planted{"NoDecayInBfloat16", "adamw_bfloat16", "weight_decay = 0.1", "weight_decay = 0.0"}),
+    [](const auto& given) { return std::string(given.param.name); });
+
+}  // namespace
+}  // namespace plumbline
