@@ -4,6 +4,7 @@
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/machine_memory.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {

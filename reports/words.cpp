@@ -28,16 +28,6 @@ std::string grouped(std::int64_t value) {
   return text;
 }
 
-std::string bytes_text(std::int64_t bytes) {
-  constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  if (std::fabs(value) < 1024) return std::to_string(bytes) + " B";
-  std::size_t unit = 0;
-  for (value /= 1024; std::fabs(value) >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
-  const char* format = std::fabs(value) < 10 ? "%.2f " : std::fabs(value) < 100 ? "%.1f " : "%.0f ";
-  return formatted(format, value) + units[unit];
-}
-
 std::string seconds_text(double seconds) {
   if (!(seconds >= 60)) return formatted(seconds < 10 ? "%.2f s" : "%.1f s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));

@@ -11,8 +11,6 @@ namespace plumbline {
 
 /// "1,234,567".
 std::string grouped(std::int64_t value);
-/// "1.25 MiB"; below 1 KiB "512 B". Three significant figures.
-std::string bytes_text(std::int64_t bytes);
 /// Seconds for people: "0.31 s", "12.4 s", "3 min 07 s".
 std::string seconds_text(double seconds);
 /// "0.0032": three significant figures.

@@ -11,6 +11,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/plain_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -61,6 +62,7 @@ std::vector<CsvRow> parse(const std::filesystem::path& path, std::string_view by
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (bytes.starts_with(byte_order_mark)) bytes.remove_prefix(byte_order_mark.size());
   if (bytes.empty()) fail(path, 1, "the file is empty; it may be truncated");
+  refuse_what_is_no_text(path, bytes);  // names go from here into pages, messages and JSON
   if (bytes.back() != '\n') {
     const auto lines = static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n'));
     fail(path, lines + 1, "the file ends without a line break; it is truncated");

@@ -1,36 +1,47 @@
 #include "support/error.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
-#include <filesystem>
-#include <new>
+#include <iostream>
+
+#include "support/failure.hpp"
 
 namespace plumbline {
 namespace {
 
-int report(const std::string& program, const char* message, ExitCode code) noexcept {
+int report(const std::string& program, const std::string& message, ExitCode code) noexcept {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), message);
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return static_cast<int>(code);
+}
+
+/// Both of the ways in which a program writes there. Throws SystemError.
+void finish_standard_output() {
+  errno = 0;
+  const bool streamed = static_cast<bool>(std::cout.flush());
+  const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (streamed && printed) return;
+  throw SystemError(std::string("the output cannot be written") + (errno != 0 ? ": " : "") +
+                    (errno != 0 ? std::strerror(errno) : "") + "; what was shown is not all of it");
 }
 
 }  // namespace
 
-int run_main(const std::string& program, const std::function<int()>& body) noexcept {
+int run_main(const std::string& program, const std::function<int()>& body) noexcept try {
+  const int code = body();
+  finish_standard_output();
+  return code;
+} catch (const std::exception& error) {
   try {
-    return body();
-  } catch (const Error& error) {
-    return report(program, error.what(), error.code());
-  } catch (const std::bad_alloc&) {
-    return report(program, "out of memory; use a smaller model or batch, or a machine with more memory",
-                  ExitCode::harness_failure);
-  } catch (const std::filesystem::filesystem_error& error) {  // no rights, a broken disk: names the path itself
-    return report(program, error.what(), ExitCode::harness_failure);
-  } catch (const std::exception& error) {
-    return report(program, (std::string("internal error: ") + error.what()).c_str(), ExitCode::harness_failure);
+    const Failure failure = describe_failure(error);
+    return report(program, failure.words, failure.code);
   } catch (...) {
-    return report(program, "internal error: an exception of unknown type", ExitCode::harness_failure);
+    return report(program, "out of memory, even for saying why", ExitCode::harness_failure);
   }
+} catch (...) {
+  return report(program, "internal error: an exception of unknown type", ExitCode::harness_failure);
 }
 
 }  // namespace plumbline

@@ -1,6 +1,7 @@
 #include "support/files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -30,6 +32,10 @@ class Descriptor {
  private:
   int fd_;
 };
+
+[[noreturn]] void fail_reading(const fs::path& path, int error) {
+  throw InputError(path.string() + ": cannot be read: " + std::strerror(error) + "; check the path and the rights");
+}
 
 [[noreturn]] void fail_writing(const fs::path& path, int error) {
   const std::string advice = error == ENOSPC || error == EDQUOT ? "free space on that disk or choose another folder"
@@ -67,21 +73,22 @@ void write_directly(const fs::path& path, std::span<const std::string_view> piec
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  const auto fail = [&] {
-    throw InputError(path.string() + ": cannot be read: " + std::strerror(errno) + "; check the path and the rights");
-  };
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail();
-  std::error_code unknown_size;
-  const auto size = fs::file_size(path, unknown_size);
+  // A pipe that nobody writes to would wait at its opening.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail_reading(path, errno);
+  if (S_ISDIR(status.st_mode)) fail_reading(path, EISDIR);
+  if (!S_ISREG(status.st_mode))
+    throw InputError(path.string() + ": is a device, a pipe or a socket, which may have no end; name a file");
+  require_memory(status.st_size, path.string() + ": the file");
   std::string bytes;
   std::size_t filled = 0;
-  bytes.resize(unknown_size ? 0 : size + 1);  // one more, so that the end is met without growing
+  bytes.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more, so that the end is met without growing
   while (true) {
     if (filled == bytes.size()) bytes.resize(bytes.size() + (std::size_t{1} << 16));
     const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail();
+    if (got < 0) fail_reading(path, errno);
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
@@ -115,7 +122,7 @@ void write_file_pieces(const fs::path& path, std::span<const std::string_view> p
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+  if (!error && !fs::is_directory(path, error) && !error) error = std::make_error_code(std::errc::not_a_directory);
   if (error)
     throw SystemError(path.string() + ": the folder cannot be made: " + error.message() +
                       "; choose another place or check the rights");

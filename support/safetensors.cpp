@@ -16,7 +16,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/json.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -77,13 +77,13 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
     if (!too_large && size > 0) bytes *= size;
     described.entry.shape.push_back(static_cast<std::int64_t>(size));
   }
-  if (too_large) fail(path, tensor + ": shape " + json["shape"].dump() + " is too large");
+  if (too_large) fail(path, tensor + ": shape " + json_text(json["shape"]) + " is too large");
   if (empty) bytes = 0;
   described.begin = json["data_offsets"][0];
   described.end = json["data_offsets"][1];
   if (described.end < described.begin || described.end - described.begin != bytes)
     fail(path, tensor + ": " + theirs + " of shape [" + shape_text(described.entry.shape) + "] takes " +
-                   std::to_string(bytes) + " bytes, its data_offsets are " + json["data_offsets"].dump());
+                   std::to_string(bytes) + " bytes, its data_offsets are " + json_text(json["data_offsets"]));
   return described;
 }
 
@@ -96,7 +96,7 @@ struct SafetensorsFile::Mapping {
   std::size_t size = 0;
 
   explicit Mapping(const std::filesystem::path& file) : path(file) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status {};
     const bool usable = fd >= 0 && ::fstat(fd, &status) == 0;
     if (usable && S_ISREG(status.st_mode) && status.st_size > 0) {
@@ -125,13 +125,8 @@ struct SafetensorsFile::Mapping {
                      std::to_string(size) + "; it is truncated or no safetensors file");
     const std::span data(bytes + length_bytes + header_length, size - length_bytes - header_length);
 
-    Json header;
-    try {
-      const auto* text = reinterpret_cast<const char*>(bytes + length_bytes);
-      header = Json::parse(text, text + header_length);
-    } catch (const Json::exception& error) {
-      fail(path, std::string("the header is not valid JSON: ") + error.what());
-    }
+    const auto* text = reinterpret_cast<const char*>(bytes + length_bytes);
+    const Json header = parse_json(path.string() + ", header", {text, header_length});
     if (!header.is_object()) fail(path, "the header is not a JSON object");
 
     std::vector<std::pair<std::string, Described>> by_place;
@@ -197,7 +192,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
     offset += bytes;
     pieces.emplace_back(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data part is aligned
   const std::uint64_t length = text.size();
   pieces[0] = {reinterpret_cast<const char*>(&length), length_bytes};

@@ -1,14 +1,14 @@
 #include "support/toml.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
+#include "support/toml_library.hpp"
 
 namespace plumbline {
 
@@ -37,8 +37,18 @@ struct TomlTable::State {
   std::optional<Value> value(const std::string& key, const std::string& wanted) {
     const toml::node* node = find(key);
     if (!node) return std::nullopt;
-    if (auto exact = node->value_exact<Value>()) return exact;
-    wrong_type(key, *node, wanted);
+    return exact_value<Value>(key, *node, wanted);
+  }
+
+  template <typename Value>
+  Value exact_value(const std::string& key, const toml::node& node, const std::string& wanted) const {
+    auto exact = node.value_exact<Value>();
+    if (!exact) wrong_type(key, node, wanted);
+    if constexpr (std::is_same_v<Value, std::string>) {
+      // As a file's name it would end there, and in a message too.
+      if (exact->find('\0') != std::string::npos) wrong_type(key, node, wanted + " without the character U+0000");
+    }
+    return std::move(*exact);
   }
 
   template <typename Value>
@@ -47,25 +57,14 @@ struct TomlTable::State {
     if (!node) return std::nullopt;
     if (!node->is_array()) wrong_type(key, *node, wanted);
     std::vector<Value> all;
-    for (const toml::node& element : *node->as_array()) {
-      auto exact = element.value_exact<Value>();
-      if (!exact) wrong_type(key, element, wanted);
-      all.push_back(std::move(*exact));
-    }
+    for (const toml::node& element : *node->as_array()) all.push_back(exact_value<Value>(key, element, wanted));
     return all;
   }
 };
 
 TomlTable TomlTable::read(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
-  try {
-    const auto root = std::make_shared<const toml::table>(toml::parse(bytes, path.string()));
-    return TomlTable(std::make_shared<State>(State{root, root.get(), path, ""}));
-  } catch (const toml::parse_error& error) {
-    const auto& at = error.source().begin;
-    throw InputError(path.string() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                     ": not valid TOML: " + std::string(error.description()));
-  }
+  const auto root = std::make_shared<const toml::table>(parse_toml(path, read_file(path)));
+  return TomlTable(std::make_shared<State>(State{root, root.get(), path, ""}));
 }
 
 bool TomlTable::has(const std::string& key) const {

@@ -1,24 +1,11 @@
 #include "training/memory_plan.hpp"
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 
 namespace plumbline {
-
-std::string bytes_text(std::int64_t bytes) {
-  constexpr std::array units = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text.data();
-}
 
 std::string to_text(const MemoryPlan& plan) {
   return "at least " + bytes_text(plan.total()) + ": parameters " + bytes_text(plan.parameters) + ", gradients " +
@@ -26,25 +13,57 @@ std::string to_text(const MemoryPlan& plan) {
          bytes_text(plan.activations);
 }
 
+namespace {
+
+/// Bytes of all parameters of one unit; "layers.0" stands for every layer, for all are alike.
+std::int64_t unit_bytes(LlamaConfig config, const std::string& unit, std::int64_t element) {
+  config.layers = 1;
+  std::int64_t bytes = 0;
+  for (const ParameterShape& parameter : parameter_shapes(config)) {
+    if (parameter.unit != unit) continue;
+    std::int64_t size = element;
+    for (const std::int64_t dimension : parameter.shape) size = product_of_sizes({size, dimension});
+    bytes = sum_of_sizes({bytes, size});
+  }
+  return bytes;
+}
+
+std::int64_t layers_in(const LlamaConfig& config, UnitRange units) {
+  return std::max<std::int64_t>(0, std::min(units.end, config.layers + 1) - std::max<std::int64_t>(units.first, 1));
+}
+
+bool holds(UnitRange units, std::int64_t unit) {
+  return unit >= units.first && unit < units.end;
+}
+
+}  // namespace
+
+std::int64_t MemoryPlan::state() const {
+  return sum_of_sizes({parameters, gradients, optimizer});
+}
+
+std::int64_t MemoryPlan::total() const {
+  return sum_of_sizes({state(), activations});
+}
+
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
                       const OptimizerSettings& optimizer) {
   const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
   const std::int64_t moments = optimizer.name == "adamw" ? 2 : optimizer.momentum != 0 ? 1 : 0;
-  const std::vector<std::string> names = unit_names(config);
   MemoryPlan plan;
+  const auto add = [&](const std::string& unit, std::int64_t times, bool alias = false) {
+    const std::int64_t bytes = product_of_sizes({times, unit_bytes(config, unit, element)});
+    plan.gradients = sum_of_sizes({plan.gradients, bytes});
+    // a tied head beside its embedding has a gradient of its own and nothing else
+    if (alias) return;
+    plan.parameters = sum_of_sizes({plan.parameters, bytes});
+    plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
+  };
   for (const UnitRange range : units) {
-    for (std::int64_t unit = range.first; unit < range.end; ++unit) {
-      for (const ParameterShape& shape : parameter_shapes(config)) {
-        if (shape.unit != names[static_cast<std::size_t>(unit)]) continue;
-        std::int64_t bytes = element;
-        for (const std::int64_t size : shape.shape) bytes *= size;
-        plan.gradients += bytes;
-        // a tied head beside its embedding has a gradient of its own and nothing else
-        if (config.tied && shape.name == "lm_head.weight" && range.first == 0) continue;
-        plan.parameters += bytes;
-        plan.optimizer += moments * bytes;
-      }
-    }
+    if (holds(range, 0)) add("embed_tokens", 1);
+    add("layers.0", layers_in(config, range));
+    if (holds(range, config.layers + 1)) add("norm", 1);
+    if (holds(range, config.layers + 2)) add("lm_head", 1, config.tied && range.first == 0);
   }
   return plan;
 }
@@ -52,19 +71,25 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
   const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
   const std::int64_t kv = config.kv_heads * config.head_dim;
-  std::int64_t bytes = 0;
-  for (std::int64_t unit = units.first; unit < units.end; ++unit) {
-    if (unit == 0) continue;  // the embedding keeps the ids, which are data
-    if (unit <= config.layers) {
-      bytes += tokens * element * (8 * config.hidden_size + 2 * kv + 4 * config.intermediate_size) +
-               tokens * 4 * (config.heads + 2);
-    } else if (unit == config.layers + 1) {
-      bytes += tokens * element * (2 * config.hidden_size + 1);
-    } else {
-      bytes += tokens * element * (config.vocab_size + config.hidden_size) + 4;
-    }
+  const std::int64_t layers = layers_in(config, units);
+  const std::int64_t values = sum_of_sizes({product_of_sizes({8, config.hidden_size}), product_of_sizes({2, kv}),
+                                            product_of_sizes({4, config.intermediate_size})});
+  // The embedding, unit 0, keeps the ids, which are data.
+  std::int64_t bytes = sum_of_sizes(
+      {product_of_sizes({layers, tokens, element, values}), product_of_sizes({layers, tokens, 4, config.heads + 2})});
+  if (holds(units, config.layers + 1)) {
+    bytes = sum_of_sizes({bytes, product_of_sizes({tokens, element, 2 * config.hidden_size + 1})});
+  }
+  if (holds(units, config.layers + 2)) {
+    bytes = sum_of_sizes({bytes, product_of_sizes({tokens, element, config.vocab_size + config.hidden_size}), 4});
   }
   return bytes;
+}
+
+void require_memory(const MemoryPlan& plan, const std::string& who) {
+  if (plan.total() <= memory_limit()) return;
+  throw SystemError(who + " has " + bytes_text(memory_limit()) + " of memory, and the plan for it is " + to_text(plan) +
+                    "; use a smaller model or batch, or more ranks on more machines");
 }
 
 void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place) {

@@ -12,7 +12,7 @@
 
 namespace plumbline {
 
-/// Bytes. What kernels take while they run is not in it, so more is needed.
+/// Bytes. What kernels take while they run is not in it, so more is needed. A number beyond 2^63 - 1 is 2^63 - 1.
 struct MemoryPlan {
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
@@ -20,12 +20,10 @@ struct MemoryPlan {
   std::int64_t activations = 0;  ///< kept for the backward pass, at their peak
 
   /// What lives from the first step to the last.
-  std::int64_t state() const { return parameters + gradients + optimizer; }
-  std::int64_t total() const { return state() + activations; }
+  std::int64_t state() const;
+  std::int64_t total() const;
 };
 
-/// "3.2 GiB" of bytes, as people read them.
-std::string bytes_text(std::int64_t bytes);
 /// "at least 3.2 GiB: parameters 0.8 GiB, ..."
 std::string to_text(const MemoryPlan& plan);
 
@@ -37,7 +35,11 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 /// closed forms; with another attention kernel than flash it is more).
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
 
-/// Throws SystemError when not even what lives through all steps fits into what is free. `place`: "rank 2, GPU 0
+/// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".
+void require_memory(const MemoryPlan& plan, const std::string& who);
+
+/// Throws SystemError when not even what lives through all steps fits into what is free on a GPU. `place`: "rank 2, GPU
+/// 0
 /// (...)".
 void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place);
 

@@ -16,12 +16,6 @@ TEST(Words, NumbersAreGroupedByThousands) {
   EXPECT_EQ(grouped(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
-TEST(Words, BytesChangeUnitAtTheirBorder) {
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(1024), "1.00 KiB");
-  EXPECT_EQ(bytes_text(1024 * 1024 * 25), "25.0 MiB");
-}
-
 TEST(Words, SecondsPastAMinuteAreMinutes) {
   EXPECT_EQ(seconds_text(0.314), "0.31 s");
   EXPECT_EQ(seconds_text(59.94), "59.9 s");

@@ -56,6 +56,13 @@ TEST_F(Csv, AByteOrderMarkIsNoPartOfTheFirstColumn) {
               ElementsAre("a", "b"));
 }
 
+TEST_F(Csv, WhatIsNoTextIsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal("a,b\n1,x\xFFy\n"), HasSubstr("t.csv:2:4: the byte 0xFF is no UTF-8"));
+  EXPECT_THAT(refusal(std::string("a,b\n1,\0\n", 8)), HasSubstr("t.csv:2:3: the byte 0x00 is a control character"));
+  EXPECT_THAT(error_of<InputError>([&] { read_headless_csv(folder.file("s.csv", "0F0,0B0\n\xC3(\n")); }),
+              HasSubstr("s.csv:2:1: the byte 0xC3 is no UTF-8"));
+}
+
 TEST_F(Csv, ATruncatedFileIsRefused) {
   EXPECT_THAT(refusal("a,b\n1,2\n3,4"), EndsWith("t.csv:3: the file ends without a line break; it is truncated"));
   EXPECT_THAT(refusal("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: the quoted cell"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -69,6 +70,25 @@ TEST(Files, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(error_of<InputError>([&] { read_file(folder / "absent"); }),
               HasSubstr("absent: cannot be read: No such"));
   EXPECT_THAT(error_of<InputError>([&] { read_file(folder.path()); }), HasSubstr("Is a directory"));
+}
+
+// A device may have no end, and a pipe nobody who writes to it: both would be waited for.
+TEST(Files, WhatIsNoFileIsNotRead) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+
+  for (const std::string& path :
+       {std::string("/dev/full"), std::string("/dev/zero"), std::string("/dev/null"), (folder / "pipe").string()}) {
+    EXPECT_THAT(error_of<InputError>([&] { read_file(path); }), HasSubstr(path + ": is a device, a pipe or a socket"));
+  }
+}
+
+TEST(Files, AFileLargerThanMemoryIsNotRead) {
+  const TemporaryFolder folder;
+  std::filesystem::resize_file(folder.file("f", ""), std::uintmax_t{1} << 42);  // takes no room on the disk
+
+  EXPECT_THAT(error_of<SystemError>([&] { read_file(folder / "f"); }),
+              HasSubstr((folder / "f").string() + ": the file needs 4.00 TiB of memory, this machine has"));
 }
 
 TEST(Files, AFailedWriteLeavesTheOldFile) {

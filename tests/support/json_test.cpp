@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -46,6 +47,32 @@ TEST(JsonFile, ATruncatedFileIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] { read_json(folder / "absent.json"); }), HasSubstr("absent.json"));
 }
 
+TEST(JsonFile, NestingIsBounded) {
+  const TemporaryFolder folder;
+  const auto nested = [](std::size_t depth, const std::string& begin, const std::string& end) {
+    std::string text;
+    for (std::size_t i = 0; i < depth; ++i) text += begin;
+    text += "1";
+    for (std::size_t i = 0; i < depth; ++i) text += end;
+    return text;
+  };
+
+  for (const auto& [begin, end] : {std::pair{"[", "]"}, {"{\"a\":", "}"}, {"[\n", ""}}) {
+    EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", nested(100000, begin, end))); }),
+                ::testing::AllOf(HasSubstr("f.json:"), HasSubstr("nested more than 64 deep")));
+  }
+  EXPECT_THAT(error_of<InputError>([&] { read_json(folder.file("f.json", "[\n" + nested(64, "[", "]") + "]")); }),
+              HasSubstr("f.json:2:64: "));
+  EXPECT_EQ(json_text(read_json(folder.file("f.json", nested(64, "[", "]")))), nested(64, "[", "]"));
+}
+
+TEST(JsonFile, BracketsWithinATextDoNotNest) {
+  const TemporaryFolder folder;
+  const std::string brackets(100, '[');
+
+  EXPECT_EQ(read_json(folder.file("f.json", R"({"a": "\"\\)" + brackets + "\"}"))["a"], "\"\\" + brackets);
+}
+
 TEST(JsonFile, ANumberTooLargeIsRefused) {
   const TemporaryFolder folder;
 
@@ -65,6 +92,11 @@ TEST(JsonFile, ANanIsNeverWrittenAsNull) {
 
 TEST(JsonFile, BytesThatAreNoUtf8DoNotStopAReport) {
   const TemporaryFolder folder;
+
+  EXPECT_EQ(json_text("a\xFF"
+                      "b"),
+            "\"a\xEF\xBF\xBD"
+            "b\"");
 
   write_json(folder / "f.json", Json{{"log",
                                       "a\xFF"

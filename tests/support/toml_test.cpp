@@ -71,6 +71,14 @@ TEST_F(Toml, AnIntegerWrittenAsAFractionIsRefused) {
   EXPECT_THAT(error_of<InputError>([&] { read("steps = 5.0\n").integer("steps"); }), HasSubstr("a whole number"));
 }
 
+TEST_F(Toml, ATextWithACharacterThatEndsItElsewhereIsRefused) {
+  const TomlTable table = read("config = \"a\\u0000b\"\nrun = ['a', \"\\u0000\"]\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { table.text("config"); }),
+              HasSubstr("run.toml:1:10, key config: must be a text in quotes without the character U+0000"));
+  EXPECT_THAT(error_of<InputError>([&] { table.texts("run"); }), HasSubstr("run.toml:2:13, key run: must be"));
+}
+
 TEST_F(Toml, AnUnknownKeyIsNamedWithTheNearestKnownOne) {
   const TomlTable table = read("[train]\nseed = 1\nstesp = 5\n").table("train").value();
   table.integer("seed");

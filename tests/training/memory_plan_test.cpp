@@ -4,6 +4,8 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "model/llama_slice.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
@@ -61,6 +63,36 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
 }
 
+TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
+  LlamaConfig large = config(false);
+  large.layers = 100000;
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  for (std::int64_t* size : {&large.vocab_size, &large.hidden_size, &large.intermediate_size, &large.heads,
+                             &large.kv_heads, &large.head_dim}) {
+    *size = largest;
+  }
+
+  const UnitRange all{0, large.layers + 3};
+
+  EXPECT_EQ(plan_state(large, {all}, at::kFloat, {}).state(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(plan_saved(large, all, largest, at::kFloat), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(MemoryPlanTest, WhatTheMachineCannotHoldIsNamedBeforeAnythingIsMade) {
+  MemoryPlan plan;
+  plan.parameters = std::int64_t{1} << 60;
+  plan.optimizer = std::int64_t{1} << 62;
+
+  EXPECT_NO_THROW(require_memory(MemoryPlan{}, "rank 2"));
+  try {
+    require_memory(plan, "rank 2");
+    FAIL() << "a plan of 5 EiB fitted";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 2 has "), HasSubstr("of memory, and the plan for it is at least "),
+                                    HasSubstr("5.00 EiB: parameters 1.00 EiB")));
+  }
+}
+
 TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
   MemoryPlan plan;
   plan.parameters = std::int64_t{3} << 30;
@@ -72,8 +104,8 @@ TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
     check_fits(plan, (std::int64_t{6} << 30) - 1, std::int64_t{8} << 30, "rank 2, GPU 1");
     FAIL() << "a plan of 6 GiB fitted into less";
   } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 2, GPU 1 has 6.0 GiB of 8.0 GiB free"),
-                                    HasSubstr("at least 7.0 GiB: parameters 3.0 GiB")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 2, GPU 1 has 6.00 GiB of 8.00 GiB free"),
+                                    HasSubstr("at least 7.00 GiB: parameters 3.00 GiB")));
   }
 }
 

@@ -1,0 +1,39 @@
+#include "support/failure.hpp"
+
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+
+namespace plumbline {
+namespace {
+
+constexpr const char* out_of_memory = "out of memory; use a smaller model or batch, or a machine with more memory";
+
+/// LibTorch's allocator throws an error of its own, with the stack of its calls.
+bool is_torchs_out_of_memory(const std::string& words) {
+  return words.find("DefaultCPUAllocator") != std::string::npos;
+}
+
+std::string words_of(const std::filesystem::filesystem_error& error) {
+  std::string words = error.path1().string();
+  if (words.empty()) return std::string("a file or folder cannot be used: ") + error.what();
+  if (!error.path2().empty()) words += " and " + error.path2().string();
+  return words + ": cannot be used: " + error.code().message() + "; check the path, its links and the rights";
+}
+
+}  // namespace
+
+Failure describe_failure(const std::exception& error) {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return {own->code(), own->what()};
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    return {ExitCode::bad_input, words_of(*file)};
+  }
+  // A vector asked to hold more than any memory could says so by its length.
+  const bool too_large = dynamic_cast<const std::length_error*>(&error) != nullptr;
+  if (too_large || dynamic_cast<const std::bad_alloc*>(&error) != nullptr || is_torchs_out_of_memory(error.what())) {
+    return {ExitCode::harness_failure, out_of_memory};
+  }
+  return {ExitCode::harness_failure, std::string("internal error: ") + error.what()};
+}
+
+}  // namespace plumbline

@@ -1,0 +1,63 @@
+#include "support/json_text.hpp"
+
+#include "support/error.hpp"
+#include "support/plain_text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Values within values are copied, compared and written by functions that call themselves, so the stack must hold as
+/// many calls as a file may nest them. No file of ours or of Hugging Face comes near.
+constexpr int deepest_nesting = 64;
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
+  throw InputError(path.string() + place + ": not valid JSON: " + what);
+}
+
+/// Counts the brackets outside of texts, which is enough: where they do not match, the parser says so.
+void refuse_deep_nesting(const std::filesystem::path& path, std::string_view bytes) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    const char byte = bytes[at];
+    if (byte == '"') in_text = !in_text;
+    if (in_text) {
+      at += byte == '\\' ? 1 : 0;  // what it escapes may be a quote
+    } else if (byte == '{' || byte == '[') {
+      if (++depth > deepest_nesting)
+        refuse(path, ":" + place_in_text(bytes, at),
+               "nested more than " + std::to_string(deepest_nesting) + " deep; the file is damaged");
+    } else if (byte == '}' || byte == ']') {
+      --depth;
+    }
+  }
+}
+
+/// The library's own words without its exception number and position.
+std::string reason(std::string text) {
+  if (const auto position = text.find("column "); position != std::string::npos) {
+    if (const auto colon = text.find(": ", position); colon != std::string::npos) return text.substr(colon + 2);
+  }
+  if (const auto bracket = text.find("] "); bracket != std::string::npos) return text.substr(bracket + 2);
+  return text;
+}
+
+}  // namespace
+
+Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
+  refuse_deep_nesting(path, bytes);
+  try {
+    return Json::parse(bytes);
+  } catch (const Json::parse_error& error) {
+    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // the library counts from 1
+    refuse(path, ":" + place_in_text(bytes, offset), reason(error.what()));
+  } catch (const Json::exception& error) {
+    refuse(path, "", reason(error.what()));
+  }
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,59 @@
+#include "support/plain_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+bool is_control(char byte) {
+  const auto value = static_cast<unsigned char>(byte);
+  return (value < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || value == 0x7F;
+}
+
+/// The second, third or fourth byte of a character in UTF-8.
+bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+/// Where the character begins that the byte at `offset` belongs to; a stray byte stands for itself.
+std::size_t character_at(std::string_view bytes, std::size_t offset) {
+  std::size_t begin = offset;
+  while (begin > 0 && begin < bytes.size() && continues_character(bytes[begin])) --begin;
+  const bool leads = begin < bytes.size() && static_cast<unsigned char>(bytes[begin]) >= 0xC0U;
+  return leads ? begin : offset;
+}
+
+std::string in_hex(char byte) {
+  std::array<char, 5> text{};
+  std::snprintf(text.data(), text.size(), "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  return text.data();
+}
+
+}  // namespace
+
+std::string place_in_text(std::string_view bytes, std::size_t offset) {
+  const std::string_view before = bytes.substr(0, character_at(bytes, std::min(offset, bytes.size())));
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 in the first line
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(),
+                                        [](char byte) { return !continues_character(byte); });
+  return std::to_string(line) + ":" + std::to_string(column);
+}
+
+void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes) {
+  const auto control = std::find_if(bytes.begin(), bytes.end(), is_control);
+  const auto first_control = static_cast<std::size_t>(control - bytes.begin());
+  const auto invalid = first_invalid_utf8(bytes.substr(0, first_control));
+  if (!invalid && control == bytes.end()) return;
+  const std::size_t offset = invalid.value_or(first_control);
+  throw InputError(path.string() + ":" + place_in_text(bytes, offset) + ": the byte " + in_hex(bytes[offset]) +
+                   (invalid ? " is no UTF-8; convert the file to UTF-8"
+                            : " is a control character, which no text holds; the file is damaged or is no text"));
+}
+
+}  // namespace plumbline

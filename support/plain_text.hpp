@@ -1,0 +1,18 @@
+// What every text file that we read must be, whatever its format: UTF-8 without control characters.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace plumbline {
+
+/// "<line>:<column>" of the byte at `offset`, both from 1; columns count characters.
+std::string place_in_text(std::string_view bytes, std::size_t offset);
+
+/// Throws InputError with file, line and column at the first byte that is no UTF-8, or that is a control character
+/// other than tab, line feed and carriage return. `path` is for the message.
+void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace plumbline

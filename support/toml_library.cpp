@@ -1,0 +1,78 @@
+#define TOML_IMPLEMENTATION  // the library's code is compiled here alone
+#include "support/toml_library.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "support/error.hpp"
+#include "support/plain_text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Thrown where the library asserts.
+struct AssertionFailed {};
+
+/// Tables are destroyed one within the other: as deep as a file may nest them the stack must hold.
+constexpr std::size_t deepest_key = 100;
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
+  throw InputError(path.string() + ":" + place + ": not valid TOML: " + what);
+}
+
+/// Refuses a.b.c... of more parts than any file of ours has. Other text has few dots between two commas, lines or
+/// equals signs, but for rows of dots, of which no key is made.
+void refuse_deep_keys(const std::filesystem::path& path, std::string_view bytes) {
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    const char byte = bytes[at];
+    if (byte == '\n' || byte == '=' || byte == ',') dots = 0;
+    if (byte != '.') continue;
+    dots = at > 0 && bytes[at - 1] == '.' ? 0 : dots + 1;
+    if (dots > deepest_key)
+      refuse(path, place_in_text(bytes, at), "more than " + std::to_string(deepest_key) + " dots in one key");
+  }
+}
+
+bool fails_an_assertion(std::string_view bytes) {
+  try {
+    static_cast<void>(toml::parse(bytes));
+  } catch (const toml::parse_error&) {
+  } catch (const AssertionFailed&) {
+    return true;
+  }
+  return false;
+}
+
+/// The library reads from the front, so every text that goes on after the byte it stumbles over fails as well.
+std::size_t byte_of_assertion(std::string_view bytes) {
+  std::size_t passes = 0;
+  std::size_t fails = bytes.size();
+  while (fails - passes > 1) {
+    const std::size_t middle = passes + (fails - passes) / 2;
+    (fails_an_assertion(bytes.substr(0, middle)) ? fails : passes) = middle;
+  }
+  return passes;
+}
+
+}  // namespace
+
+void fail_toml_assertion(const char*) {
+  throw AssertionFailed();
+}
+
+toml::table parse_toml(const std::filesystem::path& path, std::string_view bytes) {
+  refuse_what_is_no_text(path, bytes);
+  refuse_deep_keys(path, bytes);
+  try {
+    return toml::parse(bytes, path.string());
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& at = error.source().begin;
+    refuse(path, std::to_string(at.line) + ":" + std::to_string(at.column), std::string(error.description()));
+  } catch (const AssertionFailed&) {
+    refuse(path, place_in_text(bytes, byte_of_assertion(bytes)),
+           "this may not stand here; a key is made of A-Z, a-z, 0-9, _ and -, or stands in quotes");
+  }
+}
+
+}  // namespace plumbline

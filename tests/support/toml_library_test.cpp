@@ -1,0 +1,69 @@
+#include "support/toml_library.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string refusal_of(const std::string& bytes) {
+  return error_of<InputError>([&] { parse_toml("run.toml", bytes); });
+}
+
+TEST(TomlLibrary, ReadsTablesAndWritesThemAgain) {
+  toml::table table = parse_toml("run.toml", "[train]\nsteps = 5\n");
+
+  table["train"].as_table()->insert_or_assign("steps", 6);
+
+  std::ostringstream text;
+  text << table;
+  EXPECT_EQ(text.str(), "[train]\nsteps = 6");
+}
+
+// Each of them ends the program in toml++ 3.3 as it comes.
+TEST(TomlLibrary, WhatItsParserAssertsIsRefusedWithItsPlace) {
+  for (const auto& [bytes, place] : {std::pair<std::string, std::string>{"[\xC3\xA9]\n", "1:2"},
+                                     {"[.train]\n", "1:2"},
+                                     {"[$x]\n", "1:2"},
+                                     {"[[[cell]]]\n", "1:3"},
+                                     {"[a]\nb = 1\n[ .c]\n", "3:3"},
+                                     {"[a]\nb = 1\n  [[\xC3\xA9]]\n", "3:5"}}) {
+    EXPECT_THAT(refusal_of(bytes), StartsWith("run.toml:" + place + ": not valid TOML: this may not stand here"))
+        << bytes;
+  }
+}
+
+TEST(TomlLibrary, WhatIsNoTextIsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal_of("a = 1\nb = '\xFF'\n"), StartsWith("run.toml:2:6: the byte 0xFF is no UTF-8"));
+  EXPECT_THAT(refusal_of(std::string("a = 1\n[\0]\n", 10)), StartsWith("run.toml:2:2: the byte 0x00"));
+}
+
+TEST(TomlLibrary, NestingIsBounded) {
+  const auto repeated = [](const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+
+  EXPECT_THAT(refusal_of("a = " + repeated("[", 100000)), HasSubstr("run.toml:1:"));
+  EXPECT_THAT(refusal_of("a = " + repeated("{a = ", 100000)), HasSubstr("run.toml:1:"));
+  // The library nests keys without a bound, and a table that deep ends the program when it is destroyed.
+  for (const std::string& deep : {"[" + repeated("a.", 1000000) + "a]\n", repeated("a.", 1000000) + "a = 1\n",
+                                  repeated("a . ", 1000000) + "a = 1\n", repeated("'#'.", 1000000) + "a = 1\n",
+                                  "a = [\"\"\"\n#\"\"\", {" + repeated("a.", 1000000) + "a = 1}]\n"}) {
+    EXPECT_THAT(refusal_of(deep), HasSubstr("more than 100 dots in one key"));
+  }
+  EXPECT_NO_THROW(parse_toml("run.toml", "# " + repeated(".", 200) + "\n" + repeated("a.", 99) + "a = 1\n"));
+  EXPECT_NO_THROW(parse_toml("run.toml", "a = [" + repeated("1.5, ", 500) + "2.5]\n"));
+}
+
+}  // namespace
+}  // namespace plumbline
