@@ -8,6 +8,8 @@
 namespace plumbline {
 namespace {
 
+constexpr std::int64_t most_layers = 100000;  // each is a unit with a name of its own; no model comes near
+
 /// Size of one head: as given, or hidden / heads, which must then divide.
 std::int64_t read_head_dim(const ConfigReader& reader, const LlamaConfig& config) {
   if (!reader.has("head_dim") && config.hidden_size % config.heads != 0) {
@@ -74,6 +76,9 @@ LlamaConfig load_config(const std::filesystem::path& path) {
   config.hidden_size = reader.size("hidden_size");
   config.intermediate_size = reader.size("intermediate_size");
   config.layers = reader.size("num_hidden_layers");
+  if (config.layers > most_layers) {
+    throw reader.wrong("num_hidden_layers", "must be at most " + std::to_string(most_layers));
+  }
   config.heads = reader.size("num_attention_heads");
   config.kv_heads = reader.size_or("num_key_value_heads", config.heads);
   if (config.heads % config.kv_heads != 0) {

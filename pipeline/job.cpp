@@ -11,6 +11,7 @@
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/manifest.hpp"
@@ -117,10 +118,10 @@ MemoryPlan memory_of_all(const Session& session, const PipelinePlan& plan, int w
   MemoryPlan all;
   for (int rank = 0; rank < world; ++rank) {
     const MemoryPlan one = memory_of(session, plan, rank);
-    all.parameters += one.parameters;
-    all.gradients += one.gradients;
-    all.optimizer += one.optimizer;
-    all.activations += one.activations;
+    for (const auto part :
+         {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations}) {
+      all.*part = sum_of_sizes({all.*part, one.*part});
+    }
   }
   return all;
 }
@@ -129,8 +130,8 @@ std::string memory_words(const MemoryPlan& need, int rank) {
   return "rank " + std::to_string(rank) + "'s plan is " + to_text(need);
 }
 
-void prepare_gpu(const Session& session, const MemoryPlan& need, const std::string& who) {
-  if (session.device.is_cpu()) return;
+void prepare_device(const Session& session, const MemoryPlan& need, const std::string& who) {
+  if (session.device.is_cpu()) return require_memory(need, who);
   GpuDevice device;
   with_gpu_memory_words("the plan for " + who + " is " + to_text(need),
                         [&] { device = start_gpu(session.device, parse_dtype(session.run.train.dtype)); });

@@ -29,8 +29,8 @@ MemoryPlan memory_of_all(const Session& session, const PipelinePlan& plan, int w
 /// "rank 2's plan is 3.2 GiB of ..."
 std::string memory_words(const MemoryPlan& need, int rank);
 
-/// This thread's GPU and its room for `who`; nothing on the CPU. Throws SystemError, RunError.
-void prepare_gpu(const Session& session, const MemoryPlan& need, const std::string& who);
+/// This thread's device and its room for `who`. Throws SystemError, RunError.
+void prepare_device(const Session& session, const MemoryPlan& need, const std::string& who);
 
 TransportSettings transport_settings(const Session& session);
 void connect(Transport& transport, const Session& session, const PipelinePlan& plan);

@@ -28,7 +28,8 @@ std::string chosen_transport(const PipelineOptions& options) {
   if (options.run_file.empty() || options.record.empty()) {
     throw InputError("give a run file and --record DIR; see --help");
   }
-  std::string transport = options.transport ? *options.transport : load_run_file(options.run_file).pipeline.transport;
+  std::string transport =
+      options.transport ? *options.transport : load_run_file(options.run_file, options.text).pipeline.transport;
   if (transport != "threads" && options.world) {
     throw InputError("--world goes with --transport threads; with " + transport + ", mpirun -n says how many ranks");
   }

@@ -13,6 +13,7 @@
 #include "pipeline/transport/mpi_link.hpp"
 #include "pipeline/transport/nccl/nccl_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
+#include "support/failure.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
@@ -23,8 +24,9 @@ namespace {
 Hindrance hindrance_in(const std::function<void()>& body) {
   try {
     body();
-  } catch (const Error& error) {
-    return {error.what(), error.code()};
+  } catch (const std::exception& error) {
+    const Failure failure = describe_failure(error);
+    return {failure.words, failure.code};
   }
   return {};
 }
@@ -122,7 +124,7 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   const std::string words = memory_words(need, transport->rank());
   std::optional<RankTrainer> trainer;
   const Hindrance no_trainer = hindrance_in([&] {
-    prepare_gpu(*session, need, "rank " + std::to_string(transport->rank()));
+    prepare_device(*session, need, "rank " + std::to_string(transport->rank()));
     with_gpu_memory_words(words, [&] { trainer.emplace(*session, plan, *transport, *seams, options.record); });
   });
   if (const auto code = agree_to_stop(*transport, no_trainer)) {

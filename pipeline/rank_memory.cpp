@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/machine_memory.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
@@ -19,9 +20,9 @@ MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRan
     const bool begins = action.type == ActionType::forward;
     const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
     if (!begins && !ends) continue;
-    const std::int64_t tokens = batches.batch(action.microbatch) * batches.sequence_length(action.microbatch);
+    const std::int64_t tokens = batches.padded_tokens(action.microbatch);
     const std::int64_t bytes = plan_saved(config, stages.at(static_cast<std::size_t>(action.stage)), tokens, dtype);
-    live += begins ? bytes : -bytes;
+    live = begins ? sum_of_sizes({live, bytes}) : live - bytes;
     plan.activations = std::max(plan.activations, live);
   }
   return plan;

@@ -9,13 +9,26 @@
 #include <vector>
 
 #include "pipeline/job.hpp"
+#include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
+namespace {
+
+/// What ranks take before their model: a thread with LibTorch's own state each, and the queues of every pair.
+std::int64_t bytes_of_threads(std::int64_t world) {
+  constexpr std::int64_t bytes_of_a_rank = std::int64_t{1} << 20;
+  constexpr std::int64_t bytes_of_a_queue = 704;  // with the first block of its deque
+  return sum_of_sizes({product_of_sizes({world, bytes_of_a_rank}),
+                       product_of_sizes({world, world, std::int64_t{channels}, bytes_of_a_queue})});
+}
+
+}  // namespace
 
 int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_seams) {
   Session session = load_job(options);
@@ -24,8 +37,9 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
     session.gpus = {load_gpu_module().device(0).name};
   }
   const int world = options.world.value_or(1);
+  require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
   PipelinePlan plan = make_plan(session, world, *make_seams(0));
-  prepare_gpu(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
+  prepare_device(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
   // What the process took of the GPU before its ranks belongs to the first of them, so that no byte of it is nobody's.
@@ -44,7 +58,7 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
         at::set_num_threads(1);  // OpenMP keeps this number a thread
         const auto seams = make_seams(rank);
         const MemoryPlan need = memory_of(session, plan, rank);
-        prepare_gpu(session, need, "rank " + std::to_string(rank));
+        prepare_device(session, need, "rank " + std::to_string(rank));
         with_gpu_memory_words(memory_words(need, rank), [&] {
           RankTrainer trainer(session, plan, transport, *seams, options.record);
           train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });

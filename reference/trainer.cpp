@@ -244,7 +244,7 @@ MemoryPlan plan_reference_memory(const Session& session) {
   const at::ScalarType dtype = parse_dtype(session.run.train.dtype);
   MemoryPlan plan = plan_state(session.config, {all}, dtype, session.run.train.optimizer);
   for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
-    const std::int64_t tokens = session.plan.batch(microbatch) * session.plan.sequence_length(microbatch);
+    const std::int64_t tokens = session.plan.padded_tokens(microbatch);
     plan.activations = std::max(plan.activations, plan_saved(session.config, all, tokens, dtype));
   }
   return plan;
@@ -269,6 +269,8 @@ void train_reference(const ReferenceOptions& options) {
         memory_words, [&] { session.gpus = {start_gpu(session.device, parse_dtype(session.run.train.dtype)).name}; });
     const GpuFreeMemory memory = load_gpu_module().free_memory(0);
     check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + session.gpus.front() + ")");
+  } else {
+    require_memory(need, "the machine");
   }
   ManifestSchedule schedule;
   schedule.name = "sequential";
@@ -295,7 +297,7 @@ void train_reference(const ReferenceOptions& options) {
   std::optional<ReferenceTrainer> trainer;
   try {
     with_gpu_memory_words(memory_words, [&] { trainer.emplace(session, variant, options.record, std::move(listed)); });
-  } catch (const Error&) {  // weights of another shape, say: nothing was recorded yet
+  } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(options.record);
     throw;
   }

@@ -3,15 +3,17 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <span>
-#include <stdexcept>
+#include <utility>
 
 #include "record/digest.hpp"
-#include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
+#include "training/token_source.hpp"
 
 namespace plumbline {
 
@@ -39,13 +41,7 @@ BatchPlan::BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens)
     offsets_.push_back(std::accumulate(rows.begin(), rows.end(), offsets_.back()));
   }
   const std::int64_t needed = offsets_.back() + 1;  // the last row's last label is one token further
-  const auto available = static_cast<std::int64_t>(tokens_.size());
-  if (available < needed) {
-    const auto& source = data.text ? data.text : data.tokens;
-    throw InputError((source ? source->string() : std::string("the text")) + " is too short: it holds " +
-                     std::to_string(available) + " tokens, one step needs " + std::to_string(needed) +
-                     ". Give a longer text, or smaller data.lengths, data.microbatches or data.batch");
-  }
+  refuse_short_source(data, static_cast<std::int64_t>(tokens_.size()), needed);
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % tokens_.size());
 }
 
@@ -83,6 +79,10 @@ std::int64_t BatchPlan::longest_sequence() const {
     longest = std::max(longest, sequence_length(microbatch));
   }
   return longest;
+}
+
+std::int64_t BatchPlan::padded_tokens(std::int64_t microbatch) const {
+  return product_of_sizes({batch(microbatch), sequence_length(microbatch)});
 }
 
 std::int64_t BatchPlan::tokens(std::int64_t microbatch) const {
@@ -171,14 +171,13 @@ std::string BatchPlan::data_digest(std::int64_t steps) const {
 
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal;
-  for (std::int64_t first = 0; first < microbatches(); ++first) {
-    for (std::int64_t second = first + 1; second < microbatches(); ++second) {
-      const bool same_shape =
-          batch(first) == batch(second) && sequence_length(first) == sequence_length(second) && !masked(first);
-      if (same_shape && numbers(step, first) == numbers(step, second)) {
-        equal.emplace_back(first, second);
-      }
-    }
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> last_of;  // by rows and what they hold
+  for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
+    if (masked(microbatch)) continue;
+    const std::vector<std::int64_t> both = numbers(step, microbatch);
+    const std::string_view bytes(reinterpret_cast<const char*>(both.data()), both.size() * sizeof both.front());
+    const auto [found, first] = last_of.try_emplace({batch(microbatch), hash_hex(bytes)}, microbatch);
+    if (!first) equal.emplace_back(std::exchange(found->second, microbatch), microbatch);
   }
   return equal;
 }

@@ -39,8 +39,9 @@ class BatchPlan {
   std::int64_t batch(std::int64_t microbatch) const;
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
   std::int64_t longest_sequence() const;
-  std::int64_t tokens(std::int64_t microbatch) const;        ///< the same in every step
-  std::int64_t valid_tokens(std::int64_t microbatch) const;  ///< the same in every step
+  std::int64_t padded_tokens(std::int64_t microbatch) const;  ///< batch x its longest row; 2^63 - 1 where beyond
+  std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
+  std::int64_t valid_tokens(std::int64_t microbatch) const;   ///< the same in every step
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
   std::int64_t step_tokens() const;        ///< of all microbatches, in every step
@@ -51,7 +52,8 @@ class BatchPlan {
   std::string data_digest(std::int64_t step, std::int64_t microbatch) const;
   /// Of all microbatches of `steps` steps (run_record.md, data.digest).
   std::string data_digest(std::int64_t steps) const;
-  /// Pairs of microbatches of one step that are equal and hold valid tokens: a swap of these would be invisible.
+  /// Microbatches of one step that are equal and hold valid tokens, each with the next one that is equal to it: a swap
+  /// of these would be invisible.
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
 
  private:

@@ -1,34 +1,16 @@
-#include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 #include <vector>
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/machine_memory.hpp"
 #include "support/text.hpp"
 #include "training/batch_plan.hpp"
+#include "training/token_source.hpp"
 
 namespace plumbline {
 
 namespace {
-
-/// The file itself, or a folder's .txt files in name order.
-std::vector<std::filesystem::path> text_files(const std::filesystem::path& path) {
-  if (!std::filesystem::is_directory(path)) {
-    return {path};
-  }
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".txt") {
-      files.push_back(entry.path());
-    }
-  }
-  if (files.empty()) {
-    throw InputError(path.string() + ": the folder holds no .txt file; put a text there or name another in data.text");
-  }
-  std::ranges::sort(files);
-  return files;
-}
 
 void refuse_beyond_vocabulary(const std::filesystem::path& path, std::size_t place, const std::string& unit,
                               std::int32_t id, std::int64_t vocab_size) {
@@ -39,9 +21,9 @@ void refuse_beyond_vocabulary(const std::filesystem::path& path, std::size_t pla
   }
 }
 
-std::vector<std::int32_t> load_text(const std::filesystem::path& path, std::int64_t vocab_size) {
+std::vector<std::int32_t> load_text(const DataSettings& data, std::int64_t vocab_size) {
   std::vector<std::int32_t> tokens;
-  for (const std::filesystem::path& file : text_files(path)) {
+  for (const std::filesystem::path& file : token_files(data)) {
     const std::string bytes = read_file(file);
     if (const auto offset = first_invalid_utf8(bytes)) {
       throw InputError(file.string() + ": not UTF-8: invalid byte at offset " + std::to_string(*offset) +
@@ -54,7 +36,7 @@ std::vector<std::int32_t> load_text(const std::filesystem::path& path, std::int6
     }
   }
   if (tokens.empty()) {
-    throw InputError(path.string() + ": the text is empty");
+    throw InputError(data.text->string() + ": the text is empty");
   }
   return tokens;
 }
@@ -82,13 +64,11 @@ std::vector<std::int32_t> load_uint16(const std::filesystem::path& path, std::in
 }  // namespace
 
 std::vector<std::int32_t> load_tokens(const DataSettings& data, std::int64_t vocab_size) {
-  if (data.text) {
-    return load_text(*data.text, vocab_size);
+  constexpr std::int64_t bytes_of_id = sizeof(std::int32_t);
+  if (const auto tokens = tokens_by_size(data)) {
+    require_memory(product_of_sizes({*tokens, bytes_of_id}), "a text of " + std::to_string(*tokens) + " tokens");
   }
-  if (data.tokens) {
-    return load_uint16(*data.tokens, vocab_size);
-  }
-  throw std::logic_error("data settings without a text and without tokens");
+  return data.text ? load_text(data, vocab_size) : load_uint16(*data.tokens, vocab_size);
 }
 
 }  // namespace plumbline

@@ -6,15 +6,23 @@
 #include <set>
 
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"
+#include "training/token_source.hpp"
 
 namespace plumbline {
 
 namespace {
 
 const std::vector<std::string> known_optimizers{"adamw", "sgd"};
+
+/// Deadlines are added to a clock of nanoseconds in 64 bits.
+constexpr std::int64_t longest_timeout_ms = 7 * 24 * 3600 * std::int64_t{1000};
+
+/// Bytes that a step's row lengths may take where the tokens cannot be counted: who reads them will say why.
+constexpr std::int64_t largest_unread = std::int64_t{1} << 20;
 
 [[noreturn]] void refuse(const TomlTable& table, const std::string& key, const std::string& what) {
   throw InputError(table.where(key) + ": " + what);
@@ -81,7 +89,8 @@ TomlTable required_table(const TomlTable& file, const std::string& key) {
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : folder_(path.parent_path()), file_(TomlTable::read(path)) {
+  Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text)
+      : folder_(path.parent_path()), other_text_(text), file_(TomlTable::read(path)) {
     run_.path = path;
   }
 
@@ -131,6 +140,10 @@ class Reader {
     if (text && data.has("token_type")) {
       refuse(data, "token_type", "belongs to data.tokens; a text has one token a byte");
     }
+    if (other_text_) {
+      run_.data.text = other_text_;
+      run_.data.tokens.reset();
+    }
     run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
     read_lengths(data);
     read_masked(data);
@@ -144,12 +157,9 @@ class Reader {
       refuse(data, "lengths", "is missing; give one row length for each microbatch, for example [96, 33, 64]");
     }
     for (std::size_t i = 0; i < rows->size(); ++i) {
-      std::vector<std::int64_t>& row = (*rows)[i];
+      const std::vector<std::int64_t>& row = (*rows)[i];
       const std::string place = "microbatch " + std::to_string(i);
-      if (row.size() == 1) {
-        row.assign(static_cast<std::size_t>(batch), row.front());  // one number: all rows as long
-      }
-      if (std::ssize(row) != batch) {
+      if (row.size() != 1 && std::ssize(row) != batch) {  // one number: all rows as long
         refuse(data, "lengths",
                place + " has " + std::to_string(row.size()) + " row lengths, data.batch is " + std::to_string(batch));
       }
@@ -165,9 +175,41 @@ class Reader {
              "is " + std::to_string(microbatches) + ", but data.lengths has " + std::to_string(given) +
                  " entries; drop some of them");
     }
+    if (microbatches > std::numeric_limits<std::int32_t>::max()) {
+      refuse(data, "microbatches",
+             "is " + std::to_string(microbatches) + "; schedules number them in 32 bits, so take at most " +
+                 std::to_string(std::numeric_limits<std::int32_t>::max()));
+    }
+    refuse_too_large_a_step(data, *rows, batch, microbatches);
+    for (std::vector<std::int64_t>& row : *rows) {
+      if (row.size() == 1) row.assign(static_cast<std::size_t>(batch), row.front());
+    }
     for (std::int64_t i = 0; i < microbatches; ++i) {
       run_.data.row_lengths.push_back((*rows)[static_cast<std::size_t>(i % given)]);
     }
+  }
+
+  /// By arithmetic, before lists as long as the step are made.
+  void refuse_too_large_a_step(const TomlTable& data, const std::vector<std::vector<std::int64_t>>& rows,
+                               std::int64_t batch, std::int64_t microbatches) const {
+    const auto given = std::ssize(rows);
+    std::int64_t tokens = 1;  // the last row's last label is one token further
+    for (std::int64_t i = 0; i < given; ++i) {
+      const auto& row = rows[static_cast<std::size_t>(i)];
+      const std::int64_t times = microbatches / given + (i < microbatches % given ? 1 : 0);
+      for (const std::int64_t length : row) {
+        tokens = sum_of_sizes({tokens, product_of_sizes({length, times, row.size() == 1 ? batch : 1})});
+      }
+    }
+    const std::string step = std::to_string(microbatches) + " microbatches of " + std::to_string(batch) + " rows";
+    const std::int64_t lengths = sum_of_sizes({product_of_sizes({microbatches, batch, sizeof(std::int64_t)}),
+                                               product_of_sizes({microbatches, sizeof(rows.front())})});
+    if (const auto available = tokens_by_size(run_.data)) {
+      refuse_short_source(run_.data, *available, tokens);
+    } else if (lengths > largest_unread) {
+      refuse(data, "lengths", "asks for " + step + ", and the file with their tokens cannot be read");
+    }
+    require_memory(lengths, data.where("lengths") + ": a step of " + step);
   }
 
   void read_masked(const TomlTable& data) {
@@ -248,6 +290,11 @@ class Reader {
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
     settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1);
+    if (settings.timeout_ms > longest_timeout_ms) {
+      refuse(pipeline, "timeout_ms",
+             "is " + std::to_string(settings.timeout_ms) + "; it must be at most " +
+                 std::to_string(longest_timeout_ms) + ", which is 7 days");
+    }
     settings.partition = one_of(pipeline, "partition", settings.partition, {"uniform", "cost"});
     if (const auto balance = pipeline.integers("balance")) {
       if (pipeline.has("partition")) {
@@ -263,16 +310,12 @@ class Reader {
   }
 
   std::filesystem::path folder_;
+  std::optional<std::filesystem::path> other_text_;
   TomlTable file_;
   RunFile run_;
 };
 
 }  // namespace
-
-void DataSettings::use_text(const std::filesystem::path& path) {
-  text = path;
-  tokens.reset();
-}
 
 void OptimizerSettings::use(const std::string& optimizer) {
   if (std::ranges::find(known_optimizers, optimizer) == known_optimizers.end()) {
@@ -281,8 +324,8 @@ void OptimizerSettings::use(const std::string& optimizer) {
   name = optimizer;
 }
 
-RunFile load_run_file(const std::filesystem::path& path) {
-  return Reader(path).read();
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text) {
+  return Reader(path, text).read();
 }
 
 }  // namespace plumbline

@@ -19,9 +19,6 @@ struct DataSettings {
   /// Row lengths of each microbatch, `batch` numbers each; already repeated up to `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label
-
-  /// `--text PATH` of a command line: this text instead of what the run file names.
-  void use_text(const std::filesystem::path& path);
 };
 
 struct OptimizerSettings {
@@ -70,8 +67,9 @@ struct RunFile {
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }
 };
 
-/// Reads and validates; relative paths are taken from the run file's folder. Throws InputError naming file, line and
-/// key.
-RunFile load_run_file(const std::filesystem::path& path);
+/// Reads and validates; relative paths are taken from the run file's folder. `text`: this UTF-8 file, or folder, in
+/// place of what the run file names. Throws InputError naming file, line and key; also when one step needs more tokens
+/// than there are, before anything as long as that step is made.
+RunFile load_run_file(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text = {});
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
@@ -15,6 +16,18 @@ void check_lengths(const RunFile& run, const LlamaConfig& config, const BatchPla
   throw InputError(run.path.string() + ": data.lengths asks for rows of " + std::to_string(plan.longest_sequence()) +
                    " tokens, but " + run.config.string() + " has max_position_embeddings = " +
                    std::to_string(config.max_position_embeddings) + "; shorten the rows or choose another model");
+}
+
+/// Rows are padded to the longest of their microbatch, so a few long ones among many make more of a text than it holds.
+void check_padding(const RunFile& run, const BatchPlan& plan) {
+  constexpr std::int64_t bytes_of_id_and_label = 2 * sizeof(std::int64_t);
+  for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
+    const std::int64_t padded = plan.padded_tokens(microbatch);
+    require_memory(product_of_sizes({padded, bytes_of_id_and_label}),
+                   run.path.string() + ": microbatch " + std::to_string(microbatch) + " of " +
+                       std::to_string(plan.batch(microbatch)) + " rows, padded to " +
+                       std::to_string(plan.sequence_length(microbatch)) + " tokens each,");
+  }
 }
 
 void warn_of_equal_microbatches(const BatchPlan& plan) {
@@ -33,11 +46,11 @@ GpuSupport* Session::gpu() const {
 }
 
 Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
-  RunFile run = load_run_file(run_file);
-  if (text) run.data.use_text(*text);
+  RunFile run = load_run_file(run_file, text);
   LlamaConfig config = load_config(run.config);
   BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
   check_lengths(run, config, plan);
+  check_padding(run, plan);
   warn_of_equal_microbatches(plan);
   return {std::move(run), std::move(config), std::move(plan)};
 }

@@ -182,7 +182,7 @@ TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
 
   const BatchPlan plan(data_of({{4}, {3}, {4}, {4}, {4}}, {3}), monotone);
 
-  EXPECT_THAT(plan.equal_microbatches(0), ElementsAre(std::pair(0, 2), std::pair(0, 4), std::pair(2, 4)));
+  EXPECT_THAT(plan.equal_microbatches(0), ElementsAre(std::pair(0, 2), std::pair(2, 4)));
   EXPECT_TRUE(BatchPlan(data_of({{4}, {4}}), counting(100)).equal_microbatches(0).empty());
   EXPECT_TRUE(BatchPlan(data_of({{4}, {4}}, {0, 1}), monotone).equal_microbatches(0).empty());
 }

@@ -124,12 +124,56 @@ TEST(RunFile, ReadsSgd) {
 }
 
 TEST(RunFile, TextMayBeReplaced) {
-  RunFile run = with_data("tokens = \"a.bin\"\nlengths = [2]");
+  const TemporaryFolder folder;
+  const auto path = folder.file("run.toml", std::string(model) + "[data]\ntokens = \"a.bin\"\nlengths = [2]\n" + train);
 
-  run.data.use_text("my.txt");
+  const RunFile run = load_run_file(path, "my.txt");
 
   EXPECT_EQ(run.data.text, "my.txt");
   EXPECT_FALSE(run.data.tokens.has_value());
+}
+
+// In time and memory that do not grow with the numbers: each of these would take gigabytes, or for ever.
+TEST(RunFile, AStepThatNoSourceHoldsIsRefusedByArithmetic) {
+  const TemporaryFolder folder;
+  folder.file("a.txt", std::string(1000, 'x'));
+  const auto refusal = [&](const std::string& keys) {
+    return error_of<InputError>(
+        [&] { load_run_file(folder.file("run.toml", model + ("[data]\ntext = \"a.txt\"\n" + keys + "\n") + train)); });
+  };
+
+  for (const auto& [keys, needed] :
+       {std::pair{"lengths = [8, 4]\nbatch = 1000000000", "12000000001"},
+        {"lengths = [8, 4]\nmicrobatches = 2147483647", "12884901885"},
+        {"lengths = [1]\nbatch = 9223372036854775807", "9223372036854775807"},
+        {"lengths = [9223372036854775807, 9223372036854775807]", "9223372036854775807"},
+        {"lengths = [[1, 9223372036854775807]]\nbatch = 2\nmicrobatches = 1000", "9223372036854775807"},
+        {"lengths = [8, 4]\nmicrobatches = 167", "1005"}}) {
+    EXPECT_THAT(refusal(keys), HasSubstr("a.txt is too short: it holds 1000 tokens, one step needs " +
+                                         std::string(needed) + ". Give a longer text"))
+        << keys;
+  }
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 1000000000000"), HasSubstr("at most 2147483647"));
+  EXPECT_THAT(refusal("lengths = [8]\nmicrobatches = 9223372036854775807"), HasSubstr("at most 2147483647"));
+}
+
+TEST(RunFile, AStepOfASourceThatIsNotThereIsRefusedByArithmeticToo) {
+  EXPECT_THAT(error_of<InputError>([] { with_data("text = \"a.txt\"\nlengths = [8, 4]\nbatch = 1000000000"); }),
+              HasSubstr("key data.lengths: asks for 2 microbatches of 1000000000 rows, and the file with their tokens "
+                        "cannot be read"));
+}
+
+// A token takes a byte of the file and no memory, so the file may hold what memory cannot.
+TEST(RunFile, AStepThatNoMemoryHoldsIsRefusedWithBothNumbers) {
+  const TemporaryFolder folder;
+  std::filesystem::resize_file(folder.file("a.txt", ""), std::uintmax_t{1} << 42);
+  const auto path = folder.file(
+      "run.toml", std::string(model) + "[data]\ntext = \"a.txt\"\nlengths = [1]\nbatch = 4000000000000\n" + train);
+
+  EXPECT_THAT(
+      error_of<SystemError>([&] { load_run_file(path); }),
+      ::testing::ContainsRegex("1 microbatches of 4000000000000 rows needs 29\\.1 TiB of memory, this machine has "
+                               "[0-9.]+ .iB"));
 }
 
 TEST(RunFile, OptimizerMayBeReplacedByAKnownOne) {
@@ -228,6 +272,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"BalanceEmpty", pipeline_file("balance = []"), {"pipeline.balance"}},
         Broken{"Transport", pipeline_file("transport = \"tcp\""), {"pipeline.transport", "mpi, threads, nccl"}},
         Broken{"TimeoutZero", pipeline_file("timeout_ms = 0"), {"pipeline.timeout_ms"}},
+        Broken{"TimeoutBeyondTheClock",
+               pipeline_file("timeout_ms = 9223372036854775807"),
+               {"pipeline.timeout_ms", "at most 604800000"}},
+        Broken{"ChunksBeyondInt32", pipeline_file("chunks = 2147483648"), {"pipeline.chunks", "2147483648"}},
         Broken{"Level", std::string(model) + data + train + "[record]\nlevel = \"all\"\n", {"record.level", "summary"}},
         Broken{"NoToml", "[model\n", {":1:"}}),
     [](const auto& given) { return std::string(given.param.name); });
