@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "schedule/own_messages.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
@@ -218,7 +219,12 @@ std::vector<Finding> check_imported(const ImportedSchedule& imported, ExecutionM
   }
   if (imported.has_messages || reduces || steps) {
     if (steps || reduces) options.tied = reduces;
-    return verify(schedule, options);
+    std::vector<Finding> findings = verify(schedule, options);
+    if (!findings.empty()) return findings;
+    Schedule whole = schedule;
+    if (!steps) add_ending(whole, reduces);
+    if (const auto own = find_own_messages(whole, reduces, model)) findings.push_back(*own);
+    return findings;
   }
   std::vector<Finding> findings = find_faults(schedule);
   return findings.empty() ? verify(lower(schedule, false), options) : findings;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "schedule/own_messages.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 
@@ -76,6 +77,9 @@ RunnableSchedule from_file(const ScheduleRequest& request) {
   runnable.compute = compute_actions(std::move(listed));
   const VerifyOptions options{.model = request.model, .tied = request.tied};
   refuse_findings(request.schedule, verify(runnable.lowered, options), request.model);
+  if (const auto own = find_own_messages(runnable.lowered, request.tied, request.model)) {
+    refuse_findings(request.schedule, {*own}, request.model);
+  }
   refuse_other_sizes(request, runnable.compute);
   return runnable;
 }
@@ -88,9 +92,6 @@ bool names_schedule_file(const std::string& schedule) {
 
 RunnableSchedule make_runnable(const ScheduleRequest& request) {
   if (names_schedule_file(request.schedule)) return from_file(request);
-  if (request.schedule.find_first_of("./") != std::string::npos) {
-    throw InputError("schedule \"" + request.schedule + "\" is no known name, and as a file its name must end in .csv");
-  }
   RunnableSchedule runnable;
   runnable.compute = make_schedule(request.schedule, request.ranks, request.microbatches,
                                    request.chunks > 0 ? request.chunks : default_chunks(request.schedule));

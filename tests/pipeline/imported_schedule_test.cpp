@@ -96,7 +96,8 @@ std::vector<std::string> torchs_files(bool one_f_one_b) {
   std::vector<std::string> stems;
   for (const auto& entry : fs::directory_iterator(fixtures / "schedules")) {
     const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() == ".csv" && stem.starts_with("1f1b") == one_f_one_b) stems.push_back(stem);
+    const bool torchs = entry.path().extension() == ".csv" && stem.find("-p") != std::string::npos;
+    if (torchs && stem.starts_with("1f1b") == one_f_one_b) stems.push_back(stem);
   }
   std::ranges::sort(stems);
   return stems;

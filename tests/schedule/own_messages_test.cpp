@@ -1,0 +1,78 @@
+#include "schedule/own_messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include "schedule/csv_import.hpp"
+#include "schedule/runnable.hpp"
+#include "schedule/verifier.hpp"
+#include "support/error.hpp"
+#include "tests/schedule/late_receives.hpp"
+#include "tests/schedule/schedules.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+const std::string hangs = PLUMBLINE_FIXTURES "/schedules/passes_the_verifier_hangs_on_nccl.csv";
+
+TEST(OwnMessages, WhatWeLowerIsNoOrderOfItsOwnUnderAnyModel) {
+  for_each_generated([&](const Schedule& schedule) {
+    if (schedule.microbatches > 5) return;
+    for (const ExecutionModel model : execution_models) {
+      EXPECT_FALSE(find_own_messages(lower(schedule, true), true, model)) << schedule.name;
+    }
+  });
+}
+
+TEST(OwnMessages, AnotherOrderIsFoundUnderNcclsModelAlone) {
+  const Schedule late = with_late_receives(lower(make_schedule("1f1b", 2, 4), false));
+  ASSERT_TRUE(verify(late, {.model = ExecutionModel::pair_direction, .tied = false}).empty());
+
+  for (const ExecutionModel model : execution_models) {
+    EXPECT_EQ(find_own_messages(late, false, model).has_value(), model == ExecutionModel::pair_direction)
+        << name(model);
+  }
+}
+
+// The verifier alone passes it, and over NCCL its first rank waits for ever.
+TEST(OwnMessages, TheListThatHangsOverNcclIsRefusedForItAlone) {
+  const ImportedSchedule imported = import_schedule(hangs);
+  ASSERT_TRUE(verify(imported.schedule, {.model = ExecutionModel::pair_direction}).empty());
+
+  EXPECT_TRUE(check_imported(imported, ExecutionModel::buffered).empty());
+  const auto findings = check_imported(imported, ExecutionModel::pair_direction);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(to_text(findings.front()),
+              AllOf(HasSubstr("rank 0, position "), HasSubstr("may wait forever over NCCL")));
+  for (const bool tied : {false, true}) {
+    ScheduleRequest asked{.schedule = hangs, .ranks = 2, .microbatches = 3, .tied = tied};
+    asked.model = model_of_transport("mpi").value();
+    EXPECT_TRUE(make_runnable(asked).own_messages);
+    asked.model = model_of_transport("nccl").value();
+    EXPECT_THAT(error_of<InputError>([&] { make_runnable(asked); }),
+                AllOf(HasSubstr(hangs), HasSubstr("may wait forever over NCCL"), HasSubstr("leave SEND and RECV out")));
+  }
+}
+
+TEST(OwnMessages, MessagesWhereWePutThemPass) {
+  const testing::TemporaryFolder folder;
+  const Schedule lowered = lower(make_schedule("zb-v", 2, 4, 2), true);
+  for (const CsvDialect dialect : {CsvDialect::plumbline, CsvDialect::torch}) {  // with its ending, and without
+    const std::string path = folder.file("mine.csv", export_schedule(lowered, dialect)).string();
+
+    EXPECT_TRUE(
+        make_runnable(
+            {.schedule = path, .ranks = 2, .microbatches = 4, .tied = true, .model = ExecutionModel::pair_direction})
+            .own_messages);
+    if (dialect == CsvDialect::plumbline) {
+      EXPECT_TRUE(check_imported(import_schedule(path), ExecutionModel::pair_direction).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
