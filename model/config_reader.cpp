@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "support/json_text.hpp"
+
 namespace plumbline {
 
 ConfigReader::ConfigReader(const std::filesystem::path& path, const Json& object, std::string prefix)
@@ -85,7 +87,7 @@ ConfigReader ConfigReader::object(const std::string& key) const {
 }
 
 InputError ConfigReader::wrong(const std::string& key, const std::string& complaint) const {
-  return InputError(path_.string() + ": " + prefix_ + key + " = " + value(key).dump() + ": " + complaint);
+  return InputError(path_.string() + ": " + prefix_ + key + " = " + json_text(value(key)) + ": " + complaint);
 }
 
 InputError ConfigReader::missing(const std::string& key, const std::string& what_to_do) const {

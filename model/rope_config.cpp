@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "support/json_text.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -12,7 +14,7 @@ std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
   const bool new_spelling = config.has("rope_parameters");
   const bool old_spelling = config.has("rope_scaling");
   if (new_spelling && old_spelling && config.value("rope_parameters") != config.value("rope_scaling")) {
-    throw config.wrong("rope_scaling", "differs from rope_parameters = " + config.value("rope_parameters").dump() +
+    throw config.wrong("rope_scaling", "differs from rope_parameters = " + json_text(config.value("rope_parameters")) +
                                            ": keep one of them");
   }
   if (new_spelling) {
@@ -26,7 +28,7 @@ std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
 
 std::string type_key(const ConfigReader& rope) {
   if (rope.has("rope_type") && rope.has("type") && rope.value("rope_type") != rope.value("type")) {
-    throw rope.wrong("type", "differs from rope_type = " + rope.value("rope_type").dump() + ": keep one of them");
+    throw rope.wrong("type", "differs from rope_type = " + json_text(rope.value("rope_type")) + ": keep one of them");
   }
   return rope.has("rope_type") ? "rope_type" : "type";
 }

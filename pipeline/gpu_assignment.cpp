@@ -6,6 +6,7 @@
 
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 #include "training/gpu/gpu_check.hpp"
 
@@ -55,7 +56,7 @@ std::string to_text(const RankGpus& rank) {
   for (const GpuDevice& device : rank.devices) {
     devices.push_back({device.name, device.uuid, device.capability, device.total_bytes});
   }
-  return Json{{"host", rank.host}, {"devices", devices}}.dump();
+  return json_text({{"host", rank.host}, {"devices", devices}});
 }
 
 RankGpus parse_rank_gpus(const std::string& text) {

@@ -138,7 +138,7 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
-    transport->abort(error.what(), code_of(error));  // says why
+    transport->abort(describe_failure(error).words, code_of(error));  // says why
     return static_cast<int>(code_of(error));
   }
 }

@@ -9,6 +9,7 @@
 #include "pipeline/launch.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
@@ -34,7 +35,7 @@ int print_capabilities() {
   capabilities["versions"] = versions_json();
   capabilities["machine"] = machine_json();
   capabilities["gpu"] = gpu;
-  std::cout << capabilities.dump(2) << '\n';
+  std::cout << json_text(capabilities, 2) << '\n';
   return 0;
 }
 
@@ -61,7 +62,7 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, 
                  "Dialect of that file (default: told by its cells): torch, torch-old, plumbline");
   app.add_option("--transport", options.transport,
                  "Transport in place of the run file's: " + join(transports_of_this_build(), ", "));
-  app.add_option("--world", options.world, "Ranks, with --transport threads");
+  app.add_option("--world", options.world, "Ranks, with --transport threads")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
       ->check(CLI::IsMember({"cpu", "cuda"}))

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
+#include "support/failure.hpp"
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
@@ -50,30 +52,40 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   std::mutex lock;
   std::optional<ExitCode> failure;
   std::vector<std::jthread> threads;
-  for (int rank = 0; rank < world; ++rank) {
-    threads.emplace_back([&, rank] {
-      Transport& transport = *transports[static_cast<std::size_t>(rank)];
-      try {
-        (rank == 0 && !session.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
-        at::set_num_threads(1);  // OpenMP keeps this number a thread
-        const auto seams = make_seams(rank);
-        const MemoryPlan need = memory_of(session, plan, rank);
-        prepare_device(session, need, "rank " + std::to_string(rank));
-        with_gpu_memory_words(memory_words(need, rank), [&] {
-          RankTrainer trainer(session, plan, transport, *seams, options.record);
-          train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
-        });
-        transport.finish();
-      } catch (const std::exception& error) {
-        const std::lock_guard guard(lock);
-        // the first failure is the cause; the others only waited for this rank
-        if (!failure) {
-          failure = code_of(error);
-          std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, error.what());
-        }
-        transport.abort(error.what());
+  const auto train = [&](int rank) {
+    Transport& transport = *transports[static_cast<std::size_t>(rank)];
+    try {
+      (rank == 0 && !session.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
+      at::set_num_threads(1);  // OpenMP keeps this number a thread
+      const auto seams = make_seams(rank);
+      const MemoryPlan need = memory_of(session, plan, rank);
+      prepare_device(session, need, "rank " + std::to_string(rank));
+      with_gpu_memory_words(memory_words(need, rank), [&] {
+        RankTrainer trainer(session, plan, transport, *seams, options.record);
+        train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
+      });
+      transport.finish();
+    } catch (const std::exception& error) {
+      const std::lock_guard guard(lock);
+      // the first failure is the cause; the others only waited for this rank
+      if (!failure) {
+        failure = code_of(error);
+        std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, describe_failure(error).words.c_str());
       }
-    });
+      transport.abort(describe_failure(error).words);
+    }
+  };
+  try {
+    for (int rank = 0; rank < world; ++rank) threads.emplace_back(train, rank);
+  } catch (const std::system_error& error) {
+    const std::string words = "a thread for rank " + std::to_string(threads.size()) + " of " + std::to_string(world) +
+                              " cannot be started: " + error.code().message() + "; take fewer ranks";
+    {
+      const std::lock_guard guard(lock);
+      failure = ExitCode::harness_failure;
+      std::fprintf(stderr, "plumbline-pipeline: %s\n", words.c_str());
+    }
+    for (const auto& transport : transports) transport->abort(words);
   }
   threads.clear();
   return static_cast<int>(failure.value_or(ExitCode::holds));

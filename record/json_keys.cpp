@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -48,7 +49,7 @@ std::int64_t JsonKeys::integer(const std::string& key, std::int64_t smallest, st
                          value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::max<std::int64_t>(largest, 0));
   const auto number = too_large ? largest : value.get<std::int64_t>();
   if (too_large || number < smallest || number > largest)
-    fail(key, value.dump() + " is not between " + std::to_string(smallest) + " and " + std::to_string(largest));
+    fail(key, json_text(value) + " is not between " + std::to_string(smallest) + " and " + std::to_string(largest));
   return number;
 }
 

@@ -1,6 +1,8 @@
 #include "record/launch_finding.hpp"
 
-#include "support/error.hpp"
+#include <limits>
+
+#include "record/json_keys.hpp"
 
 namespace plumbline {
 
@@ -17,20 +19,28 @@ Json to_json(const LaunchFinding& finding) {
 
 LaunchFinding read_launch_finding(const std::filesystem::path& file) {
   const Json json = read_json(file);
-  try {
-    LaunchFinding finding;
-    finding.started = json.at("started").get<bool>();
-    finding.timed_out = json.at("timed_out").get<bool>();
-    finding.interrupted = json.at("interrupted").get<bool>();
-    finding.exit_code = json.at("exit_code").get<int>();
-    if (!json.at("culprit_rank").is_null()) finding.culprit_rank = json.at("culprit_rank").get<std::int64_t>();
-    finding.words = json.at("words").get<std::string>();
-    finding.process_peak_bytes = json.at("process_peak_bytes").get<std::vector<std::int64_t>>();
-    finding.seconds = json.at("seconds").get<double>();
-    return finding;
-  } catch (const Json::exception& error) {
-    throw InputError(file.string() + ": not as this program writes it: " + error.what());
+  const JsonKeys keys(file, json);
+  const auto flag = [&](const char* key) {
+    if (!keys.at(key).is_boolean()) keys.fail(key, "must be true or false");
+    return keys.at(key).get<bool>();
+  };
+  LaunchFinding finding;
+  finding.started = flag("started");
+  finding.timed_out = flag("timed_out");
+  finding.interrupted = flag("interrupted");
+  finding.exit_code =
+      static_cast<int>(keys.integer("exit_code", std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+  keys.at("culprit_rank");
+  if (keys.has_value("culprit_rank")) finding.culprit_rank = keys.integer("culprit_rank", 0);
+  finding.words = keys.text("words");
+  const Json& peaks = keys.at("process_peak_bytes");
+  if (!peaks.is_array()) keys.fail("process_peak_bytes", "must be a list of bytes");
+  for (const Json& bytes : peaks) {
+    if (!bytes.is_number_integer()) keys.fail("process_peak_bytes", "must be a list of bytes");
+    finding.process_peak_bytes.push_back(bytes.get<std::int64_t>());
   }
+  finding.seconds = keys.number("seconds");
+  return finding;
 }
 
 }  // namespace plumbline

@@ -5,10 +5,15 @@
 
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
+
+// A reader makes something of each rank, and counts the rest in 32 bits.
+constexpr std::int64_t most_ranks = 65536;
+constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
 /// "plumbline-record/<version>" of the version that we know.
 void check_schema(const std::filesystem::path& path, const JsonKeys& keys) {
@@ -26,13 +31,13 @@ void check_schema(const std::filesystem::path& path, const JsonKeys& keys) {
 
 void read_data(const JsonKeys& data, Manifest& manifest) {
   manifest.data_digest = data.text("digest");
-  manifest.microbatches = data.integer("microbatches", 1);
+  manifest.microbatches = data.integer("microbatches", 1, most_counted);
   data.text("source");
 }
 
 void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   manifest.schedule_name = schedule.text("name");
-  manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1);
+  manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1, most_ranks);
   schedule.integer("microbatches", 1);
   // A trainer of someone else's may have no list; it says so with null.
   const bool may_lack = manifest.role == "external" && schedule.has("digest");
@@ -56,6 +61,16 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
     manifest.stages.push_back(std::move(stage));
   }
   if (manifest.stages.empty()) keys.fail("stages", "must list at least one stage");
+}
+
+/// A model has no layer that no stage holds; and to list layers costs memory.
+void check_layers(const JsonKeys& keys, const Manifest& manifest) {
+  const Json layers = keys.at("model").value("num_hidden_layers", Json());
+  std::size_t units = 0;
+  for (const StageEntry& stage : manifest.stages) units += stage.units.size();
+  if (layers.is_number_integer() && layers > units)
+    keys.fail("model.num_hidden_layers",
+              "is " + json_text(layers) + ", yet the stages list " + std::to_string(units) + " units");
 }
 
 void read_tied(const JsonKeys& keys, Manifest& manifest) {
@@ -100,11 +115,12 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.dtype = keys.text("dtype");
   manifest.device = keys.text("device");
   if (keys.has("transport")) manifest.transport = keys.text("transport");
-  manifest.world_size = keys.integer("world_size", 1);
-  manifest.steps = keys.integer("steps", 1);
+  manifest.world_size = keys.integer("world_size", 1, most_ranks);
+  manifest.steps = keys.integer("steps", 1, most_counted);
   read_data(keys.object("data"), manifest);
   read_schedule(keys.object("schedule"), manifest);
   read_stages(keys, manifest);
+  check_layers(keys, manifest);
   read_tied(keys, manifest);
   if (keys.has("frozen")) manifest.frozen = keys.texts("frozen");
   if (keys.has("loss_scaling")) manifest.loss_scaling = keys.word("loss_scaling", {"before", "after"});

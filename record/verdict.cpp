@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -80,7 +81,7 @@ class VerdictReader {
   Verdict verdict(const Json& json) const {
     if (!json.is_object() || json.value("schema", "") != schema) {
       throw InputError(path_.string() + ": not a verdict of schema " + schema + "; it says " +
-                       (json.is_object() && json.contains("schema") ? json.at("schema").dump() : "nothing"));
+                       (json.is_object() && json.contains("schema") ? json_text(json.at("schema")) : "nothing"));
     }
     Verdict verdict;
     verdict.holds = get<bool>(json, "holds", "");
@@ -114,7 +115,7 @@ class VerdictReader {
       return value.get<Value>();
     } catch (const Json::exception&) {
       throw InputError(path_.string() + ": key `" + key + "`" + (where.empty() ? "" : " in " + where) +
-                       " has a wrong type: " + value.dump());
+                       " has a wrong type: " + json_text(value));
     }
   }
 

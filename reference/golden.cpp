@@ -19,6 +19,7 @@
 
 #include "model/llama_slice.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
@@ -315,7 +316,7 @@ double read_limit(const Json& golden, const std::string& key, double derived, co
   }
   const Json& limit = golden["limits"][key];
   if (!limit.is_number() || !(limit.get<double>() >= 0 && limit.get<double>() <= derived)) {
-    throw InputError(path.string() + ": limits." + key + " = " + limit.dump() + ": must be a number from 0 to " +
+    throw InputError(path.string() + ": limits." + key + " = " + json_text(limit) + ": must be a number from 0 to " +
                      to_text(derived) + ", the derived tolerance");
   }
   return limit.get<double>();
@@ -331,12 +332,12 @@ std::string path_difference(const Json& producer, const Json& machine, const Jso
     const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
     const Json ours = machine.value(key, Json(nullptr));
     if (theirs.is_null() || theirs != ours) {
-      return "made with " + std::string(key) + " " + theirs.dump() + ", here it is " + ours.dump();
+      return "made with " + std::string(key) + " " + json_text(theirs) + ", here it is " + json_text(ours);
     }
   }
   for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
     if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
-      return std::string(key) + "=" + value.dump() + " in the environment takes other kernels";
+      return std::string(key) + "=" + json_text(value) + " in the environment takes other kernels";
     }
   }
   return "";
@@ -350,8 +351,8 @@ void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machin
     demand.reason = "no golden.json says which machine made it";
     return;
   }
-  const std::string torch = golden.value("torch", Json(nullptr)).dump();
-  if (torch != Json(TORCH_VERSION).dump()) {
+  const std::string torch = json_text(golden.value("torch", Json(nullptr)));
+  if (torch != json_text(TORCH_VERSION)) {
     demand.reason = "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
     return;
   }
@@ -379,8 +380,8 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
   choose_outputs(demand, golden, machine, environment, path);
   if (demand.bits) {
     demand.reason = "computed on this code path (" + machine.value("cpu_vendor", "") + " family " +
-                    machine.value("cpu_family", Json()).dump() + " model " +
-                    machine.value("cpu_model_number", Json()).dump() + ", " + machine.value("aten_capability", "") +
+                    json_text(machine.value("cpu_family", Json())) + " model " +
+                    json_text(machine.value("cpu_model_number", Json())) + ", " + machine.value("aten_capability", "") +
                     ", LibTorch " TORCH_VERSION ")";
   }
   const DerivedLimits& derived = dtype == "bfloat16" ? of_bfloat16 : of_float32;

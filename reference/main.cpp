@@ -7,6 +7,7 @@
 #include "reference/golden.hpp"
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
 
@@ -25,7 +26,7 @@ int print_capabilities() {
   capabilities["versions"] = plumbline::versions_json();
   capabilities["machine"] = plumbline::machine_json();
   capabilities["gpu"] = gpu;
-  std::cout << capabilities.dump(2) << '\n';
+  std::cout << plumbline::json_text(capabilities, 2) << '\n';
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // What it ran on and what it ran over: everything that could explain other bits elsewhere.
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 std::string value_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "-";
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(value);
 }
 
 PageData entry(const std::string& key, const Json& value) {

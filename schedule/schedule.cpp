@@ -12,10 +12,16 @@
 #include "schedule/zero_bubble_h.hpp"
 #include "schedule/zero_bubble_v.hpp"
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
+
+/// Of one microbatch: forward, input gradient, weight gradient.
+constexpr std::int64_t most_actions_of_a_chunk = 3;
+/// With its messages, and what the verifier and the simulator note of it.
+constexpr std::int64_t bytes_of_an_action = 400;
 
 struct Sizes {
   std::int32_t ranks;
@@ -108,8 +114,10 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
     const auto nearest = nearest_word(name, schedule_names());
+    const bool path = name.find_first_of("./") != std::string::npos;
     throw InputError("schedule \"" + name + "\" is unknown" + (nearest ? "; did you mean " + *nearest + "?" : "") +
-                     ": choose one of " + join(schedule_names(), ", "));
+                     ": choose one of " + join(schedule_names(), ", ") +
+                     (path ? "; the name of a file must end in .csv" : ""));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const std::string what = "schedule " + name + " on " + std::to_string(ranks) + " ranks with " +
@@ -125,6 +133,12 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() / 8;
   if (!(std::int64_t{ranks} * chunks_per_rank <= limit && std::int64_t{microbatches} * chunks_per_rank <= limit)) {
     throw InputError(what + "more than " + std::to_string(limit) + " stages or microbatches x chunks; take fewer");
+  }
+  const std::int64_t actions = product_of_sizes({ranks, microbatches, chunks_per_rank, most_actions_of_a_chunk});
+  const std::int64_t bytes = product_of_sizes({actions, bytes_of_an_action});
+  if (bytes > memory_limit()) {
+    throw InputError(what + "its lists of up to " + std::to_string(actions) + " actions take up to " +
+                     bytes_text(bytes) + " of memory, this machine has " + bytes_text(memory_limit()) + "; take fewer");
   }
   const std::string objection = generator->objection(sizes);
   if (!objection.empty()) throw InputError(what + objection);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/json.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 
@@ -44,7 +45,7 @@ void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
       line["start_ns"] = row.start_ns;
       line["end_ns"] = row.end_ns == 0 ? Json() : Json(row.end_ns);
       line["wait_ns"] = row.wait_ns;
-      out << line.dump() << '\n';
+      out << json_text(line) << '\n';
     }
   } catch (const std::exception&) {
     return;  // the failure that brought us here is the one to report

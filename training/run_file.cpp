@@ -236,6 +236,11 @@ class Reader {
       refuse(train, "steps", "is missing; write for example steps = 5");
     }
     settings.steps = integer_from(train, "steps", 0, 1);
+    if (settings.steps > std::numeric_limits<std::int32_t>::max()) {
+      refuse(train, "steps",
+             "is " + std::to_string(settings.steps) + "; it must be at most " +
+                 std::to_string(std::numeric_limits<std::int32_t>::max()));
+    }
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
     settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64", "bfloat16"});
     settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);

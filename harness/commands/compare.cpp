@@ -6,6 +6,7 @@
 
 #include "harness/judge/judge_records.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -114,7 +115,7 @@ int compare(const std::filesystem::path& reference, const std::filesystem::path&
             const std::optional<std::filesystem::path>& calibration,
             const std::optional<std::filesystem::path>& request) {
   const CellVerdict cell = compare_records(reference, candidate, calibration, request);
-  std::cout << (json ? to_json(verdict_of(cell)).dump(2) + "\n" : comparison_text(cell)) << std::flush;
+  std::cout << (json ? json_text(to_json(verdict_of(cell)), 2) + "\n" : comparison_text(cell)) << std::flush;
   return static_cast<int>(cell.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 

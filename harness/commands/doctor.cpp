@@ -10,6 +10,8 @@
 #include "harness/launch/launcher.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json_text.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -20,7 +22,7 @@ namespace fs = std::filesystem;
 class AnswerFolder {
  public:
   AnswerFolder() {
-    std::string name = (fs::temp_directory_path() / "plumbline-doctor-XXXXXX").string();
+    std::string name = (temporary_folder() / "plumbline-doctor-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw SystemError(name + ": no temporary folder can be made there");
     path_ = name;
   }
@@ -61,7 +63,7 @@ void flatten(const Json& value, const std::string& indent, std::string& text) {
       text += "\n";
       flatten(inner, indent + "  ", text);
     } else {
-      text += (inner.is_string() ? inner.get<std::string>() : inner.is_null() ? "none" : inner.dump()) + "\n";
+      text += (inner.is_string() ? inner.get<std::string>() : inner.is_null() ? "none" : json_text(inner)) + "\n";
     }
   }
 }

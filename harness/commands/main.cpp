@@ -16,6 +16,7 @@
 #include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "support/json_text.hpp"
 
 namespace {
 
@@ -60,7 +61,7 @@ int report(const fs::path& folder) {
 int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
   const Json findings = examine_machine(trainers);
   if (!resources.empty()) write_json(resources, ctest_resources(findings));
-  std::cout << (json ? findings.dump(2) + "\n" : doctor_text(findings));
+  std::cout << (json ? json_text(findings, 2) + "\n" : doctor_text(findings));
   return as_int(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
 }
 

@@ -13,12 +13,15 @@
 #include "reports/measured_timeline.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/drawing.hpp"
+#include "schedule/runnable.hpp"
 #include "schedule/simulator.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "support/json_text.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -52,12 +55,8 @@ ImportOptions import_options(const Options& options) {
   return import;
 }
 
-bool is_file(const std::string& schedule) {
-  return schedule.find_first_of("./") != std::string::npos || std::filesystem::exists(schedule);
-}
-
 Schedule load(const Options& options) {
-  if (!is_file(options.schedule)) {
+  if (!names_schedule_file(options.schedule)) {
     const std::int32_t chunks = options.chunks > 0 ? options.chunks : default_chunks(options.schedule);
     return make_schedule(options.schedule, options.ranks, options.microbatches, chunks);
   }
@@ -71,11 +70,13 @@ Schedule load(const Options& options) {
   return imported.schedule;
 }
 
+constexpr double longest_duration = 1e12;
+
 double parse_time(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && std::isfinite(value))) {
-    throw InputError(where + ": \"" + text + "\" is no duration; give a number >= 0");
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= longest_duration)) {
+    throw InputError(where + ": \"" + text + "\" is no duration; give a number from 0 to 1e12");
   }
   return value;
 }
@@ -92,6 +93,10 @@ StageTimes parse_times(const std::vector<std::string>& cells, const std::string&
 /// "18.5,18.1,9.3", or a file with such a row for each stage.
 Durations durations_of(const Options& options) {
   Durations durations;
+  if (!(options.communication >= 0 && options.communication <= longest_duration)) {
+    throw InputError("--communication " + to_text(options.communication) +
+                     ": is no duration; give a number from 0 to 1e12");
+  }
   durations.edges = {options.communication};
   if (options.times.find(',') == std::string::npos) {
     for (const CsvRow& row : read_headless_csv(options.times).rows) {
@@ -137,7 +142,7 @@ int list_schedules(const Options& options) {
         {{"name", name}, {"chunks", default_chunks(name)}, {"placement", placement}, {"description", words.at(name)}});
     text += name + std::string(18 - name.size(), ' ') + words.at(name) + "\n";
   }
-  std::cout << (options.json ? all.dump(2) + "\n" : text);
+  std::cout << (options.json ? json_text(all, 2) + "\n" : text);
   return 0;
 }
 
@@ -167,7 +172,7 @@ int simulate_schedule(const Options& options) {
   const Simulation simulation = simulate(schedule, durations);
   // Unequal stages and messages that take time have no closed form.
   std::optional<double> closed;
-  if (durations.stages.size() == 1 && options.communication == 0 && !is_file(options.schedule)) {
+  if (durations.stages.size() == 1 && options.communication == 0 && !names_schedule_file(options.schedule)) {
     closed = closed_form_bubble(schedule.name, schedule.placement.ranks, schedule.microbatches, durations.stages[0]);
   }
   Json result = {{"schedule", schedule.name},
@@ -180,7 +185,7 @@ int simulate_schedule(const Options& options) {
                  {"closed_form_bubble", closed ? Json(*closed) : Json()},
                  {"peak_slots", simulation.peak_slots}};
   if (options.json) {
-    std::cout << result.dump(2) << "\n";
+    std::cout << json_text(result, 2) << "\n";
     return 0;
   }
   std::cout << "makespan     " << simulation.makespan << "\nbubble       " << simulation.bubble;
@@ -215,7 +220,7 @@ int check(const Options& options) {
                                     {"action", to_text(finding.action)},
                                     {"text", finding.text}});
     }
-    std::cout << result.dump(2) << "\n";
+    std::cout << json_text(result, 2) << "\n";
   } else {
     for (const std::string& note : imported.notes) std::cout << "note: " << note << "\n";
     for (const Finding& finding : findings) std::cout << name(finding.rule) << ": " << to_text(finding) << "\n";
@@ -251,7 +256,7 @@ void add_reading(CLI::App& command, Options& options) {
 }
 
 void add_choice(CLI::App& command, Options& options) {
-  command.add_option("--schedule", options.schedule, "A name (plumbline schedule list) or a CSV file")
+  command.add_option("--schedule", options.schedule, "A name (plumbline schedule list), or a file that ends in .csv")
       ->capture_default_str();
   command.add_option("--ranks", options.ranks, "Ranks, p")->capture_default_str();
   command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();

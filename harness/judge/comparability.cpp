@@ -8,6 +8,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -24,7 +25,7 @@ class Differences {
     }
   }
   void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
-    if (reference != candidate) demand_equal(what, reference.dump(), candidate.dump());
+    if (reference != candidate) demand_equal(what, json_text(reference), json_text(candidate));
   }
   std::vector<std::string> words;
 
@@ -89,7 +90,7 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
 std::string gpu_models(const Manifest& manifest) {
   const Json machine = value_or(manifest.json, "machine", nullptr);
   const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
-  return models.is_null() ? "none" : models.dump();
+  return models.is_null() ? "none" : json_text(models);
 }
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
@@ -124,11 +125,11 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   const Json perturbation = value_or(manifest.json, "perturbation", nullptr);
   const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
   if (!perturbation.is_null()) {
-    differences.words.push_back(whose + " is a perturbed run (--perturb " + perturbation.dump() +
+    differences.words.push_back(whose + " is a perturbed run (--perturb " + json_text(perturbation) +
                                 "): its start was moved, so that it is no run to compare");
   }
   if (!shadow_of.is_null()) {
-    differences.words.push_back(whose + " is the float64 shadow of a run in " + shadow_of.dump() +
+    differences.words.push_back(whose + " is the float64 shadow of a run in " + json_text(shadow_of) +
                                 ": it is no run to compare");
   }
 }
@@ -180,7 +181,7 @@ std::optional<std::string> why_other_kernels(const Manifest& reference, const Ma
     const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
     for (const auto& key : keys) {
       const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
-      if (mine != theirs) return key + " " + mine.dump() + " against " + theirs.dump();
+      if (mine != theirs) return key + " " + json_text(mine) + " against " + json_text(theirs);
     }
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/judge_records.hpp"
 #include "support/error.hpp"
+#include "support/failure.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -120,7 +121,7 @@ class CellJudge {
       Judgement judgement(check.name, check.name, "");
       FirstDivergence divergence;
       divergence.item = "record";
-      divergence.words = error.what();
+      divergence.words = describe_failure(error).words;
       judgement.diverge(at_structure(1000), std::move(divergence));
       return judgement.conclude_as(Outcome::fails, "");
     }

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "support/error.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -49,7 +50,7 @@ void remove_left_behind(const fs::path& parent) {
 }  // namespace
 
 std::vector<fs::path> ScratchFolder::default_parents() {
-  return {"/dev/shm", "/tmp", fs::temp_directory_path()};
+  return {"/dev/shm", "/tmp", temporary_folder()};
 }
 
 ScratchFolder::ScratchFolder(const std::vector<fs::path>& parents,

@@ -13,6 +13,7 @@
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "record/json_keys.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -110,8 +111,9 @@ class Calibrating {
     make_folder(folder());
     lock_.emplace(folder());
     if (!options_.resume) return write_json(mark, {{"schema", schema}, {"fingerprint", print}});
-    const Json kept = read_json(mark);
-    if (kept.value("schema", "") != schema || kept.value("fingerprint", "") != print) {
+    const Json json = read_json(mark);
+    const JsonKeys kept(mark, json);
+    if (kept.text("schema") != schema || kept.text("fingerprint") != print) {
       throw InputError(folder().string() +
                        ": holds a calibration of something else: the run file, the model or the trainer have changed "
                        "since; choose another --record. Nothing was overwritten.");

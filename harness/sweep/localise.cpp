@@ -1,7 +1,5 @@
 #include "harness/sweep/localise.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +13,7 @@
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
+#include "support/toml_library.hpp"
 
 namespace plumbline {
 namespace {
@@ -111,7 +110,7 @@ bool worth_a_dump(const CellVerdict& cell) {
 }
 
 std::string at_level_dump(const std::string& run) {
-  toml::table root = toml::parse(run);
+  toml::table root = parse_toml("the run file", run);
   root.insert_or_assign("record", toml::table{{"level", "dump"}});
   std::ostringstream text;
   text << root << "\n";

@@ -1,28 +1,19 @@
 #include "harness/sweep/run_variant.hpp"
 
-#include <toml++/toml.h>
-
 #include <sstream>
 
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "support/toml_library.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
 
-toml::table parse(const fs::path& run) {
-  try {
-    return toml::parse(read_file(run), run.string());
-  } catch (const toml::parse_error& error) {
-    std::ostringstream where;
-    where << run.string() << ":" << error.source().begin.line << ":" << error.source().begin.column;
-    throw InputError(where.str() + ": not valid TOML: " + std::string(error.description()));
-  }
-}
+constexpr std::int64_t most_microbatches = 1000000;  // of a step; a sweep lists them
 
 toml::table& table_of(toml::table& root, const std::string& key) {
   if (!root[key].is_table()) root.insert_or_assign(key, toml::table{});
@@ -72,7 +63,7 @@ void put_partition(toml::table& root, const RunChanges& changes) {
 }
 
 toml::table changed(const fs::path& run, const RunChanges& changes) {
-  toml::table root = parse(run);
+  toml::table root = parse_toml(run, read_file(run));
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
@@ -113,8 +104,10 @@ std::vector<std::int64_t> numbers_of(const toml::node& node) {
 void read_model_facts(RunFacts& facts) {
   try {
     const Json json = read_json(facts.config);
+    if (!json.is_object()) return;
     if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
-      facts.layers = json.at("num_hidden_layers").get<std::int64_t>();
+      const auto layers = json.at("num_hidden_layers").get<std::int64_t>();
+      if (layers >= 1 && layers <= most_layers) facts.layers = layers;
     }
     if (json.contains("tie_word_embeddings") && json.at("tie_word_embeddings").is_boolean()) {
       facts.tied = json.at("tie_word_embeddings").get<bool>();
@@ -147,12 +140,21 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
     facts.microbatches = root["data"]["microbatches"].value_or(static_cast<std::int64_t>(lengths->size()));
+    if (facts.microbatches > most_microbatches) {
+      throw InputError(run.string() + ", key data.microbatches: is " + std::to_string(facts.microbatches) +
+                       "; a sweep takes at most " + std::to_string(most_microbatches));
+    }
     for (std::int64_t microbatch = 0; microbatch < facts.microbatches && !lengths->empty(); ++microbatch) {
       facts.lengths.push_back(numbers_of((*lengths)[static_cast<std::size_t>(microbatch) % lengths->size()]));
     }
   }
   facts.partition = root["pipeline"]["partition"].value_or(std::string("uniform"));
   if (root["pipeline"]["balance"].is_array()) facts.balance = numbers_of(*root["pipeline"]["balance"].node());
+  for (const std::int64_t layers : facts.balance) {
+    if (layers >= 0 && layers <= most_layers) continue;
+    throw InputError(run.string() + ", key pipeline.balance: gives the layers of each stage, from 0 to " +
+                     std::to_string(most_layers));
+  }
   return facts;
 }
 
@@ -178,7 +180,7 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
 }
 
 std::string starting_from(const std::string& run, const fs::path& weights, const fs::path& folder) {
-  toml::table root = toml::parse(run);
+  toml::table root = parse_toml("the run file", run);
   table_of(root, "model").insert_or_assign("weights", relative_text(weights, folder));
   root.insert_or_assign("record", toml::table{{"level", "dump"}});
   std::ostringstream text;

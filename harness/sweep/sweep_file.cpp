@@ -101,7 +101,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
                      "; give one number for each rank");
   }
   for (const auto layers : cell.changes.balance) {
-    if (layers < 0)
+    if (layers < 0 || layers > most_layers)
       throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
   }
   if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {

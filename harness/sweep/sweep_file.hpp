@@ -9,6 +9,9 @@
 
 namespace plumbline {
 
+/// Of a model, as the trainers have it too: each is a unit with a name, and no model comes near.
+inline constexpr std::int64_t most_layers = 100000;
+
 /// What a cell changes in its run file. Empty = as the run file says.
 struct RunChanges {
   std::optional<std::string> optimizer;

@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "record/json_keys.hpp"
 #include "record/writer.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -47,14 +48,15 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
                {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}});
     return;
   }
-  const Json kept = read_json(path / "sweep.json");
-  if (kept.value("schema", "") != sweep_schema || kept.value("fingerprint", "") != fingerprint) {
+  const Json json = read_json(path / "sweep.json");
+  const JsonKeys kept(path / "sweep.json", json);
+  if (kept.text("schema") != sweep_schema || kept.text("fingerprint") != fingerprint) {
     throw InputError(
         path.string() +
         ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
         "since; choose another --out. Nothing was overwritten.");
   }
-  started_ = kept.value("started", started_);
+  started_ = kept.text("started");
 }
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {

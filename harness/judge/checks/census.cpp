@@ -4,6 +4,7 @@
 #include <map>
 
 #include "harness/judge/checks/checks.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -92,7 +93,7 @@ class Census {
     });
     if (listed == evidence_.model.tied && manifest.tied.size() == (evidence_.model.tied ? 1U : 0U)) return;
     report("tied", evidence_.model.units.size(), {},
-           evidence_.model.tied ? "lm_head with embed_tokens" : "nothing tied", Json(manifest.tied).dump(),
+           evidence_.model.tied ? "lm_head with embed_tokens" : "nothing tied", json_text(manifest.tied),
            whose + ": tied weights of the manifest");
   }
 

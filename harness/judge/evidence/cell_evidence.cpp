@@ -5,6 +5,7 @@
 
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
+#include "support/failure.hpp"
 
 namespace plumbline::judging {
 
@@ -14,7 +15,7 @@ RecordReading read_for_judging(const std::filesystem::path& path) {
   try {
     reading.record = read_record(path);
   } catch (const std::exception& error) {
-    reading.error = error.what();
+    reading.error = describe_failure(error).words;
   }
   return reading;
 }

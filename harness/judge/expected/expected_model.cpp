@@ -1,8 +1,10 @@
 #include "harness/judge/expected/expected_model.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -14,9 +16,12 @@ std::int64_t size_of(const Json& config, const char* key, std::optional<std::int
     throw InputError(std::string("manifest.json, model: key `") + key +
                      "` is missing; a Hugging Face config.json has it");
   }
-  if (!found->is_number_integer() || found->get<std::int64_t>() <= 0) {
-    throw InputError(std::string("manifest.json, model: `") + key + "` is " + found->dump() +
-                     ", not a positive integer");
+  // Beyond 32 bits a shape's elements could not be counted.
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  const bool fits = found->is_number_integer() && *found > 0 && *found <= largest;
+  if (!fits) {
+    throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
+                     ", not a whole number from 1 to " + std::to_string(largest));
   }
   return found->get<std::int64_t>();
 }
@@ -25,7 +30,8 @@ bool flag_of(const Json& config, const char* key) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return false;  // transformers' default for all three flags of Llama
   if (!found->is_boolean()) {
-    throw InputError(std::string("manifest.json, model: `") + key + "` is " + found->dump() + ", not true or false");
+    throw InputError(std::string("manifest.json, model: `") + key + "` is " + json_text(*found) +
+                     ", not true or false");
   }
   return found->get<bool>();
 }

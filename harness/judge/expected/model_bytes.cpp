@@ -55,8 +55,8 @@ std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Mani
 
 AttentionKernel attention_kernel(const Manifest& manifest) {
   const bool on_cpu = manifest.device == "cpu";
-  const auto environment = manifest.json.find("environment");
-  const std::string named = environment == manifest.json.end() ? "" : environment->value("attention", "");
+  const Json environment = manifest.json.value("environment", Json());
+  const Json named = environment.is_object() ? environment.value("attention", Json()) : Json();  // of any kind
   if (named == "math") return AttentionKernel::math;
   if (on_cpu) return AttentionKernel::cpu_flash;
   return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;

@@ -1,13 +1,13 @@
 #include "harness/sweep/localise.hpp"
 
 #include <gmock/gmock.h>
-#include <toml++/toml.h>
 
 #include <cstring>
 
 #include "record/digest.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "support/toml_library.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -125,7 +125,7 @@ TEST(WorthADump, OnlyDifferencesOfRunsThatEndedWell) {
 
 TEST(AtLevelDump, ReplacesTheLevelAndKeepsTheRest) {
   for (const char* text : {"[train]\nsteps = 3\n", "[train]\nsteps = 3\n[record]\nlevel = \"full\"\n"}) {
-    const auto changed = toml::parse(at_level_dump(text));
+    const auto changed = parse_toml("made.toml", at_level_dump(text));
     EXPECT_EQ(changed["record"]["level"].value_or(""), std::string("dump"));
     EXPECT_EQ(changed["train"]["steps"].value_or(0), 3);
   }

@@ -1,9 +1,9 @@
 #include "harness/sweep/run_variant.hpp"
 
 #include <gmock/gmock.h>
-#include <toml++/toml.h>
 
 #include "support/error.hpp"
+#include "support/toml_library.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -40,7 +40,7 @@ class RunVariant : public ::testing::Test {
 };
 
 TEST_F(RunVariant, WithoutChangesEveryNumberKeepsItsBits) {
-  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
+  const auto written = parse_toml("made.toml", pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
 
   EXPECT_EQ(written["train"]["learning_rate"].value<double>(), 0.1);
   EXPECT_EQ(written["train"]["eps"].value<double>(), 1e-8);
@@ -52,14 +52,14 @@ TEST_F(RunVariant, WithoutChangesEveryNumberKeepsItsBits) {
 }
 
 TEST_F(RunVariant, PathsAreRebasedToTheFolderOfTheNewFile) {
-  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
+  const auto written = parse_toml("made.toml", pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
 
   EXPECT_EQ(written["model"]["config"].value<std::string>(), "../../../runs/models/small/config.json");
   EXPECT_EQ(written["data"]["text"].value<std::string>(), "../../../runs/corpus");
 }
 
 TEST_F(RunVariant, PipelineVariantHasTheCellsScheduleAndProcesses) {
-  const auto written = toml::parse(pipeline_run(run_, {}, "afab", folder_.path()));
+  const auto written = parse_toml("made.toml", pipeline_run(run_, {}, "afab", folder_.path()));
 
   EXPECT_EQ(written["pipeline"]["schedule"].value<std::string>(), "afab");
   EXPECT_EQ(written["pipeline"]["transport"].value<std::string>(), "mpi");
@@ -77,7 +77,7 @@ TEST_F(RunVariant, AnotherOptimizerDropsWhatBelongsToTheFirst) {
   RunChanges changes;
   changes.optimizer = "sgd";
 
-  const auto written = toml::parse(reference_run(run_, changes, folder_.path()));
+  const auto written = parse_toml("made.toml", reference_run(run_, changes, folder_.path()));
 
   EXPECT_EQ(written["train"]["optimizer"].value<std::string>(), "sgd");
   for (const char* key : {"beta1", "beta2", "eps"}) EXPECT_FALSE(written["train"][key]) << key;
@@ -88,14 +88,14 @@ TEST_F(RunVariant, TheOptimizerItHasKeepsItsSettings) {
   RunChanges changes;
   changes.optimizer = "adamw";
 
-  EXPECT_TRUE(toml::parse(reference_run(run_, changes, folder_.path()))["train"]["beta1"]);
+  EXPECT_TRUE(parse_toml("made.toml", reference_run(run_, changes, folder_.path()))["train"]["beta1"]);
 }
 
 TEST_F(RunVariant, BalanceReplacesThePartition) {
   RunChanges changes;
   changes.balance = {0, 5};
 
-  const auto written = toml::parse(pipeline_run(run_, changes, "1f1b", folder_.path()));
+  const auto written = parse_toml("made.toml", pipeline_run(run_, changes, "1f1b", folder_.path()));
 
   EXPECT_FALSE(written["pipeline"]["partition"]);
   ASSERT_TRUE(written["pipeline"]["balance"].is_array());
@@ -106,7 +106,7 @@ TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
   RunChanges changes;
   changes.lengths = {{3}, {7, 1}};
 
-  const auto written = toml::parse(reference_run(run_, changes, folder_.path()));
+  const auto written = parse_toml("made.toml", reference_run(run_, changes, folder_.path()));
 
   EXPECT_FALSE(written["data"]["microbatches"]);
   EXPECT_EQ(written["data"]["lengths"][0].value<std::int64_t>(), 3);
@@ -133,7 +133,8 @@ TEST_F(RunVariant, RunFileWithoutAModelIsRefused) {
 }
 
 TEST_F(RunVariant, CandidatesStartFromOtherWeightsAndDump) {
-  const auto written = toml::parse(candidate_run(run_, {}, folder_ / "reference/start.safetensors", folder_ / "out"));
+  const auto written =
+      parse_toml("made.toml", candidate_run(run_, {}, folder_ / "reference/start.safetensors", folder_ / "out"));
 
   EXPECT_EQ(written["model"]["weights"].value<std::string>(), "../reference/start.safetensors");
   EXPECT_EQ(written["record"]["level"].value<std::string>(), "dump");

@@ -1,0 +1,142 @@
+// What the harness reads, with thousands of damages: each file is taken or refused in words that name it, and a record
+// that is taken is judged in words of ours.
+#include <gtest/gtest.h>
+
+#include "harness/commands/compare.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "record/exit_file.hpp"
+#include "record/launch_finding.hpp"
+#include "record/verdict.hpp"
+#include "schedule/csv_import.hpp"
+#include "schedule/runnable.hpp"
+#include "support/json_text.hpp"
+#include "tests/damage.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::read_damaged;
+using testing::SyntheticCell;
+
+class DamagedFiles : public ::testing::Test {
+ protected:
+  /// Damages it so often that each kind of damage meets each part of it.
+  static void expect_taken_or_refused(const fs::path& path, int times, const std::function<void()>& read,
+                                      std::vector<std::string> names = {}) {
+    names.push_back(path.filename().string());
+    const int refused = read_damaged(path, times, names, read);
+    EXPECT_GT(refused, times / 4) << path;
+    EXPECT_LT(refused, times) << path << ": nothing is read at all";
+  }
+  testing::TemporaryFolder folder;
+};
+
+TEST_F(DamagedFiles, ASweepFileAndItsRunFileAreTakenOrRefused) {
+  const auto config =
+      folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
+  const auto run = folder.file("run.toml", testing::bytes_of(PLUMBLINE_FIXTURES "/runs/quick.toml"));
+  const auto sweep = folder.file("sweep.toml", R"(run = ["run.toml"]
+world_sizes = [1, 2, 4]
+schedules = ["afab", "1f1b", "zb-v"]
+optimizers = ["adamw", "sgd"]
+clipping = true
+repeat = 1
+timeout_ms = 10000
+[[cell]]
+run = "run.toml"
+world_size = 3
+schedule = "1f1b"
+balance = [2, 0, 3]
+[[cell]]
+run = "run.toml"
+world_size = 2
+lengths = [16, 8, [3, 4], 1]
+)");
+  ASSERT_NO_THROW(make_plan(read_sweep_file(sweep)));
+
+  expect_taken_or_refused(sweep, 1500, [&] { make_plan(read_sweep_file(sweep)); }, {"run.toml"});
+  expect_taken_or_refused(run, 1500, [&] { make_plan(read_sweep_file(sweep)); }, {"sweep.toml"});
+}
+
+TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
+  const auto path = folder.file("s.csv", testing::bytes_of(PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv"));
+
+  expect_taken_or_refused(path, 2000, [&] {
+    const ImportedSchedule imported = import_schedule(path, {});
+    static_cast<void>(check_imported(imported, ExecutionModel::buffered));
+  });
+  expect_taken_or_refused(path, 2000,
+                          [&] { make_runnable({.schedule = path.string(), .ranks = 2, .microbatches = 4}); });
+}
+
+TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {
+  SyntheticCell cell;
+  const fs::path record = cell.write_candidate();
+  ASSERT_NO_THROW(read_record(record));
+
+  expect_taken_or_refused(record / "rank-1" / "exit.json", 500, [&] { read_record(record); },
+                          {".csv"});  // an end that is no longer `ok` asks less of the tables, one that is, more
+  for (const char* table :
+       {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
+    expect_taken_or_refused(record / "rank-1" / table, 150, [&] { read_record(record); });
+  }
+}
+
+TEST_F(DamagedFiles, AManifestIsRefusedOrJudgedInWordsOfOurs) {
+  SyntheticCell cell;
+  const fs::path reference = cell.write_reference(), candidate = cell.write_candidate();
+  int judged = 0;
+
+  for (const fs::path& record : {reference, candidate}) {
+    expect_taken_or_refused(
+        record / "manifest.json", 600,
+        [&] {
+          const CellVerdict verdict = compare_records(reference, candidate);
+          ++judged;
+          Verdict alone;
+          alone.cells = {verdict};
+          const std::string text = json_text(to_json(alone));
+          for (const char* foreign : {"json.exception", "internal error", "out of memory", "filesystem error"}) {
+            EXPECT_EQ(text.find(foreign), std::string::npos) << text;
+          }
+        },
+        {"schedule.csv", "rank-"});
+  }
+
+  EXPECT_GT(judged, 20);
+}
+
+TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
+  const auto finding = folder / "finding.json", verdict_file = folder / "verdict.json";
+  LaunchFinding ended;
+  ended.started = true;
+  ended.words = "all is well";
+  ended.culprit_rank = 1;
+  ended.process_peak_bytes = {1000000, 2000000};
+  write_json(finding, to_json(ended));
+  SyntheticCell cell;
+  Verdict verdict;
+  verdict.cells = {cell.judge()};
+  write_verdict(verdict_file, verdict);
+
+  expect_taken_or_refused(finding, 1500, [&] { read_launch_finding(finding); });
+  expect_taken_or_refused(verdict_file, 500, [&] { read_verdict(verdict_file); });
+}
+
+TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
+  const auto path = folder.file("calibration.json", R"({"schema": "plumbline-calibration/1", "dtype": "float32",
+"unit_roundoff": 5.96e-08, "reference": "run-1", "shadow": {"run_id": "run-2", "record": "shadow"}, "null_runs": 20,
+"left_out": 0.1, "factor": 4.0, "lambda": 4.0, "limits": [{"step": 0, "item": "loss", "own": 1e-7, "null": 2e-7,
+"pooled": 3e-7, "n": 10.0, "cap": 1e-3, "limit": 4e-7, "by": "null_runs"}]})");
+  ASSERT_NO_THROW(judging::read_calibration(path));
+
+  expect_taken_or_refused(path, 1500, [&] { judging::read_calibration(path); });
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,50 @@
+// Output that does not reach its place is a failure of every program, whatever it was to say.
+#include <gmock/gmock.h>
+
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::Ended;
+using ::testing::HasSubstr;
+
+const std::string bin = PLUMBLINE_BIN "/";
+const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml";
+
+class Output : public ::testing::Test {
+ protected:
+  /// Its standard output alone goes to `place`; what it says on the other is kept.
+  Ended with_output(const std::string& command, const std::string& place) const {
+    return testing::end_of("( " + bin + command + " " + place + " )", folder.path());
+  }
+  testing::TemporaryFolder folder;
+};
+
+TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
+  const std::string record = (folder / "record").string();
+  ASSERT_EQ(with_output("plumbline-reference " + run + " --quiet --record " + record, "").code, 0);
+
+  for (const std::string& command : std::vector<std::string>{
+           "plumbline --help", "plumbline sweep --help", "plumbline schedule list", "plumbline schedule list --json",
+           "plumbline schedule show", "plumbline schedule simulate --json", "plumbline schedule convert",
+           "plumbline schedule check " PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv --model buffered",
+           "plumbline doctor", "plumbline doctor --json", "plumbline compare " + record + " " + record,
+           "plumbline compare --json " + record + " " + record,
+           "plumbline sweep " PLUMBLINE_FIXTURES "/sweeps/default.toml --list", "plumbline-reference --help",
+           "plumbline-reference --capabilities", "plumbline-pipeline --help", "plumbline-pipeline --capabilities"}) {
+    const Ended to_a_file = with_output(command, "> " + (folder / "out.txt").string());
+    EXPECT_NE(testing::bytes_of(folder / "out.txt"), "") << command << " says nothing that could be lost";
+    EXPECT_LE(to_a_file.code, command.find("doctor") == std::string::npos ? 1 : 3) << command << to_a_file.said;
+
+    for (const char* lost : {"> /dev/full", ">&-"}) {
+      const Ended ended = with_output(command, lost);
+      EXPECT_EQ(ended.code, 3) << command << " " << lost;
+      EXPECT_THAT(ended.said, HasSubstr("the output cannot be written")) << command << " " << lost;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
