@@ -87,6 +87,12 @@ TomlTable required_table(const TomlTable& file, const std::string& key) {
   return *table;
 }
 
+/// First of all, so that a misspelt key is not told as a missing one.
+void refuse_other_keys(const TomlTable& table, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) table.has(key);
+  table.refuse_unknown_keys();
+}
+
 class Reader {
  public:
   Reader(const std::filesystem::path& path, const std::optional<std::filesystem::path>& text)
@@ -95,9 +101,7 @@ class Reader {
   }
 
   RunFile read() {
-    // First, so that a misspelt table is not told as a missing one.
-    for (const char* table : {"model", "data", "train", "pipeline", "record"}) file_.has(table);
-    file_.refuse_unknown_keys();
+    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "record"});
     read_model(required_table(file_, "model"));
     read_data(required_table(file_, "data"));
     read_train(required_table(file_, "train"));
@@ -105,8 +109,8 @@ class Reader {
       read_pipeline(*pipeline);
     }
     if (const auto record = file_.table("record")) {
+      refuse_other_keys(*record, {"level"});
       run_.record_level = parse_record_level(one_of(*record, "level", "full", {"none", "summary", "full", "dump"}));
-      record->refuse_unknown_keys();
     }
     return run_;
   }
@@ -115,14 +119,15 @@ class Reader {
   std::filesystem::path resolve(const std::string& path) const { return (folder_ / path).lexically_normal(); }
 
   void read_model(const TomlTable& model) {
+    refuse_other_keys(model, {"config", "weights"});
     run_.config = resolve(required_text(model, "config", "models/stories260k/config.json"));
     if (model.has("weights")) {
       run_.weights = resolve(required_text(model, "weights", "model.safetensors"));
     }
-    model.refuse_unknown_keys();
   }
 
   void read_data(const TomlTable& data) {
+    refuse_other_keys(data, {"text", "tokens", "token_type", "seed", "batch", "lengths", "microbatches", "masked"});
     const auto text = data.text("text");
     const auto tokens = data.text("tokens");
     if (text && tokens) {
@@ -147,7 +152,6 @@ class Reader {
     run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
     read_lengths(data);
     read_masked(data);
-    data.refuse_unknown_keys();
   }
 
   void read_lengths(const TomlTable& data) {
@@ -231,6 +235,8 @@ class Reader {
   }
 
   void read_train(const TomlTable& train) {
+    refuse_other_keys(train, {"steps", "seed", "dtype", "warmup_steps", "start_factor", "clip_norm", "optimizer",
+                              "learning_rate", "weight_decay", "beta1", "beta2", "eps", "momentum"});
     TrainSettings& settings = run_.train;
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
@@ -256,7 +262,6 @@ class Reader {
       settings.clip_norm = positive(train, "clip_norm", 1.0);
     }
     read_optimizer(train);
-    train.refuse_unknown_keys();
   }
 
   void read_optimizer(const TomlTable& train) {
@@ -281,6 +286,8 @@ class Reader {
   }
 
   void read_pipeline(const TomlTable& pipeline) {
+    refuse_other_keys(pipeline,
+                      {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms", "partition", "balance"});
     PipelineSettings& settings = run_.pipeline;
     // A schedule may be a name or a file, and which names exist is known where schedules are made.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
@@ -311,7 +318,6 @@ class Reader {
       settings.partition = "balance";
       settings.balance = *balance;
     }
-    pipeline.refuse_unknown_keys();
   }
 
   std::filesystem::path folder_;

@@ -74,6 +74,12 @@ Value required(const TomlTable& table, const std::string& key, std::optional<Val
 }
 
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
+  // First, so that a misspelt key is not told as a missing one.
+  for (const char* key :
+       {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths", "process_memory_limit"}) {
+    table.has(key);
+  }
+  table.refuse_unknown_keys();
   ExtraCell cell;
   cell.where = table.where("run");
   cell.run = run_path(table, folder, required(table, "run", table.text("run")));
@@ -107,7 +113,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {
     throw InputError(table.where("process_memory_limit") + ": must be above 0 (0.6 = 60 % of the reference's peak)");
   }
-  table.refuse_unknown_keys();
   return cell;
 }
 

@@ -229,6 +229,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{
             "UnknownTable", std::string(model) + data + train + "[recrod]\nlevel = \"full\"\n", {"recrod", "record"}},
         Broken{"UnknownKey", steps_and("warmup_step = 1"), {"warmup_step", "warmup_steps", ":8:"}},
+        Broken{"MisspeltSteps", train_file("stepz = 5"), {"train.stepz", "did you mean steps?"}},
+        Broken{"MisspeltConfig", std::string("[model]\nconfgi = \"a\"\n") + data + train, {"did you mean config?"}},
+        Broken{"MisspeltText", data_file("txt = \"a\"\nlengths = [2]"), {"data.txt", "did you mean text?"}},
+        Broken{"MisspeltLengths", data_file("text = \"a\"\nlenghts = [2]"), {"did you mean lengths?"}},
         Broken{"WrongType", steps_and("clip_norm = \"1\""), {":8:", "train.clip_norm"}},
         Broken{"NoText", data_file("lengths = [2]"), {"data.text"}},
         Broken{"TextAndTokens", data_file("text = \"a\"\ntokens = \"b\"\nlengths = [2]"), {":5:", "data.tokens"}},

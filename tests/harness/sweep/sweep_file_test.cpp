@@ -120,6 +120,11 @@ TEST_F(ReadSweepFile, BalanceOfAnotherWorldSizeIsRefused) {
   EXPECT_THAT(refusal(cell + "balance = [1, 1, 1]\npartition = \"cost\"\n"), HasSubstr("exclude each other"));
 }
 
+TEST_F(ReadSweepFile, AMisspeltKeyOfACellIsNotToldAsAMissingOne) {
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nwrold_size = 3\n"),
+              AllOf(HasSubstr("unknown key cell[0].wrold_size"), HasSubstr("did you mean world_size?")));
+}
+
 TEST_F(ReadSweepFile, AnUnknownDeviceIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(refusal(matrix + "device = \"tpu\"\n"), AllOf(HasSubstr("\"tpu\" is unknown"), HasSubstr("cpu or cuda")));
 }
