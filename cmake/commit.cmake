@@ -6,9 +6,13 @@ if(failed)
   set(commit "") # built outside a checkout
 endif()
 file(CONFIGURE OUTPUT "${WRITE}" @ONLY CONTENT [[
-#include "training/commit.hpp"
+#include "support/commit.hpp"
 
 std::string plumbline::source_commit() {
   return "@commit@";
+}
+
+std::string plumbline::project_version() {
+  return "@VERSION@";
 }
 ]])

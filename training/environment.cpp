@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/commit.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
-#include "training/commit.hpp"
 
 namespace plumbline {
 

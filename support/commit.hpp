@@ -1,0 +1,15 @@
+// Version and commit that were built: apart from the rest, so that a new commit compiles a few lines again. Defined in
+// a file that the build writes, for the targets that ask for it.
+#pragma once
+
+#include <string>
+
+namespace plumbline {
+
+/// Abbreviated hash, "-dirty" behind it where the tree had changes; empty in a build outside a checkout.
+std::string source_commit();
+
+/// "0.1.0", of CMakeLists.txt.
+std::string project_version();
+
+}  // namespace plumbline

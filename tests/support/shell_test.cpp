@@ -1,0 +1,36 @@
+#include "support/shell.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+namespace plumbline {
+namespace {
+
+/// What a shell makes of a text: its words, each on a line.
+std::string words_of(const std::string& text) {
+  const std::string command = "printf '%s\\n' " + text;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  std::string out;
+  std::array<char, 256> part{};
+  while (std::fgets(part.data(), part.size(), pipe) != nullptr) out += part.data();
+  pclose(pipe);
+  return out;
+}
+
+TEST(Shell, ReadsBackTheWordsThatWentIn) {
+  const std::vector<std::string> words = {"plumbline", "a b", "it's", "$HOME `ls` \"x\" \\ *", "", "x;y&z|w", "{1,2}",
+                                          "~",         "#no", "!x"};
+  std::string expected;
+  for (const auto& word : words) expected += word + "\n";
+
+  EXPECT_EQ(words_of(shell_command(words)), expected);
+}
+
+TEST(Shell, PlainWordsStayAsTheyAre) {
+  EXPECT_EQ(shell_command({"sweep", "../a-b_c.toml", "--cells", "x-w2"}), "sweep ../a-b_c.toml --cells x-w2");
+}
+
+}  // namespace
+}  // namespace plumbline
