@@ -83,6 +83,16 @@ std::string relative_message(const std::exception& error, const fs::path& folder
   return message;
 }
 
+/// The one that the verdict names; verdicts of the first schema name none, and there it is the first that trained the
+/// same.
+std::optional<std::string> reference_of(const Evidence& evidence, const CellVerdict& cell, const Manifest& manifest) {
+  for (const auto& [id, reference] : evidence.references) {
+    if (!cell.reference.empty() && id != cell.reference) continue;
+    if (identity(reference.manifest) == identity(manifest)) return id;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> folder_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -111,11 +121,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
       RunSummary run = summarize(record);
       run.timeline = timeline_of(record);
       take_predictions(run, cell);
-      for (const auto& [id, reference] : evidence.references) {
-        if (identity(reference.manifest) != identity(run.manifest)) continue;
-        evidence.reference_of[cell.id] = id;
-        break;
-      }
+      if (const auto id = reference_of(evidence, cell, run.manifest)) evidence.reference_of[cell.id] = *id;
       evidence.cells.emplace(cell.id, std::move(run));
     } catch (const std::exception& error) {
       evidence.missing.push_back("cells/" + cell.id + ": " + relative_message(error, folder));

@@ -1,5 +1,8 @@
 #include "reports/junit.hpp"
 
+#include <algorithm>
+
+#include "reports/headline.hpp"
 #include "reports/markup.hpp"
 #include "reports/words.hpp"
 #include "support/numbers.hpp"
@@ -12,38 +15,83 @@ std::string attribute(const std::string& name, const std::string& value) {
   return " " + name + "=\"" + xml_escape(value) + "\"";
 }
 
-struct Suite {
-  std::string name;
-  double seconds = 0;
-  std::size_t tests = 0, failures = 0, skipped = 0;
-  std::string cases;
+std::string joined(const std::vector<std::int64_t>& numbers, const std::string& between) {
+  std::vector<std::string> texts;
+  for (const auto number : numbers) texts.push_back(std::to_string(number));
+  return join(texts, between);
+}
 
-  void add(const std::string& test, const std::string& inside) {
-    ++tests;
-    cases += "    <testcase" + attribute("classname", name) + attribute("name", test);
-    cases += inside.empty() ? "/>\n" : ">" + inside + "</testcase>\n";
+/// A suite that grows by its cases.
+class Suite {
+ public:
+  explicit Suite(std::string name, double seconds = 0) : name_(std::move(name)), seconds_(seconds) {}
+
+  void pass(const std::string& test) { add(test, ""); }
+  void fail(const std::string& test, const std::string& type, const std::string& message, const std::string& text) {
+    ++failures_;
+    add(test, trouble("failure", type, message, text));
   }
-  void add_failure(const std::string& test, const std::string& type, const std::string& message,
-                   const std::string& text) {
-    ++failures;
-    add(test,
-        "<failure" + attribute("type", type) + attribute("message", message) + ">" + xml_escape(text) + "</failure>");
+  void error(const std::string& test, const std::string& message, const std::string& text) {
+    ++errors_;
+    add(test, trouble("error", "crash", message, text));
   }
-  void add_skipped(const std::string& test, const std::string& message) {
-    ++skipped;
+  void skip(const std::string& test, const std::string& message) {
+    ++skipped_;
     add(test, "<skipped" + attribute("message", message) + "/>");
   }
+  void property(const std::string& name, const std::string& value) {
+    properties_ += "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+  }
+  /// Each text value of a JSON object as a property "<prefix>.<key>".
+  void properties(const std::string& prefix, const Json& values) {
+    if (!values.is_object()) return;
+    for (const auto& [key, value] : values.items()) {
+      if (value.is_null() || value.is_structured()) continue;
+      property(prefix + "." + key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  void standard_error(const std::string& text) { output_ = text; }
+
+  bool red() const { return failures_ + errors_ > 0; }
+  std::string xml(const std::string& timestamp) const {
+    return "  <testsuite" + attribute("name", name_) + counts() +
+           (timestamp.empty() ? "" : attribute("timestamp", timestamp)) + ">\n" +
+           (properties_.empty() ? "" : "    <properties>\n" + properties_ + "    </properties>\n") + cases_ +
+           (output_.empty() ? "" : "    <system-out>" + xml_escape(output_) + "</system-out>\n") + "  </testsuite>\n";
+  }
   std::string counts() const {
-    return attribute("tests", std::to_string(tests)) + attribute("failures", std::to_string(failures)) +
-           attribute("errors", "0") + attribute("skipped", std::to_string(skipped)) +
-           attribute("time", to_text(seconds));
+    return attribute("tests", std::to_string(tests_)) + attribute("failures", std::to_string(failures_)) +
+           attribute("errors", std::to_string(errors_)) + attribute("skipped", std::to_string(skipped_)) +
+           attribute("time", to_text(seconds_));
   }
-  std::string xml() const {
-    return "  <testsuite" + attribute("name", name) + counts() + ">\n" + cases + "  </testsuite>\n";
+  void take_counts(const Suite& other) {
+    tests_ += other.tests_;
+    failures_ += other.failures_;
+    errors_ += other.errors_;
+    skipped_ += other.skipped_;
+    seconds_ += other.seconds_;
   }
+
+ private:
+  static std::string trouble(const std::string& element, const std::string& type, const std::string& message,
+                             const std::string& text) {
+    return "<" + element + attribute("type", type) + attribute("message", message) + ">" + xml_escape(text) + "</" +
+           element + ">";
+  }
+  void add(const std::string& test, const std::string& inside) {
+    // The run's time stands at its first case: a reader that adds cases up gets the suite's.
+    const double seconds = tests_++ == 0 ? seconds_ : 0;
+    cases_ += "    <testcase" + attribute("classname", name_) + attribute("name", test) +
+              attribute("time", to_text(seconds)) + (inside.empty() ? "/>\n" : ">" + inside + "</testcase>\n");
+  }
+
+  std::string name_;
+  double seconds_;
+  std::size_t tests_ = 0, failures_ = 0, errors_ = 0, skipped_ = 0;
+  std::string properties_, cases_, output_;
 };
 
-std::string failure_text(const CellVerdict& cell, const CheckResult& check) {
+std::string failure_text(const CheckResult& check, const std::string& command) {
   std::string text = check.reason + "\n";
   if (!check.limit.empty()) text += "limit: " + check.limit + "\n";
   if (!check.measured.empty()) text += "measured: " + check.measured + "\n";
@@ -52,63 +100,114 @@ std::string failure_text(const CellVerdict& cell, const CheckResult& check) {
     text += "first divergence: " + place_text(divergence) + "; expected " + divergence.expected + ", got " +
             divergence.got + "\n";
     if (!divergence.words.empty()) text += divergence.words + "\n";
+    if (!divergence.size.empty()) text += "size: " + divergence.size + "\n";
   }
-  if (!cell.command.empty()) text += "run this cell again: " + cell.command + "\n";
+  if (!command.empty()) text += "run this cell again: " + command + "\n";
   return text;
 }
 
-void add_check(Suite& suite, const CellVerdict& cell, const CheckResult& check) {
-  if (check.outcome == Outcome::holds) {
-    suite.add(check.name, "");
-  } else if (stands_in_the_way(check)) {
+void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std::string& command) {
+  const bool crashed = std::ranges::any_of(
+      checks, [](const CheckResult& check) { return check.name == "completion" && check.outcome == Outcome::fails; });
+  for (const auto& check : checks) {
     const std::string message = outcome_words(check.outcome) + (check.reason.empty() ? "" : ": " + check.reason);
-    suite.add_failure(check.name, to_text(check.outcome), message, failure_text(cell, check));
-  } else {
-    suite.add_skipped(check.name, outcome_words(check.outcome) + ": " + check.reason);
+    if (check.outcome == Outcome::holds) {
+      suite.pass(check.name);
+    } else if (crashed && check.name == "completion") {
+      suite.error(check.name, message, failure_text(check, command));
+    } else if (stands_in_the_way(check) && !(crashed && check.outcome == Outcome::not_run)) {
+      suite.fail(check.name, to_text(check.outcome), message, failure_text(check, command));
+    } else {
+      suite.skip(check.name, message);
+    }
   }
 }
 
-Suite cell_suite(const CellVerdict& cell) {
-  Suite suite{.name = cell.id, .seconds = cell.seconds, .cases = {}};
-  for (const auto& check : cell.checks) add_check(suite, cell, check);
-  if (!cell.holds && suite.failures == 0) {
-    suite.add_failure("cell", "does_not_hold", "the cell does not hold", "run this cell again: " + cell.command);
+std::string output_of(const ErrorOutput& errors, const std::string& launch) {
+  const auto found = errors.find(launch);
+  return found == errors.end() ? "" : found->second;
+}
+
+Suite suite_of(const CellVerdict& cell, const ErrorOutput& errors) {
+  Suite suite(suite_name(cell), cell.seconds);
+  suite.property("cell", cell.id);
+  suite.property("reference", cell.reference);
+  suite.properties("candidate", cell.versions);
+  add_checks(suite, cell.checks, cell.command);
+  if (cell.second_run) {
+    const std::string words = cell.second_run->words;
+    if (cell.unstable()) {
+      suite.fail("second_run", "unstable", "unstable: failed, and held when it was run once more", words);
+    } else {
+      suite.property("second_run", to_text(cell.second_run->outcome) + ": " + words);
+    }
   }
+  if (!cell.holds && !suite.red()) {
+    suite.fail("cell", "does_not_hold", "the cell does not hold", "run this cell again: " + cell.command);
+  }
+  suite.standard_error(output_of(errors, cell.id));
   return suite;
 }
 
-Suite sweep_suite(const Verdict& verdict) {
-  Suite suite{.name = "sweep", .cases = {}};
-  if (verdict.holds) {
-    suite.add("verdict", "");
+Suite suite_of(const ReferenceVerdict& reference, const ErrorOutput& errors) {
+  Suite suite(reference.run + "/" + reference.optimizer + "/reference/" + reference.id, reference.seconds);
+  suite.properties("reference", reference.versions);
+  if (reference.finished) {
+    suite.pass("completion");
   } else {
-    suite.add_failure("verdict", "does_not_hold", "the verdict does not hold", join(verdict.not_run, "\n"));
+    suite.error("completion", "did not end well: " + reference.reason, reference.reason);
   }
-  for (std::size_t i = 0; i < verdict.not_run.size(); ++i) {
-    suite.add_skipped("not_run_" + std::to_string(i + 1), verdict.not_run[i]);
+  add_checks(suite, reference.checks, "");
+  suite.standard_error(output_of(errors, "reference-" + reference.id));
+  return suite;
+}
+
+/// "<name>: <why>" of what was not run or cannot be.
+void skip_named(Suite& suite, const std::string& line) {
+  const auto colon = line.find(": ");
+  suite.skip(line.substr(0, colon), colon == std::string::npos ? line : line.substr(colon + 2));
+}
+
+Suite sweep_suite(const Verdict& verdict) {
+  Suite suite("sweep");
+  suite.property("sweep", verdict.name);
+  suite.property("tier", to_text(verdict.tier));
+  suite.property("selection", headline(verdict));
+  suite.properties("harness", verdict.harness);
+  if (verdict.machine.is_object() && verdict.machine.contains("versions"))
+    suite.properties("versions", verdict.machine.at("versions"));
+  if (verdict.holds) {
+    suite.pass("verdict");
+  } else {
+    suite.fail("verdict", "does_not_hold", headline(verdict), join(verdict.not_run, "\n"));
   }
-  for (std::size_t i = 0; i < verdict.not_applicable.size(); ++i) {
-    suite.add_skipped("not_applicable_" + std::to_string(i + 1), verdict.not_applicable[i]);
-  }
+  for (const auto& line : verdict.not_run) skip_named(suite, line);
+  for (const auto& line : verdict.not_applicable) skip_named(suite, line);
   return suite;
 }
 
 }  // namespace
 
-std::string junit_xml(const Verdict& verdict) {
-  Suite all{.name = verdict.name.empty() ? "plumbline" : verdict.name, .cases = {}};
+std::string suite_name(const CellVerdict& cell) {
+  std::string name = cell.run + "/" + cell.optimizer + "/" + cell.schedule + "/P" + std::to_string(cell.world);
+  if (!cell.balance.empty()) name += "/balance-" + joined(cell.balance, "-");
+  if (!cell.variant.empty()) name += "/" + cell.variant;
+  return name;
+}
+
+std::string junit_xml(const Verdict& verdict, const ErrorOutput& errors) {
+  Suite all(verdict.name.empty() ? "plumbline" : verdict.name);
   std::string suites;
   const auto take = [&](const Suite& suite) {
-    all.tests += suite.tests;
-    all.failures += suite.failures;
-    all.skipped += suite.skipped;
-    all.seconds += suite.seconds;
-    suites += suite.xml();
+    all.take_counts(suite);
+    suites += suite.xml(verdict.started);
   };
   take(sweep_suite(verdict));
-  for (const auto& cell : verdict.cells) take(cell_suite(cell));
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", all.name) + all.counts() +
-         ">\n" + suites + "</testsuites>\n";
+  for (const auto& reference : verdict.references) take(suite_of(reference, errors));
+  for (const auto& cell : verdict.cells) take(suite_of(cell, errors));
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+         attribute("name", verdict.name.empty() ? "plumbline" : verdict.name) + all.counts() + ">\n" + suites +
+         "</testsuites>\n";
 }
 
 }  // namespace plumbline

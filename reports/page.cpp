@@ -10,9 +10,9 @@ namespace {
 
 /// Stands for `{{>cell}}`: used in two places of the template.
 constexpr const char* cell_partial =
-    R"PAGE(<details class="cell" id="{{anchor}}"><summary>{{title}}: {{#holds}}holds{{/holds}}{{^holds}}<b class="fail">does not hold</b>{{/holds}} <span class="soft">({{tally}})</span></summary>
-<div class="table"><table><thead><tr><th>check</th><th>outcome</th><th>looked at</th><th>limit and why</th><th>measured</th><th class="num">margin</th><th>what it showed</th></tr></thead><tbody>
-{{#checks}}<tr id="{{anchor}}"><td>{{name}}</td><td class="outcome{{#blocks}} fail{{/blocks}}">{{outcome}}{{#optional}} <span class="soft">(optional)</span>{{/optional}}</td><td>{{looked_at}}</td><td>{{limit}}</td><td>{{measured}}</td><td class="num">{{margin}}</td><td>{{reason}}{{#has_place}}<br><b>first at:</b> {{place}}{{/has_place}}</td></tr>
+    R"PAGE(<details class="cell" id="{{anchor}}"><summary>{{title}}: {{#holds}}{{state}}{{/holds}}{{^holds}}<b class="fail">{{state}}</b>{{/holds}} <span class="soft">({{tally}})</span></summary>
+<div class="table"><table><thead><tr><th>check</th><th>outcome</th><th>compared</th><th>looked at</th><th>limit and why</th><th>measured</th><th class="num">margin</th><th>what it showed</th></tr></thead><tbody>
+{{#checks}}<tr id="{{anchor}}"><td>{{name}}</td><td class="outcome{{#blocks}} fail{{/blocks}}">{{outcome}}{{#told}} <span class="soft">(told, not required)</span>{{/told}}</td><td>{{compared}}</td><td>{{looked_at}}</td><td>{{limit}}</td><td>{{measured}}</td><td class="num">{{margin}}</td><td>{{reason}}{{#not_shown}}<br><b>not shown:</b> {{text}}{{/not_shown}}{{#has_place}}<br><b>first at:</b> {{place}}{{/has_place}}</td></tr>
 {{/checks}}</tbody></table></div>
 {{#has_command}}<p class="small">Run this one cell again:</p><pre>{{command}}</pre>{{/has_command}}
 </details>

@@ -65,7 +65,7 @@ std::vector<std::string> check_columns(const Verdict& verdict, const std::vector
 std::string hint(const CellVerdict& cell, const CheckResult& check) {
   std::string text = check.name + ", P = " + std::to_string(cell.world) + ": " + outcome_words(check.outcome);
   if (check.margin) text += ", margin " + short_number(*check.margin);
-  if (const auto seen = looked_at_text(check); !seen.empty()) text += " (" + seen + ")";
+  if (const auto seen = counts_text(check.compared); !seen.empty()) text += " (compared " + seen + ")";
   return text;
 }
 
@@ -76,10 +76,9 @@ PageData square(const Verdict& verdict, std::size_t index, const std::string& na
   for (std::size_t i = 0; i < cell.checks.size(); ++i) {
     const CheckResult& check = cell.checks[i];
     if (check.name != name) continue;
-    const bool optional =
-        !check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable;
+    const bool told = check.requirement == Requirement::told && check.outcome != Outcome::holds;
     data.set("there", PageData(true));
-    data.set("class", to_text(check.outcome) + (optional ? " optional" : ""));
+    data.set("class", to_text(check.outcome) + (told ? " optional" : ""));
     data.set("sign", outcome_sign(check.outcome));
     data.set("anchor", check_anchor(index, i));
     data.set("hint", page_text(hint(cell, check)));
@@ -141,40 +140,78 @@ bool run_tells_apart(const std::vector<Subject>& subjects) {
 
 }  // namespace
 
-PageData cell_details(const CellVerdict& cell, std::size_t index) {
-  PageData checks = page_list();
-  std::int64_t holding = 0, aside = 0;
-  for (std::size_t i = 0; i < cell.checks.size(); ++i) {
-    const CheckResult& check = cell.checks[i];
+namespace {
+
+PageData check_rows(const std::vector<CheckResult>& checks, std::size_t index) {
+  PageData rows = page_list();
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const CheckResult& check = checks[i];
     const bool judged = check.outcome == Outcome::holds || check.outcome == Outcome::fails;
-    if (check.outcome == Outcome::holds) ++holding;
-    if (check.outcome == Outcome::not_applicable) ++aside;
     PageData row;
     row.set("anchor", check_anchor(index, i));
     row.set("name", page_text(check.name));
     row.set("outcome", outcome_words(check.outcome));
     row.set("blocks", PageData(stands_in_the_way(check)));
-    row.set("optional", PageData(!check.required));
-    row.set("looked_at", page_text(looked_at_text(check)));
+    row.set("told", PageData(check.requirement == Requirement::told));
+    row.set("compared", page_text(counts_text(check.compared)));
+    row.set("looked_at", page_text(counts_text(check.looked_at)));
     row.set("limit", page_text(check.limit));
     row.set("measured", page_text(check.measured));
     row.set("margin", check.margin ? short_number(*check.margin) : judged ? "exact" : "-");
     row.set("reason", page_text(check.reason));
+    row.set("not_shown", page_texts(check.not_shown));
     row.set("has_place", PageData(check.first_divergence.has_value()));
     row.set("place", page_text(check.first_divergence ? place_text(*check.first_divergence) : ""));
-    checks.push_back(row);
+    rows.push_back(row);
   }
+  return rows;
+}
+
+std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
+  const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
+  const auto aside = with(Outcome::not_applicable);
+  std::string text = grouped(with(Outcome::holds)) + " of " + count_text(std::ssize(checks) - aside, "check") + " hold";
+  if (aside > 0) text += ", " + grouped(aside) + " not applicable";
+  return text + ", " + seconds_text(seconds);
+}
+
+PageData details(const std::string& anchor, const std::string& title, bool holds, const std::string& state,
+                 const std::string& tally, const PageData& rows, const std::string& command) {
   PageData data;
-  data.set("anchor", cell_anchor(index));
-  data.set("title", page_text(cell_title(cell)));
-  data.set("holds", PageData(cell.holds));
-  std::string tally = grouped(holding) + " of " + count_text(std::ssize(cell.checks) - aside, "check") + " hold";
-  if (aside > 0) tally += ", " + grouped(aside) + " not applicable";
-  data.set("tally", tally + ", " + seconds_text(cell.seconds));
-  data.set("checks", checks);
-  data.set("has_command", PageData(!cell.command.empty()));
-  data.set("command", page_text(cell.command));
+  data.set("anchor", anchor);
+  data.set("title", page_text(title));
+  data.set("holds", PageData(holds));
+  data.set("state", state);
+  data.set("tally", tally);
+  data.set("checks", rows);
+  data.set("has_command", PageData(!command.empty()));
+  data.set("command", page_text(command));
   return data;
+}
+
+/// The references stand behind the cells in the numbering of anchors.
+PageData reference_checks(const Verdict& verdict) {
+  PageData list = page_list();
+  for (std::size_t i = 0; i < verdict.references.size(); ++i) {
+    const ReferenceVerdict& reference = verdict.references[i];
+    if (reference.checks.empty()) continue;
+    const std::size_t index = verdict.cells.size() + i;
+    const bool holds = reference.finished && std::ranges::none_of(reference.checks, stands_in_the_way);
+    list.push_back(details(cell_anchor(index), reference.model + ", " + reference.optimizer + " (" + reference.id + ")",
+                           holds, holds ? "nothing in the way" : "does not hold",
+                           tally_text(reference.checks, reference.seconds), check_rows(reference.checks, index), ""));
+  }
+  return list;
+}
+
+}  // namespace
+
+PageData cell_details(const CellVerdict& cell, std::size_t index) {
+  return details(cell_anchor(index), cell_title(cell), cell.holds,
+                 cell.holds        ? "holds"
+                 : cell.unstable() ? "unstable"
+                                   : "does not hold",
+                 tally_text(cell.checks, cell.seconds), check_rows(cell.checks, index), cell.command);
 }
 
 void fill_cells(PageData& page, const Verdict& verdict) {
@@ -200,6 +237,9 @@ void fill_cells(PageData& page, const Verdict& verdict) {
   page.set("single_checks", page_texts(headings));
   page.set("singles", singles);
   page.set("single_details", details);
+  const PageData references = reference_checks(verdict);
+  page.set("has_reference_checks", PageData(references.is_non_empty_list()));
+  page.set("reference_checks", references);
   page.set("single_count", count_text(static_cast<std::int64_t>(arrangement.singles.size()), "cell"));
 }
 

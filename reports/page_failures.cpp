@@ -30,6 +30,7 @@ PageData divergence_data(const FirstDivergence& divergence) {
   data.set("item", page_text(known(divergence.item)));
   data.set("expected", page_text(known(divergence.expected)));
   data.set("got", page_text(known(divergence.got)));
+  data.set("size", page_text(known(divergence.size)));
   return data;
 }
 
@@ -68,12 +69,27 @@ PageData reasons(const CellVerdict& cell) {
   return list;
 }
 
+std::string second_run_text(const SecondRun& second) {
+  const std::string words = second.words.empty() ? "" : ": " + second.words;
+  switch (second.outcome) {
+    case SecondRun::Outcome::fails_again:
+      return "it fails again" + words;
+    case SecondRun::Outcome::holds:
+      return "it held. The cell is unstable" + words;
+    case SecondRun::Outcome::not_done:
+      break;
+  }
+  return "this was not done" + words;
+}
+
 PageData failure_card(const CellVerdict& cell) {
   PageData card;
   card.set("title", page_text(cell_title(cell)));
   card.set("id", page_text(cell.id));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
   card.set("reasons", reasons(cell));
+  card.set("has_second_run", PageData(cell.second_run.has_value()));
+  card.set("second_run", page_text(cell.second_run ? second_run_text(*cell.second_run) : ""));
   card.set("has_command", PageData(!cell.command.empty()));
   card.set("command", page_text(cell.command));
   return card;
@@ -85,6 +101,7 @@ PageData failure_row(const CellVerdict& cell) {
     if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
   }
   std::string what = join(names, ", ");
+  if (cell.unstable()) what = "unstable: " + what;
   if (cell.first_divergence) what += "; first at " + place_text(*cell.first_divergence);
   PageData row;
   row.set("title", page_text(cell_title(cell)));

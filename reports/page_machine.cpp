@@ -1,4 +1,7 @@
 // What it ran on and what it ran over: everything that could explain other bits elsewhere.
+#include <algorithm>
+#include <vector>
+
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/json_text.hpp"
@@ -43,6 +46,26 @@ PageData machine_blocks(const Json& machine) {
   return blocks;
 }
 
+PageData entries_of(const Json& values) {
+  PageData entries = page_list();
+  for (const auto& [key, value] : values.items()) entries.push_back(entry(key, value));
+  return entries;
+}
+
+/// The judge's own version, and the versions that the pipelines ran with: each once, however many cells had them.
+void add_versions(PageData& blocks, const Verdict& verdict) {
+  if (verdict.harness.is_object() && !verdict.harness.empty())
+    blocks.push_back(block("this judge", entries_of(verdict.harness)));
+  std::vector<Json> told;
+  for (const auto& cell : verdict.cells) {
+    if (!cell.versions.is_object() || cell.versions.empty()) continue;
+    if (std::find(told.begin(), told.end(), cell.versions) != told.end()) continue;
+    told.push_back(cell.versions);
+    blocks.push_back(
+        block(told.size() == 1 ? "the pipeline" : "the pipeline, in other cells", entries_of(cell.versions)));
+  }
+}
+
 PageData reference_row(const std::string& id, const Manifest& manifest) {
   PageData row;
   row.set("id", page_text(id));
@@ -63,7 +86,9 @@ PageData reference_row(const std::string& id, const Manifest& manifest) {
 void fill_machine(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   PageData references = page_list();
   for (const auto& [id, run] : evidence.references) references.push_back(reference_row(id, run.manifest));
-  page.set("machine", machine_blocks(verdict.machine));
+  PageData blocks = machine_blocks(verdict.machine);
+  add_versions(blocks, verdict);
+  page.set("machine", blocks);
   page.set("has_references", PageData(!evidence.references.empty()));
   page.set("references", references);
   page.set("has_missing", PageData(!evidence.missing.empty()));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 #include "support/machine_memory.hpp"
@@ -13,30 +14,30 @@ namespace {
 constexpr std::size_t most_in_first_screen = 4;
 
 struct Tally {
-  std::int64_t cells = 0, cells_holding = 0, checks = 0;
-  std::map<Outcome, std::int64_t> outcomes;
-  std::map<std::string, std::int64_t> looked_at;
+  std::int64_t asked = 0, not_asked = 0;     ///< checks
+  std::map<Outcome, std::int64_t> outcomes;  ///< of those asked for
+
+  std::int64_t of(Outcome outcome) const {
+    const auto found = outcomes.find(outcome);
+    return found == outcomes.end() ? 0 : found->second;
+  }
 };
 
 Tally tally_of(const Verdict& verdict) {
   Tally tally;
-  for (const auto& cell : verdict.cells) {
-    ++tally.cells;
-    if (cell.holds) ++tally.cells_holding;
-    for (const auto& check : cell.checks) {
-      ++tally.checks;
+  const auto take = [&](const std::vector<CheckResult>& checks) {
+    for (const auto& check : checks) {
+      if (!asked_for(verdict, check)) {
+        ++tally.not_asked;
+        continue;
+      }
+      ++tally.asked;
       ++tally.outcomes[check.outcome];
-      for (const auto& [what, count] : check.looked_at) tally.looked_at[what] += count;
     }
-  }
+  };
+  for (const auto& reference : verdict.references) take(reference.checks);
+  for (const auto& cell : verdict.cells) take(cell.checks);
   return tally;
-}
-
-/// The verdict's own count; where it lacks one, the sum over the cells' checks.
-std::optional<std::int64_t> count_of(const Verdict& verdict, const Tally& tally, const std::string& what) {
-  if (const auto found = verdict.counts.find(what); found != verdict.counts.end()) return found->second;
-  if (const auto found = tally.looked_at.find(what); found != tally.looked_at.end()) return found->second;
-  return std::nullopt;
 }
 
 PageData tile(const std::string& value, const std::string& label) {
@@ -46,58 +47,58 @@ PageData tile(const std::string& value, const std::string& label) {
   return data;
 }
 
+std::string in_brackets(const std::vector<std::string>& parts) {
+  return parts.empty() ? "" : " (" + join(parts, ", ") + ")";
+}
+
 PageData tiles(const Verdict& verdict, const Tally& tally) {
   PageData list = page_list();
-  list.push_back(tile(grouped(tally.cells_holding) + " / " + grouped(tally.cells), "cells hold"));
-  const auto holding = tally.outcomes.find(Outcome::holds);
-  const auto aside = tally.outcomes.find(Outcome::not_applicable);
-  const std::int64_t apart = aside == tally.outcomes.end() ? 0 : aside->second;
+  const auto cells = std::ssize(verdict.cells);
+  const auto holding = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return cell.holds; });
+  const auto& selection = verdict.selection;
+  const bool some = selection.cells < selection.of_cells;
+  list.push_back(tile(grouped(holding) + " / " + grouped(cells),
+                      some ? "cells hold, of " + grouped(selection.of_cells) + " in the sweep" : "cells hold"));
+  std::vector<std::string> apart;
+  if (const auto aside = tally.of(Outcome::not_applicable)) apart.push_back(grouped(aside) + " more do not apply");
+  if (tally.not_asked > 0) apart.push_back(grouped(tally.not_asked) + " were not asked for");
   list.push_back(
-      tile(grouped(holding == tally.outcomes.end() ? 0 : holding->second) + " / " + grouped(tally.checks - apart),
-           apart == 0 ? "checks hold" : "checks hold (" + grouped(apart) + " more do not apply)"));
-  for (const char* what : {"tensors", "elements"}) {
-    if (const auto count = count_of(verdict, tally, what))
-      list.push_back(tile(grouped(*count), std::string(what) + " compared"));
+      tile(grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
+           "checks hold" + in_brackets(apart)));
+  for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
+    if (const auto count = verdict.compared.find(what); count != verdict.compared.end())
+      list.push_back(tile(grouped(count->second), label));
   }
-  if (const auto bytes = count_of(verdict, tally, "bytes"))
-    list.push_back(tile(bytes_text(*bytes), "boundary bytes compared"));
-  list.push_back(tile(grouped(static_cast<std::int64_t>(verdict.not_run.size())), "not run"));
+  if (const auto bytes = verdict.compared.find("bytes"); bytes != verdict.compared.end())
+    list.push_back(tile(bytes_text(bytes->second), "boundary bytes compared"));
+  list.push_back(tile(grouped(std::ssize(verdict.not_run)), "cells not run"));
+  list.push_back(tile(grouped(tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked),
+                      "checks not run or not triggered"));
   return list;
 }
 
 /// All that the verdict counted, for the fold below the tiles.
 std::string all_counts(const Verdict& verdict) {
-  std::vector<std::string> parts;
-  for (const auto& [what, count] : verdict.counts) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
-  return join(parts, ", ");
+  std::string text = counts_text(verdict.counts);
+  if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);
+  if (!verdict.looked_at.empty()) text += ". Looked at: " + counts_text(verdict.looked_at);
+  return text;
 }
 
-std::string lead(const Verdict& verdict, const Tally& tally) {
-  if (tally.cells == 0) return "No cell was run, so nothing was shown.";
-  if (verdict.holds && within_limits(verdict)) {
-    return "Every pipeline run stayed within the calibrated limits around the single device; bits were not compared: " +
-           count_text(tally.cells, "cell") + ".";
+/// Of every check, asked for or not: the squares of the grids.
+PageData outcomes(const Verdict& verdict) {
+  std::map<Outcome, std::int64_t> counts;
+  for (const auto& cell : verdict.cells) {
+    for (const auto& check : cell.checks) ++counts[check.outcome];
   }
-  if (verdict.holds) {
-    return "Every pipeline run computed the same bits as the single device, in all that was to hold: " +
-           count_text(tally.cells, "cell") + ".";
-  }
-  const std::int64_t failing = tally.cells - tally.cells_holding;
-  if (failing == 0) return "Every cell that ran holds, but not all that was to run did: see below.";
-  return count_text(failing, "cell") + " of " + grouped(tally.cells) + (failing == 1 ? " does" : " do") +
-         " not hold; the first divergence of each is below.";
-}
-
-PageData outcomes(const Tally& tally) {
   PageData list = page_list();
   for (const Outcome outcome :
        {Outcome::holds, Outcome::fails, Outcome::not_run, Outcome::not_triggered, Outcome::not_applicable}) {
-    const auto count = tally.outcomes.find(outcome);
     PageData entry;
     entry.set("class", to_text(outcome));
     entry.set("sign", outcome_sign(outcome));
     entry.set("words", outcome_words(outcome));
-    entry.set("count", grouped(count == tally.outcomes.end() ? 0 : count->second));
+    entry.set("count", grouped(counts[outcome]));
     list.push_back(entry);
   }
   return list;
@@ -109,7 +110,8 @@ PageData skipped(const Verdict& verdict) {
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
       if (check.outcome == Outcome::holds || check.outcome == Outcome::fails) continue;
-      ++rows[{check.name, outcome_words(check.outcome) + (check.required ? "" : " (optional)"), check.reason}];
+      ++rows[{check.name, outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (told)" : ""),
+              check.reason}];
     }
   }
   PageData list = page_list();
@@ -128,19 +130,23 @@ PageData skipped(const Verdict& verdict) {
 
 void fill_summary(PageData& page, const Verdict& verdict) {
   const Tally tally = tally_of(verdict);
-  const std::string word = verdict.holds ? "Holds" : "Does not hold";
-  const std::string cells = grouped(tally.cells_holding) + " of " + count_text(tally.cells, "cell");
-  const std::string left_out = verdict.not_run.empty() ? "" : ", " + grouped(std::ssize(verdict.not_run)) + " not run";
   const std::string name = verdict.name.empty() ? "sweep" : verdict.name;
-  page.set("title", page_text(word + ": " + cells + left_out + " - " + name + " - Plumbline"));
-  page.set("word", word);
+  page.set("title", page_text(headline(verdict) + " - " + name + " - Plumbline"));
+  page.set("word", verdict_word(verdict));
   page.set("mark", outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails));
   page.set("holds", PageData(verdict.holds));
-  page.set("lead", page_text(lead(verdict, tally)));
+  page.set("lead", page_text(claim(verdict)));
   page.set("tiles", tiles(verdict, tally));
   page.set("has_counts", PageData(!verdict.counts.empty()));
   page.set("all_counts", page_text(all_counts(verdict)));
-  page.set("outcomes", outcomes(tally));
+  const auto warned = warnings(verdict);
+  page.set("has_warnings", PageData(!warned.empty()));
+  page.set("warnings", page_texts(warned));
+  page.set("all_run", PageData(verdict.not_run.empty() && !verdict.selection.partial() && !verdict.cells.empty() &&
+                               tally.of(Outcome::not_run) == 0));
+  page.set("partial", PageData(verdict.selection.partial()));
+  page.set("selected", page_text(headline(verdict)));
+  page.set("outcomes", outcomes(verdict));
   const auto& not_run = verdict.not_run;
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);
   page.set("has_not_run", PageData(!not_run.empty()));

@@ -102,7 +102,12 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 {{#not_run_more}}<p class="small"><a href="#not-run">and {{count}} more</a></p>{{/not_run_more}}
 </div>
 {{/has_not_run}}
-{{^has_not_run}}<p class="small soft">Everything that was planned was run.</p>{{/has_not_run}}
+{{#all_run}}<p class="small soft">Everything that was planned was run.</p>{{/all_run}}
+{{#partial}}<p class="small soft">A part of the sweep was asked for, and nothing is claimed of the rest. {{selected}}.</p>{{/partial}}
+{{#has_warnings}}
+<div class="notrun"><b>What these data could not show</b> (nobody required it)
+<ul>{{#warnings}}<li>{{text}}</li>{{/warnings}}</ul></div>
+{{/has_warnings}}
 </div></div>
 <main>
 {{#has_failures}}
@@ -113,11 +118,12 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 <p class="small soft">{{id}}</p>
 {{#divergence}}
 <p><b>First divergence:</b> {{words}}</p>
-<div class="table"><table class="divergence"><thead><tr><th>rung</th><th>step</th><th>microbatch</th><th>stage</th><th>rank</th><th>direction</th><th>tensor</th><th>expected</th><th>got</th></tr></thead>
-<tbody><tr><td>{{rung}}</td><td>{{step}}</td><td>{{microbatch}}</td><td>{{stage}}</td><td>{{rank}}</td><td>{{direction}}</td><td>{{item}}</td><td class="value">{{expected}}</td><td class="value">{{got}}</td></tr></tbody></table></div>
+<div class="table"><table class="divergence"><thead><tr><th>rung</th><th>step</th><th>microbatch</th><th>stage</th><th>rank</th><th>direction</th><th>tensor</th><th>expected</th><th>got</th><th>size</th></tr></thead>
+<tbody><tr><td>{{rung}}</td><td>{{step}}</td><td>{{microbatch}}</td><td>{{stage}}</td><td>{{rank}}</td><td>{{direction}}</td><td>{{item}}</td><td class="value">{{expected}}</td><td class="value">{{got}}</td><td>{{size}}</td></tr></tbody></table></div>
 {{/divergence}}
 <ul>{{#reasons}}<li><b>{{name}}</b> {{outcome}}{{#has_reason}}: {{reason}}{{/has_reason}}{{#has_place}} <span class="soft">({{place}})</span>{{/has_place}}</li>{{/reasons}}</ul>
 {{^reasons}}<p>No check was recorded for this cell.</p>{{/reasons}}
+{{#has_second_run}}<p><b>Run once more:</b> {{second_run}}</p>{{/has_second_run}}
 {{#has_command}}<p class="small">Run this one cell again:</p><pre>{{command}}</pre>{{/has_command}}
 </div>
 {{/failures}}
@@ -159,6 +165,11 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 </details>
 {{/has_singles}}
 
+{{#has_reference_checks}}
+<h2 id="references">The references</h2>
+<p>Each trained alone on one device. What their data could show is looked at once, however many cells are compared with them.</p>
+{{#reference_checks}}{{>cell}}{{/reference_checks}}
+{{/has_reference_checks}}
 <h2 id="plots">Loss and memory</h2>
 {{#plot_trouble}}<p class="note"><b>No plots:</b> {{text}}. The numbers below are complete.</p>{{/plot_trouble}}
 {{^plots}}<p class="note">No cell could be read together with its reference, so there is nothing to draw.</p>{{/plots}}
@@ -190,7 +201,8 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 {{/has_timelines}}
 <h2 id="not-run">What was not run</h2>
 {{#has_not_run}}<ul>{{#not_run}}<li>{{text}}</li>{{/not_run}}</ul>{{/has_not_run}}
-{{^has_not_run}}<p>Nothing was left out.</p>{{/has_not_run}}
+{{#all_run}}<p>Nothing was left out.</p>{{/all_run}}
+{{#partial}}<p>Beside what stands here, all that was not asked for. {{selected}}.</p>{{/partial}}
 {{#has_unfit}}<details><summary>Cells of the matrix that their schedule cannot have: {{unfit_count}}</summary><ul>{{#unfit}}<li>{{text}}</li>{{/unfit}}</ul></details>{{/has_unfit}}
 {{#has_skipped}}
 <p>Checks that did not apply or were not run, and why:</p>

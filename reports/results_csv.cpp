@@ -7,25 +7,60 @@
 namespace plumbline {
 namespace {
 
-std::string count(const CheckResult& check, const std::string& what) {
-  const auto found = check.looked_at.find(what);
-  return found == check.looked_at.end() ? "" : to_text(found->second);
+std::string count(const Counts& counts, const std::string& what) {
+  const auto found = counts.find(what);
+  return found == counts.end() ? "" : to_text(found->second);
+}
+
+std::string all(const Counts& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [what, number] : counts) parts.push_back(to_text(number) + " " + what);
+  return join(parts, "; ");
+}
+
+std::string row(std::vector<std::string> place, const CheckResult& check) {
+  const std::vector<std::string> found = {check.name,
+                                          to_text(check.outcome),
+                                          to_text(check.requirement),
+                                          count(check.compared, "tensors"),
+                                          count(check.compared, "elements"),
+                                          all(check.compared),
+                                          all(check.looked_at),
+                                          check.limit,
+                                          check.measured,
+                                          check.margin ? to_text(*check.margin) : "",
+                                          join(check.not_shown, "; "),
+                                          check.reason};
+  place.insert(place.end(), found.begin(), found.end());
+  return csv_line(place);
+}
+
+std::vector<std::string> place_of(const CellVerdict& cell) {
+  std::vector<std::string> layers;
+  for (const auto stage : cell.balance) layers.push_back(to_text(stage));
+  return {cell.id,       cell.run,          cell.model,   cell.optimizer, to_text(cell.world),
+          cell.schedule, join(layers, " "), cell.variant, cell.reference};
 }
 
 }  // namespace
 
+const std::vector<std::string>& results_columns() {
+  static const std::vector<std::string> columns = {
+      "cell",     "run",       "model", "optimizer", "world",       "schedule",         "balance",
+      "variant",  "reference", "check", "outcome",   "requirement", "compared_tensors", "compared_elements",
+      "compared", "looked_at", "limit", "measured",  "margin",      "not_shown",        "reason"};
+  return columns;
+}
+
 std::string results_csv(const Verdict& verdict) {
-  std::string table = csv_line({"cell", "run", "model", "optimizer", "world", "schedule", "balance", "check", "outcome",
-                                "required", "tensors", "elements", "limit", "measured", "margin", "reason"});
-  for (const auto& cell : verdict.cells) {
-    std::vector<std::string> layers;
-    for (const auto stage : cell.balance) layers.push_back(to_text(stage));
-    for (const auto& check : cell.checks) {
-      table += csv_line({cell.id, cell.run, cell.model, cell.optimizer, to_text(cell.world), cell.schedule,
-                         join(layers, " "), check.name, to_text(check.outcome), check.required ? "true" : "false",
-                         count(check, "tensors"), count(check, "elements"), check.limit, check.measured,
-                         check.margin ? to_text(*check.margin) : "", check.reason});
+  std::string table = csv_line(results_columns());
+  for (const auto& reference : verdict.references) {
+    for (const auto& check : reference.checks) {
+      table += row({"", reference.run, reference.model, reference.optimizer, "1", "", "", "", reference.id}, check);
     }
+  }
+  for (const auto& cell : verdict.cells) {
+    for (const auto& check : cell.checks) table += row(place_of(cell), check);
   }
   return table;
 }

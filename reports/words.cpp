@@ -70,14 +70,9 @@ std::string outcome_sign(Outcome outcome) {
   return "?";
 }
 
-bool stands_in_the_way(const CheckResult& check) {
-  if (check.outcome == Outcome::fails) return true;
-  return check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable;
-}
-
-std::string looked_at_text(const CheckResult& check) {
+std::string counts_text(const Counts& counts) {
   std::vector<std::string> parts;
-  for (const auto& [what, count] : check.looked_at) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
+  for (const auto& [what, count] : counts) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
   return join(parts, ", ");
 }
 
@@ -91,6 +86,7 @@ std::string balance_text(const std::vector<std::int64_t>& balance) {
 std::string cell_title(const CellVerdict& cell) {
   std::string title = cell.model + ", " + cell.optimizer + ", " + cell.schedule + ", P = " + std::to_string(cell.world);
   if (!cell.balance.empty()) title += ", balance " + balance_text(cell.balance);
+  if (!cell.variant.empty()) title += ", " + cell.variant;
   return title;
 }
 

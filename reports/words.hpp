@@ -24,11 +24,9 @@ std::string count_text(std::int64_t count, const std::string& singular);
 std::string outcome_words(Outcome outcome);
 /// The one sign that stands in a square of the table, told apart without colour.
 std::string outcome_sign(Outcome outcome);
-/// A required check that did not hold, whatever the reason, keeps the cell from holding.
-bool stands_in_the_way(const CheckResult& check);
 
 /// "640 tensors, 51,200 elements"; empty when nothing was counted.
-std::string looked_at_text(const CheckResult& check);
+std::string counts_text(const Counts& counts);
 /// "[0, 2, 3]"; empty for a computed partition.
 std::string balance_text(const std::vector<std::int64_t>& balance);
 /// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0]".

@@ -5,8 +5,14 @@
 #include <iostream>
 
 #include "harness/judge/judge_records.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "harness/sweep/localise.hpp"
+#include "harness/sweep/sweep_verdict.hpp"
+#include "reports/headline.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/shell.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -36,33 +42,23 @@ CellPlan plan_of(const Manifest& candidate) {
   return plan;
 }
 
-/// What an unplanned run need not show. Level summary or none is asked for by whoever wrote the record, and stays
+/// What a record of role external may lack. Level summary or none is asked for by whoever wrote the record, and stays
 /// required.
 bool may_be_missing(const CheckResult& check, bool external) {
-  if (check.outcome == Outcome::not_triggered) return true;
   const bool needs_own_tables = check.name == "memory" || check.name == "conformance";
   return external && needs_own_tables && check.outcome == Outcome::not_run;
 }
 
-Verdict verdict_of(const CellVerdict& cell) {
-  Verdict verdict;
-  verdict.name = "compare";
-  verdict.started = now_text();
-  verdict.holds = cell.holds;
-  verdict.machine = Json::object();
-  verdict.counts = {
-      {"cells", 1}, {"cells_holding", cell.holds ? 1 : 0}, {"checks", static_cast<std::int64_t>(cell.checks.size())}};
-  for (const auto& check : cell.checks) {
-    for (const char* what : {"tensors", "elements"}) {
-      const auto found = check.looked_at.find(what);
-      verdict.counts[what] += found == check.looked_at.end() ? 0 : found->second;
-    }
-    if (check.outcome == Outcome::not_run || check.outcome == Outcome::not_triggered) {
-      verdict.not_run.push_back(check.name + ": " + check.reason);
-    }
+/// How far apart the two tensors of the first divergence are, where both records dumped them.
+void say_size(const std::filesystem::path& reference, const std::filesystem::path& candidate, CellVerdict& cell) {
+  if (!cell.first_divergence) return;
+  std::string& size = cell.first_divergence->size;
+  try {
+    const auto difference = first_element(*cell.first_divergence, reference, candidate);
+    if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
+  } catch (const InputError& error) {
+    size += (size.empty() ? "" : "; ") + std::string("no element can be named: ") + error.what();
   }
-  verdict.cells = {cell};
-  return verdict;
 }
 
 }  // namespace
@@ -73,50 +69,93 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   const auto one = read_or_throw(reference, "reference"), other = read_or_throw(candidate, "candidate");
   const bool external = one.record->manifest.role == "external" || other.record->manifest.role == "external";
   CellPlan plan = plan_of(other.record->manifest);
-  plan.command = "plumbline compare " + reference.string() + " " + candidate.string() +
-                 (calibration ? " --calibration " + calibration->string() : "") +
-                 (request ? " --request " + request->string() : "");
+  std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
+  if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
+  if (request) words.insert(words.end(), {"--request", request->string()});
+  plan.command = shell_command(words);
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
   CellVerdict verdict = judging::judge_in_tier(plan, one, other, nullptr);
   const bool comparable = std::none_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });
-  for (auto& check : verdict.checks)
-    check.required = check.required && !(comparable && may_be_missing(check, external));
+  for (auto& check : verdict.checks) {
+    if (comparable && may_be_missing(check, external)) check.requirement = Requirement::told;
+  }
   verdict.holds = judging::all_required_hold(verdict);
+  say_size(reference, candidate, verdict);
   return verdict;
 }
 
-std::string comparison_text(const CellVerdict& cell) {
+Verdict comparison(const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                   const std::optional<std::filesystem::path>& calibration,
+                   const std::optional<std::filesystem::path>& request) {
+  CellVerdict cell = compare_records(reference, candidate, calibration, request);
+  if (request) cell.request = read_json(*request);
+  Verdict verdict;
+  verdict.name = "compare";
+  verdict.started = now_text();
+  verdict.holds = cell.holds;
+  verdict.tier = calibration ? Tier::calibrated : Tier::bits;
+  verdict.machine = Json::object();
+  verdict.selection.cells = verdict.selection.of_cells = 1;
+  for (const auto& check : cell.checks) {
+    if (check.outcome == Outcome::not_run || check.outcome == Outcome::not_triggered) {
+      verdict.not_run.push_back(check.name + ": " + check.reason);
+    }
+  }
+  judging::BenchRequest bench;
+  if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
+  ReferenceVerdict alone;
+  alone.id = cell.reference = reference.filename().string();
+  alone.run = cell.run;
+  alone.model = cell.model;
+  alone.optimizer = cell.optimizer;
+  alone.finished = true;
+  alone.checks = judge_reference(reference, bench);
+  verdict.references = {alone};
+  verdict.cells = {cell};
+  sum_up(verdict);
+  return verdict;
+}
+
+std::string comparison_text(const Verdict& verdict) {
+  const CellVerdict& cell = verdict.cells.front();
   std::size_t widest = 0;
   for (const auto& check : cell.checks) widest = std::max(widest, check.name.size());
   std::string text;
   std::int64_t open = 0;
   for (const auto& check : cell.checks) {
     const std::string outcome = to_text(check.outcome);
-    const bool shown_only = !check.required && check.outcome != Outcome::holds;
+    const bool shown_only = check.requirement == Requirement::told && check.outcome != Outcome::holds;
     if (shown_only) ++open;
     text += check.name + std::string(widest + 2 - check.name.size(), ' ') + outcome +
             std::string(16 - std::min<std::size_t>(outcome.size(), 15), ' ') + (shown_only ? "(not required) " : "") +
             check.reason + "\n";
   }
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
+  if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
+  if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
+  for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
+  if (cell.first_divergence) {
+    text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
+    if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
+  }
+  return text + "\n";
+}
+
+std::string comparison_text(const CellVerdict& cell) {
   Verdict alone;
   alone.cells = {cell};
-  if (within_limits(alone)) text += " (within calibrated limits, not in bits)";
-  if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
-  if (cell.first_divergence)
-    text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
-  return text + "\n";
+  return comparison_text(alone);
 }
 
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration,
             const std::optional<std::filesystem::path>& request) {
-  const CellVerdict cell = compare_records(reference, candidate, calibration, request);
-  std::cout << (json ? json_text(to_json(verdict_of(cell)), 2) + "\n" : comparison_text(cell)) << std::flush;
-  return static_cast<int>(cell.holds ? ExitCode::holds : ExitCode::does_not_hold);
+  const Verdict verdict = comparison(reference, candidate, calibration, request);
+  std::cout << (json ? json_text(to_json(verdict), 2) + "\n" : comparison_text(verdict)) << std::flush;
+  return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
 }  // namespace plumbline

@@ -139,16 +139,17 @@ Json examine_machine(const fs::path& trainers) {
     }
     findings["trainers"][name] = answer;
   }
-  bool has_mpirun = true;
+  Json without = Json::array();
   for (const std::string name : {"mpirun", "gnuplot"}) {
     try {
       findings["programs"][name] = find_program(name).string();
     } catch (const SystemError& error) {
       findings["programs"][name] = nullptr;
-      missing.push_back(error.what());
-      if (name == "mpirun") has_mpirun = false;
+      // A page without plots has all its numbers.
+      (name == "mpirun" ? missing : without).push_back(error.what());
     }
   }
+  const bool has_mpirun = !findings["programs"]["mpirun"].is_null();
   findings["cores"] = std::thread::hardware_concurrency();
   if (all_trainers && has_mpirun) can.push_back("sweep over MPI processes on the CPU");
   can.push_back("compare and report existing records");
@@ -156,6 +157,7 @@ Json examine_machine(const fs::path& trainers) {
   findings["gpus"] = examine_gpus(findings.at("trainers"));
   findings["can"] = can;
   findings["missing"] = missing;
+  findings["works_without"] = without;
   return findings;
 }
 

@@ -19,7 +19,9 @@ Json ctest_resources(const Json& findings);
 /// null, ...}, "cores": 2,
 ///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...], "missing": ["mpirun: install
 ///  openmpi-bin",
-///  ...]}; what is missing keeps the CPU sweep from working, what GPUs lack does not.
+///  ...]}; what is missing keeps the CPU sweep from working; what GPUs lack does not, nor what stands in
+///  "works_without"
+/// (gnuplot).
 Json examine_machine(const std::filesystem::path& trainers);
 
 /// The same for people.

@@ -1,5 +1,7 @@
-// The program `plumbline`: sweep, compare, calibrate, report, doctor, schedule.
+// The program `plumbline`: sweep, judge, compare, calibrate, report, doctor, schedule.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -10,10 +12,13 @@
 #include "harness/commands/doctor.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/sweep.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_plan.hpp"
+#include "reports/headline.hpp"
 #include "reports/report.hpp"
+#include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
@@ -39,22 +44,50 @@ int list_cells(const fs::path& sweep_file) {
   return as_int(ExitCode::holds);
 }
 
+SweepServices services() {
+  return {judge_cell, write_reports, judge_reference};
+}
+
+Json harness_json() {
+  return {{"version", project_version()}, {"commit", source_commit().empty() ? Json(nullptr) : Json(source_commit())}};
+}
+
+/// The last lines of a sweep: the verdict, what its data could not show, where the page is.
+void say(const Verdict& verdict, const fs::path& folder) {
+  std::string line = headline(verdict);
+  const std::string word = verdict_word(verdict);
+  std::transform(word.begin(), word.end(), line.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  if (!verdict.not_applicable.empty()) line += ", " + std::to_string(verdict.not_applicable.size()) + " cannot be";
+  std::printf("%s\n%s\n", line.c_str(), claim(verdict).c_str());
+  for (const auto& warning : warnings(verdict)) std::printf("warning: %s\n", warning.c_str());
+  for (const auto& reference : verdict.references) {
+    for (const auto& check : reference.checks) {
+      if (!stands_in_the_way(check)) continue;
+      std::printf("reference %s, %s %s: %s\n", reference.id.c_str(), check.name.c_str(), to_text(check.outcome).c_str(),
+                  check.reason.c_str());
+    }
+  }
+  std::printf("report: %s\n", (folder / "report.html").c_str());
+}
+
 int sweep(const SweepOptions& options) {
-  const SweepServices services{judge_cell, write_reports};
-  const auto [folder, verdict] = run_sweep(options, services, stderr);
-  std::printf("%s: %lld of %lld cells hold", verdict.holds ? "HOLDS" : "DOES NOT HOLD",
-              static_cast<long long>(verdict.counts.at("cells_holding")),
-              static_cast<long long>(verdict.counts.at("cells")));
-  if (!verdict.not_run.empty()) std::printf(", %zu not run", verdict.not_run.size());
-  if (!verdict.not_applicable.empty()) std::printf(", %zu cannot be", verdict.not_applicable.size());
-  if (within_limits(verdict)) std::printf(" (within calibrated limits, not in bits)");
-  std::printf("\nreport: %s\n", (folder / "report.html").c_str());
+  const auto [folder, verdict] = run_sweep(options, services(), stderr);
+  say(verdict, folder);
+  return as_int(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+int judge(const fs::path& folder) {
+  const Verdict verdict = judge_again(folder, services(), harness_json(), stderr);
+  std::printf("judged again from the records; nothing was run\n");
+  say(verdict, folder);
   return as_int(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
 int report(const fs::path& folder) {
   write_reports(folder);
-  std::printf("report: %s\n", (folder / "report.html").c_str());
+  std::printf(
+      "written again from verdict.json; the records were not judged again (plumbline judge does that)\nreport: %s\n",
+      (folder / "report.html").c_str());
   return as_int(ExitCode::holds);
 }
 
@@ -76,6 +109,7 @@ int run(int argc, char** argv) {
   SweepOptions options;
   options.program = argv[0];
   options.trainers = own_folder();
+  options.harness = harness_json();
   std::string out;
   bool list = false;
   auto* sweep_command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
@@ -106,7 +140,13 @@ int run(int argc, char** argv) {
   compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
 
   std::string folder;
-  auto* report_command = app.add_subcommand("report", "Write the report of a sweep again from its records");
+  auto* judge_command = app.add_subcommand(
+      "judge", "Judge a sweep's records again, without running anything, and write its report again");
+  judge_command->add_option("folder", folder, "A sweep's folder, with its records and its sweep.json")->required();
+  judge_command->footer("Example: plumbline judge reports/runs/latest");
+
+  auto* report_command = app.add_subcommand(
+      "report", "Write a sweep's report again from its verdict.json; judges nothing again (see: plumbline judge)");
   report_command->add_option("folder", folder, "A sweep's folder, with its verdict.json")->required();
   report_command->footer("Example: plumbline report reports/runs/latest");
 
@@ -129,8 +169,10 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? as_int(ExitCode::holds) : as_int(ExitCode::bad_input);
   }
   if (!out.empty()) options.out = out;
+  options.other_trainers = sweep_command->count("--trainers") > 0;
   if (*sweep_command) return list ? list_cells(options.sweep_file) : sweep(options);
   if (*compare_command) return compare(reference, candidate, compare_json, calibration, request);
+  if (*judge_command) return judge(folder);
   if (*report_command) return report(folder);
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();

@@ -15,6 +15,8 @@ namespace plumbline {
 /// What the sweep file asked of this cell: decides what applies and what is required, before any table is read.
 struct CellPlan {
   std::string id, run, model, schedule, optimizer;
+  std::string variant;    ///< what else sets it apart: "partition cost", "lengths 64x8"
+  std::string reference;  ///< id of the reference that it is compared with
   std::string
       schedule_csv;  ///< the bytes that the record's schedule.csv must have; empty = the schedule's name decides
   std::int64_t world = 0;
@@ -23,6 +25,7 @@ struct CellPlan {
       lengths;  ///< one per microbatch, when the sweep file sets them for this cell; empty = the run file's
   std::vector<std::string> checks;  ///< names asked for; empty = all
   bool clipping_must_act = false;
+  bool bench = false;   ///< the data were chosen to let every fault be seen: what they do not show is required too
   bool repeat = false;  ///< R0 asked for
   std::optional<double>
       process_memory_limit;  ///< share of the reference's VmHWM no rank may pass (0.6), on cells that ask for it
@@ -30,6 +33,7 @@ struct CellPlan {
   std::optional<Request> request, reference_request;  ///< what was asked of the candidate and of the reference
   std::string command;
   std::optional<LaunchFinding> launch;
+  std::optional<LaunchFinding> repeat_launch;  ///< of the second run, for R0
   std::optional<LaunchFinding> reference_launch;
 };
 

@@ -87,10 +87,17 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   }
 }
 
-std::string gpu_models(const Manifest& manifest) {
+/// Nothing where the manifest does not speak of its machine.
+std::optional<std::string> gpu_models(const Manifest& manifest) {
   const Json machine = value_or(manifest.json, "machine", nullptr);
-  const Json models = machine.is_object() ? value_or(machine, "gpus", nullptr) : Json(nullptr);
+  if (!machine.is_object() || machine.empty()) return std::nullopt;
+  const Json models = value_or(machine, "gpus", nullptr);
   return models.is_null() ? "none" : json_text(models);
+}
+
+/// "cuda" of "cuda:0".
+std::string device_kind(const Manifest& manifest) {
+  return manifest.device.substr(0, manifest.device.find(':'));
 }
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
@@ -141,10 +148,13 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   Differences differences;
   compare_trainings(one, one.dtype, other, differences);
   if (tier == Tier::bits) {
-    differences.demand_equal("device", one.device, other.device);
-    // Kernels differ between models of GPUs, and so may bits.
-    differences.demand_equal("GPU models", gpu_models(one), gpu_models(other));
-    if (one.device != other.device || gpu_models(one) != gpu_models(other)) {
+    differences.demand_equal("device", device_kind(one), device_kind(other));
+    // Kernels differ between models of GPUs, and so may bits. What one of the two does not say cannot be held against
+    // it.
+    const auto models = gpu_models(one), others = gpu_models(other);
+    const bool other_models = models && others && *models != *others;
+    if (other_models) differences.demand_equal("GPU models", *models, *others);
+    if (device_kind(one) != device_kind(other) || other_models) {
       differences.words.push_back(
           "other devices give other bits: `plumbline calibrate` makes limits for such a comparison, and `plumbline "
           "compare --calibration` takes them");
@@ -173,12 +183,14 @@ std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& 
 }
 
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {
-  if (reference.device != candidate.device) return "device " + reference.device + " against " + candidate.device;
+  if (device_kind(reference) != device_kind(candidate))
+    return "device " + reference.device + " against " + candidate.device;
   const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
       {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
       {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};
   for (const auto& [table, keys] : told) {
     const Json one = value_or(reference.json, table, nullptr), other = value_or(candidate.json, table, nullptr);
+    if (!one.is_object() || !other.is_object() || one.empty() || other.empty()) continue;  // one of them does not say
     for (const auto& key : keys) {
       const Json mine = value_or(one, key, nullptr), theirs = value_or(other, key, nullptr);
       if (mine != theirs) return key + " " + json_text(mine) + " against " + json_text(theirs);

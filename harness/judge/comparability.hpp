@@ -10,10 +10,7 @@
 
 namespace plumbline::judging {
 
-/// How values are compared: bit for bit, or within the limits of a calibration. In the second the two may have run on
-/// different devices; nothing else is let off.
-enum class Tier { bits, calibrated };
-
+/// In the calibrated tier the two may have run on different devices; nothing else is let off.
 /// Every way in which the two are no runs of the same training, or are one and the same run, or one of them is made to
 /// measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);

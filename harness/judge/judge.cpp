@@ -43,6 +43,25 @@ bool asked_for(const CellPlan& plan, const std::string& check) {
   return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
 }
 
+/// What is not asked for is told, and so is what only data chosen for it can show.
+Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
+  if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
+  // A run that broke off, or that was another than the one asked for, fails whatever checks were asked for.
+  if (result.name == "completion" || result.name == "as_asked") return Requirement::required;
+  if (!asked_for(plan, result.name)) return Requirement::told;
+  return result.name == "variable_lengths" && !plan.bench ? Requirement::told : Requirement::required;
+}
+
+Json versions_of(const RecordReading& reading) {
+  if (!reading.record) return nullptr;
+  const Manifest& manifest = reading.record->manifest;
+  const auto found = manifest.json.find("versions");
+  Json versions = found != manifest.json.end() && found->is_object() ? *found : Json::object();
+  versions["device"] = manifest.device;
+  versions["transport"] = manifest.transport.empty() ? Json(nullptr) : Json(manifest.transport);
+  return versions;
+}
+
 class CellJudge {
  public:
   CellJudge(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
@@ -102,6 +121,11 @@ class CellJudge {
       const auto reason = check.not_applicable(plan_, candidate_.record->manifest);
       if (reason) return without_looking(check.name, Outcome::not_applicable, *reason);
     }
+    if (check.name == "memory" && reference_.record && reference_.record->manifest.world_size > 1) {
+      return without_looking(check.name, Outcome::not_applicable,
+                             "the law is made from what one device keeps, and this reference ran on " +
+                                 std::to_string(reference_.record->manifest.world_size) + " ranks");
+    }
     if (limits_ && check.name == "memory" && candidate_.record && reference_.record) {
       const auto others = why_other_kernels(reference_.record->manifest, candidate_.record->manifest);
       if (others) {
@@ -147,15 +171,16 @@ CellVerdict judging::judge_records(const CellPlan& plan, const RecordReading& re
   verdict.optimizer = plan.optimizer;
   verdict.world = plan.world;
   verdict.balance = plan.balance;
+  verdict.variant = plan.variant;
+  verdict.reference = plan.reference;
+  verdict.versions = versions_of(candidate);
   verdict.command = plan.command;
   if (plan.launch) verdict.seconds = plan.launch->seconds;
 
   std::optional<Moment> earliest;
   for (auto& judged : CellJudge(plan, reference, candidate, repeated, limits).run()) {
-    // A run that broke off, or that was another than the one asked for, fails whatever checks were asked for.
-    judged.result.required =
-        judged.result.name == "completion" || judged.result.name == "as_asked" || asked_for(plan, judged.result.name);
-    if (judged.moment && judged.result.required && (!earliest || *judged.moment < *earliest)) {
+    judged.result.requirement = requirement_of(plan, judged.result);
+    if (judged.moment && stands_in_the_way(judged.result) && (!earliest || *judged.moment < *earliest)) {
       earliest = judged.moment;
       verdict.first_divergence = judged.result.first_divergence;
     }
@@ -166,9 +191,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, const RecordReading& re
 }
 
 bool judging::all_required_hold(const CellVerdict& verdict) {
-  return std::all_of(verdict.checks.begin(), verdict.checks.end(), [](const CheckResult& check) {
-    return !check.required || check.outcome == Outcome::holds || check.outcome == Outcome::not_applicable;
-  });
+  return std::none_of(verdict.checks.begin(), verdict.checks.end(), stands_in_the_way);
 }
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,
@@ -182,6 +205,12 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {
   const Check& found = find_check(check);
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
+}
+
+bool asks_for_equal_lengths(const CellPlan& plan) {
+  const auto& lengths = plan.lengths;
+  return !lengths.empty() &&
+         std::all_of(lengths.begin(), lengths.end(), [&](auto length) { return length == lengths.front(); });
 }
 
 const std::vector<std::string>& check_names() {

@@ -61,8 +61,11 @@ void Judgement::diverge(const Moment& moment, std::int64_t step, std::optional<s
 }
 
 std::int64_t Judgement::count(const std::string& what) const {
-  const auto found = result_.looked_at.find(what);
-  return found == result_.looked_at.end() ? 0 : found->second;
+  const auto of = [&](const Counts& counts) {
+    const auto found = counts.find(what);
+    return found == counts.end() ? 0 : found->second;
+  };
+  return of(result_.compared) + of(result_.looked_at);
 }
 
 std::string Judgement::failure_words() const {
@@ -77,7 +80,7 @@ std::string Judgement::failure_words() const {
   return words;
 }
 
-Judged Judgement::conclude(const std::string& shown, const std::map<std::string, std::int64_t>& floors) {
+Judged Judgement::conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling) {
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
     FirstDivergence nothing;
@@ -87,6 +90,10 @@ Judged Judgement::conclude(const std::string& shown, const std::map<std::string,
     nothing.words = "looked at " + nothing.got + " " + what + ", not at " + nothing.expected +
                     ": a check that compared nothing shows nothing";
     diverge({3, 0, 0, 0, 0, 0, 0}, std::move(nothing));
+  }
+  for (const auto& what : telling) {
+    if (count(what) > 0) continue;
+    return conclude_as(Outcome::not_triggered, "nothing that was compared could have told a fault: 0 " + what);
   }
   return conclude_as(Outcome::holds, shown);
 }

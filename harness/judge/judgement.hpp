@@ -26,7 +26,14 @@ class Judgement {
   /// `rung`: R1 ... R5, or the check's name; `limit`: what was demanded, for people.
   Judgement(std::string name, std::string rung, std::string limit);
 
+  /// Held against another record's value, or against one that the judge computed for itself: what a headline may count.
+  void compare(const std::string& what, std::int64_t count = 1) { result_.compared[what] += count; }
+  /// Gone through beside that: sizes, forms, the reference's own rows.
   void look_at(const std::string& what, std::int64_t count = 1) { result_.looked_at[what] += count; }
+  /// What two runs of one kind have been through: of the candidate it is compared, of the reference looked at.
+  void compare_or_look_at(bool compared, const std::string& what, std::int64_t count = 1) {
+    compared ? compare(what, count) : look_at(what, count);
+  }
   /// A difference. `rung` is filled in where the place has none of its own.
   void diverge(const Moment& moment, FirstDivergence divergence);
   /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
@@ -34,6 +41,8 @@ class Judgement {
                const std::string& expected, const std::string& got, const std::string& words);
   /// What could not be looked at, because a record of role external may lack it: said in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
+  /// A part of the claim that these runs could not have shown wrong, with why; it changes no outcome.
+  void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
   /// A value of the calibrated tier that was held against its limit, inside it or not: the largest margin of all is
@@ -43,11 +52,13 @@ class Judgement {
   void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
   bool diverged() const { return moment_.has_value(); }
+  /// Of what was compared and of what was looked at.
   std::int64_t count(const std::string& what) const;
 
-  /// Ends the check: fails when anything diverged, or when less than `floors` was looked at; else holds, and `shown`
+  /// Ends the check: fails when anything diverged, or when less than `floors` was gone through; not triggered when
+  /// there is nothing of `telling`, the kinds of things in which a fault could have been seen; else holds, and `shown`
   /// says what that shows.
-  Judged conclude(const std::string& shown, const std::map<std::string, std::int64_t>& floors);
+  Judged conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling = {});
   /// Ends the check with another outcome than holds, unless something diverged: then it fails all the same.
   Judged conclude_as(Outcome outcome, const std::string& reason);
 

@@ -9,8 +9,9 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/calibrate.hpp"
-#include "harness/sweep/localise.hpp"
+#include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/second_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_plan.hpp"
@@ -19,17 +20,13 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
-#include "support/json.hpp"
+#include "support/shell.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Failing cells that are run again at level dump: what is wrong in one is mostly wrong in the next, and dumps are
-/// large.
-constexpr std::size_t most_dumps = 3;
 
 /// Rough cost of a run in reference runs, for the estimate alone.
 double work_of(const PlannedCell& cell) {
@@ -53,7 +50,8 @@ std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs:
   for (const auto& cell : plan.cells) {
     const CellPlan& asked = cell.plan;
     add(asked.id + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv);
-    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : ""));
+    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
+        (asked.bench ? " bench" : ""));
     add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
   }
   return hasher.hex();
@@ -75,34 +73,48 @@ std::string with_original(std::string words, const fs::path& copy, const fs::pat
 std::string complaint(const CellVerdict& cell) {
   if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
   for (const auto& check : cell.checks) {
-    if (check.required && check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) {
+    if (stands_in_the_way(check)) {
       return check.name + " " + to_text(check.outcome) + ": " + check.reason;
     }
   }
   return "";
 }
 
-Json machine_of(const fs::path& reference) {
-  Json machine = Json::object();
-  const Json manifest = read_json(reference / "manifest.json");
-  for (const char* key : {"device", "machine", "versions", "environment"}) {
-    if (manifest.contains(key)) machine[key] = manifest.at(key);
-  }
-  return machine;
+/// The command line of this sweep with these cells, but for its folder.
+std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
+  std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
+  for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
+  if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
+  return words;
+}
+
+/// Runs one cell of this sweep again, into a folder of its own.
+std::string command_of(const SweepOptions& options, const std::string& cell) {
+  auto words = words_of(options, {cell});
+  if (options.out) words.insert(words.end(), {"--out", (*options.out / "").parent_path().string() + "-" + cell});
+  return shell_command(words);
+}
+
+std::string resume_command(const SweepOptions& options, const fs::path& folder) {
+  auto words = words_of(options, options.cells);
+  words.insert(words.end(), {"--out", folder.string(), "--resume"});
+  return shell_command(words);
 }
 
 class Sweep {
  public:
-  Sweep(const SweepFile& file, const SweepPlan& plan, const SweepOptions& options, const SweepServices& services,
-        const fs::path& folder, std::FILE* log)
+  Sweep(const SweepFile& file, const SweepPlan& plan, std::int64_t of_cells, const SweepOptions& options,
+        const SweepServices& services, const fs::path& folder, std::FILE* log)
       : file_(file),
         plan_(plan),
+        kept_(kept_sweep(file, plan, of_cells)),
         options_(options),
         services_(services),
         log_(log),
-        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume),
+        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume, to_json(kept_)),
         progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
-        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }) {}
+        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }),
+        second_runs_(file, plan, folder_, trainers_, services, signals_) {}
 
   Verdict run() {
     try {
@@ -123,8 +135,7 @@ class Sweep {
       } catch (const Error&) {
       }
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cells are finished and kept; go on with --out " + folder_.path().string() +
-                               " --resume";
+                               " cells are finished and kept; go on with: " + resume_command(options_, folder_.path());
       throw SystemError(stopped_by_ + kept);
     }
     return finish();
@@ -233,54 +244,20 @@ class Sweep {
       run_cell(cell, reference);
     }
     settle();
-    if (!file_.calibrated) localise_failures();  // else what was run has dumped its values already
+    run_failures_again();
   }
 
-  void localise_failures() {
-    std::size_t dumps = 0;
+  void run_failures_again() {
     for (auto& verdict : cells_) {
-      if (!verdict.first_divergence || !worth_a_dump(verdict) || fs::exists(folder_.dump(verdict.id))) continue;
-      if (++dumps > most_dumps) return;
+      if (verdict.holds || verdict.second_run) continue;
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
-      const std::string words = localise(*cell, verdict);
-      verdict.first_divergence->words +=
-          ". Run again at level dump (" + folder_.dump(verdict.id).string() + "): " + words;
+      check_stop(verdict.id + " was run once more");
+      second_runs_.run(*cell, references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
-      progress_.line("      " + verdict.id + " again at level dump: " + words);
-    }
-  }
-
-  /// What a second run at level dump shows of a divergence; its values are put into `verdict` where it shows them.
-  std::string localise(const PlannedCell& cell, CellVerdict& verdict) {
-    const auto& reference = plan_.references[cell.reference];
-    const std::string reference_id = "reference-" + reference.id;
-    const fs::path one = folder_.dump(reference_id), other = folder_.dump(verdict.id);
-    CellPlan plan = cell.plan;
-    try {
-      if (!fs::exists(one)) {
-        const auto ended = trainers_.run(reference, "dump-" + reference_id, one, true);
-        if (ended.exit_code != 0) return "the reference did not end well: " + ended.words;
-      }
-      plan.launch = trainers_.run(cell, "dump-" + verdict.id, other, true);
-      plan.request = trainers_.request_of(cell, true);
-      plan.reference_request = trainers_.request_of(reference, true);
-      if (plan.launch->exit_code != 0) return "it did not end well: " + plan.launch->words;
-      plan.repeat = false;
-      const CellVerdict again = services_.judge(plan, one, other, std::nullopt);
-      if (!again.first_divergence) return "this time no difference was found; the fault does not repeat";
-      const auto difference = first_element(*again.first_divergence, one, other);
-      keep_dumps_of_step(other, again.first_divergence->step);
-      if (!difference) return again.first_divergence->words;
-      if (again.first_divergence->words != verdict.first_divergence->words) {
-        return again.first_divergence->words + ", " + to_text(*difference);
-      }
-      verdict.first_divergence->expected = difference->expected;
-      verdict.first_divergence->got = difference->got;
-      return to_text(*difference);
-    } catch (const Error& error) {
-      if (signals_.asked()) throw;
-      return std::string("this could not be done: ") + error.what();  // a full disk, say: the verdict stands without
+      progress_.line("      " + verdict.id +
+                     " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
+                     verdict.second_run->words);
     }
   }
 
@@ -297,11 +274,10 @@ class Sweep {
     plan.reference_launch = reference;
     plan.request = trainers_.request_of(cell);
     plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
-    plan.command = options_.program + " sweep " + options_.sweep_file.string() + " --cells " + plan.id;
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
-      trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
+      plan.repeat_launch = trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
     }
     progress_.end();
     settle();
@@ -338,29 +314,9 @@ class Sweep {
     } catch (const Error&) {
       if (stopped_by_.empty()) throw;
     }
-    Verdict verdict;
-    verdict.name = file_.name;
-    verdict.started = folder_.started();
-    verdict.cells = cells_;
-    verdict.counts = count(cells_);
-    for (const auto& cell : plan_.cells) {
-      const std::string& id = cell.plan.id;
-      const bool finished =
-          std::any_of(cells_.begin(), cells_.end(), [&](const CellVerdict& done) { return done.id == id; });
-      if (finished) continue;
-      const auto reason = not_run_.find(id);
-      verdict.not_run.push_back(id + ": " +
-                                (reason != not_run_.end() ? reason->second : "the sweep ended before: " + stopped_by_));
-    }
-    verdict.not_applicable = plan_.not_applicable;
-    verdict.counts["cells_not_run"] = static_cast<std::int64_t>(verdict.not_run.size());
-    verdict.holds = !cells_.empty() && verdict.not_run.empty() &&
-                    std::all_of(cells_.begin(), cells_.end(), [](const CellVerdict& cell) { return cell.holds; });
-    verdict.machine = Json::object();
-    for (std::size_t index = 0; index < references_.size() && verdict.machine.empty(); ++index) {
-      if (references_[index].exit_code == 0)
-        verdict.machine = machine_of(folder_.reference(plan_.references[index].id));
-    }
+    const Verdict verdict = sweep_verdict(
+        kept_, {{references_.begin(), references_.end()}, cells_, not_run_, "the sweep ended before: " + stopped_by_},
+        folder_, services_.judge_reference, options_.harness);
     write_verdict(folder_.path() / "verdict.json", verdict);
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
@@ -369,6 +325,7 @@ class Sweep {
 
   const SweepFile& file_;
   const SweepPlan& plan_;
+  KeptSweep kept_;
   const SweepOptions& options_;
   const SweepServices& services_;
   std::FILE* log_;
@@ -376,6 +333,7 @@ class Sweep {
   SweepFolder folder_;
   SweepProgress progress_;
   SweepTrainers trainers_;
+  SecondRuns second_runs_;
   std::vector<LaunchFinding> references_;
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
@@ -389,30 +347,17 @@ class Sweep {
 SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log) {
   const SweepFile file = read_sweep_file(options.sweep_file);
   SweepPlan plan = make_plan(file);
+  const auto of_cells = std::ssize(plan.cells);
   if (!options.cells.empty()) plan = select_cells(plan, options.cells);
+  for (auto& cell : plan.cells) cell.plan.command = command_of(options, cell.plan.id);
   if (options.resume && !options.out) {
     throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
   }
   find_program(launcher_words(file.launcher, 1).front());
   for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
   const fs::path folder = options.out.value_or(new_run_folder(file.name));
-  Sweep sweep(file, plan, options, services, folder, log);
+  Sweep sweep(file, plan, of_cells, options, services, folder, log);
   return {folder, sweep.run()};
-}
-
-std::map<std::string, std::int64_t> count(const std::vector<CellVerdict>& cells) {
-  std::map<std::string, std::int64_t> counts;
-  for (const auto& name : {"cells", "cells_holding", "checks"}) counts[name] = 0;
-  for (const auto& cell : cells) {
-    ++counts["cells"];
-    if (cell.holds) ++counts["cells_holding"];
-    for (const auto& check : cell.checks) {
-      ++counts["checks"];
-      ++counts["checks_" + to_text(check.outcome)];
-      for (const auto& [what, number] : check.looked_at) counts[what] += number;
-    }
-  }
-  return counts;
 }
 
 }  // namespace plumbline

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/sweep_verdict.hpp"
 
 namespace plumbline {
 
@@ -19,7 +20,9 @@ struct SweepOptions {
   bool resume = false;                ///< go on with the sweep that `out` holds
   std::vector<std::string> cells;     ///< ids; empty = all
   std::filesystem::path trainers;     ///< folder that holds plumbline-reference and plumbline-pipeline
+  bool other_trainers = false;        ///< `trainers` is not the folder that a command without --trainers takes
   std::string program = "plumbline";  ///< as the user calls it, for the commands in the verdict
+  Json harness = nullptr;             ///< version and commit of the program, for the verdict
 };
 
 /// What a sweep asks of judge.hpp and reports/, so that it can be tested without either.
@@ -29,6 +32,7 @@ struct SweepServices {
                             const std::optional<std::filesystem::path>& repeated)>
       judge;
   std::function<void(const std::filesystem::path& folder)> write_reports;
+  ReferenceJudge judge_reference = nullptr;  ///< empty: nothing is judged of references
 };
 
 struct SweepResult {
@@ -36,12 +40,10 @@ struct SweepResult {
   Verdict verdict;
 };
 
-/// Progress goes to `log`. A cell whose run crashes, hangs or differs does not hold, and the sweep goes on. Throws,
-/// each time after verdict and report of what had finished were written: SystemError for Ctrl-C, a full disk, a
-/// launcher that is missing; InputError when a trainer refuses a run file.
+/// Progress goes to `log`. A cell whose run crashes, hangs or differs does not hold, and the sweep goes on; when all
+/// have run, each that does not hold is run once more. Throws, each time after verdict and report of what had finished
+/// were written: SystemError for Ctrl-C, a full disk, a launcher that is missing; InputError when a trainer refuses a
+/// run file.
 SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log);
-
-/// Sums over cells: cells, cells_holding, checks, checks_<outcome>, and tensors, elements, bytes, ... looked at.
-std::map<std::string, std::int64_t> count(const std::vector<CellVerdict>& cells);
 
 }  // namespace plumbline

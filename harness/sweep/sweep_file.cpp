@@ -156,7 +156,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
   for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
-                          "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
+                          "bench", "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -187,6 +187,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});
   need_distinct(table, "repeat", sweep.repeat);
   sweep.clipping = table.boolean("clipping").value_or(false);
+  sweep.bench = table.boolean("bench").value_or(false);
   sweep.launcher = table.text("launcher").value_or(default_launcher());
   if (sweep.launcher.find("{world}") == std::string::npos) {
     throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +

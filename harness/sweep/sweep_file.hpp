@@ -43,6 +43,7 @@ struct SweepFile {
   std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)
   bool clipping =
       false;             ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
+  bool bench = false;    ///< the data were chosen to let every fault be seen: what they cannot show makes the sweep red
   std::string launcher;  ///< command template with {world}
   std::string device = "cpu";  ///< cpu | cuda: of all trainers
   /// Tier of comparison: false = bits, the gate; true = within the limits of a calibration of each reference.

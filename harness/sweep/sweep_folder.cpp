@@ -25,7 +25,20 @@ void remove_folder(const fs::path& path) {
 
 }  // namespace
 
-SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume)
+SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
+  const fs::path file = path / "sweep.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
+  lock_.emplace(path);
+  const Json kept = read_json(file);
+  const auto started = kept.find("started");
+  if (kept.value("schema", "") != sweep_schema || started == kept.end() || !started->is_string())
+    throw InputError(file.string() + ": is not as this program writes it");
+  started_ = started->get<std::string>();
+}
+
+SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume,
+                         const Json& plan)
     : path_(path), started_(now_text()) {
   std::error_code ignored;
   const bool holds_sweep = fs::exists(path / "sweep.json", ignored);
@@ -43,9 +56,15 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
   }
   make_folder(path);
   lock_.emplace(path);
+  const auto keep = [&] {
+    write_json(path / "sweep.json", {{"schema", sweep_schema},
+                                     {"name", name},
+                                     {"fingerprint", fingerprint},
+                                     {"started", started_},
+                                     {"plan", plan}});
+  };
   if (!resume) {
-    write_json(path / "sweep.json",
-               {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}});
+    keep();
     return;
   }
   const Json json = read_json(path / "sweep.json");
@@ -57,6 +76,7 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
         "since; choose another --out. Nothing was overwritten.");
   }
   started_ = kept.text("started");
+  keep();
 }
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {

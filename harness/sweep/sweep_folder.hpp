@@ -16,15 +16,18 @@ namespace plumbline {
 ///   references/<id>/           run records
 ///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
 ///   repeats/<id>/              records of the second runs (R0)
-///   dumps/<id>/                records at level dump of what did not hold, to localise it
+///   dumps/<id>/, again/<id>/   records of a failing cell's second run: at level dump, to localise it, or as before
 ///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
 ///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt, finding.json of each run
 ///   verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
  public:
-  /// Makes the folder, or goes on in it when `resume` and it holds a sweep of this fingerprint. Throws InputError: it
-  /// holds anything else, or another plumbline works in it.
-  SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume);
+  /// Makes the folder, or goes on in it when `resume` and it holds a sweep of this fingerprint; `plan` is kept in its
+  /// sweep.json. Throws InputError: it holds anything else, or another plumbline works in it.
+  SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume,
+              const Json& plan);
+  /// A sweep that is there already, whoever made it.
+  explicit SweepFolder(const std::filesystem::path& path);
   SweepFolder(const SweepFolder&) = delete;
   SweepFolder& operator=(const SweepFolder&) = delete;
 
@@ -34,6 +37,7 @@ class SweepFolder {
   std::filesystem::path cell(const std::string& id) const { return path_ / "cells" / id; }
   std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
   std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
+  std::filesystem::path again(const std::string& id) const { return path_ / "again" / id; }
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 

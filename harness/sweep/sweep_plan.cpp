@@ -36,6 +36,23 @@ std::string training_id(const fs::path& run, const RunChanges& changes) {
   return id;
 }
 
+/// What a cell changes in its run file beside optimiser and balance, for people.
+std::string variant_of(const ExtraCell& cell) {
+  std::vector<std::string> parts;
+  if (cell.changes.partition) parts.push_back("partition " + *cell.changes.partition);
+  std::vector<std::string> rows;
+  for (const auto& row : cell.changes.lengths) rows.push_back(shape_text(row));
+  constexpr std::size_t most_named = 8;
+  if (rows.size() > most_named) {
+    const std::string count = std::to_string(rows.size());
+    const std::string hash = hash_hex(lengths_text(cell.changes.lengths)).substr(0, 6);
+    parts.push_back("lengths of " + count + " microbatches (" + hash + ")");
+  } else if (!rows.empty()) {
+    parts.push_back("lengths " + join(rows, " "));
+  }
+  return join(parts, ", ");
+}
+
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> texts;
   for (const auto number : numbers) texts.push_back(std::to_string(number));
@@ -233,6 +250,9 @@ class Planner {
     cell.schedule = schedule;
     cell.placement = runnable.compute.placement;
     cell.reference = reference_of(wanted, accumulation);
+    plan.reference = plan_.references[cell.reference].id;
+    plan.variant = variant_of(wanted);
+    plan.bench = sweep_.bench;
     plan.run = wanted.run.stem().string();
     plan.model = facts.model;
     plan.schedule = name;

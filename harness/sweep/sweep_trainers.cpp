@@ -11,7 +11,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
-#include "support/text.hpp"
+#include "support/shell.hpp"
 
 namespace plumbline {
 
@@ -47,6 +47,16 @@ Request SweepTrainers::request_of(const PlannedCell& cell, bool dump) const {
   return make_request(file_, cell, dump || file_.calibrated ? "dump" : "");
 }
 
+/// A trainer's exit code, whatever it is, is its own cell's; that nothing more can be written is everybody's.
+void SweepTrainers::refuse_full_disk(const std::string& id) const {
+  constexpr std::uintmax_t least_bytes = 1 << 20;
+  std::error_code unknown;
+  const auto space = fs::space(folder_.path(), unknown);
+  if (unknown || space.available >= least_bytes) return;
+  throw SystemError(id + " did not end well, and " + folder_.path().string() + " has only " +
+                    std::to_string(space.available) + " bytes left: the disk is full");
+}
+
 /// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
                                    const char* speaker, std::int64_t ranks, const std::string& run_text,
@@ -61,7 +71,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
     write_file(place / "accumulation.csv", accumulation);
     command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});
   }
-  write_file(place / "command.txt", join(command, " ") + "\n");
+  write_file(place / "command.txt", shell_command(command) + "\n");
   Launch launch;
   launch.command = std::move(command);
   launch.folder = place;
@@ -81,10 +91,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   if (failure) std::rethrow_exception(failure);
   write_json(place / "finding.json", to_json(finding));
   if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
-  if (finding.exit_code == static_cast<int>(ExitCode::harness_failure)) {
-    throw SystemError(id +
-                      ": the machine did not let the run do its work: " + last_words(place / "stderr.txt", speaker));
-  }
+  if (finding.exit_code != 0) refuse_full_disk(id);
   return finding;
 }
 

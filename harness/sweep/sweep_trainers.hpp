@@ -29,8 +29,8 @@ class SweepTrainers {
   SweepTrainers(const SweepFile& file, const std::filesystem::path& programs, const SweepFolder& folder,
                 StopSignals& signals, std::function<void()> at_glance);
 
-  /// What was found when the run has ended. `dump`: at level dump. Throws SystemError: a stop was asked for, or the
-  /// machine did not let the run do its work.
+  /// What was found when the run has ended. `dump`: at level dump. Throws SystemError: a stop was asked for, the
+  /// launcher is not there, the disk is full. A trainer's own exit code 3 is only a failure of this run.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     bool dump = false) const;
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
@@ -45,6 +45,8 @@ class SweepTrainers {
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
                       const char* speaker, std::int64_t ranks, const std::string& run_text,
                       const std::string& accumulation, const Request& request) const;
+
+  void refuse_full_disk(const std::string& id) const;
 
   const SweepFile& file_;
   std::filesystem::path programs_;

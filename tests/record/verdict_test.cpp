@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <limits>
+#include <set>
 
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -22,12 +26,15 @@ Verdict example() {
   divergence.item = "layers.3";
   divergence.expected = "aa";
   divergence.got = "bb";
+  divergence.size = "l2 1.5 times the reference's";
   divergence.words = "the bits differ";
   CheckResult exact;
   exact.name = "boundaries";
   exact.outcome = Outcome::fails;
   exact.reason = "the bits differ";
-  exact.looked_at = {{"tensors", 80}};
+  exact.compared = {{"tensors", 80}};
+  exact.looked_at = {{"ranks", 4}};
+  exact.not_shown = {"a gradient kept from the step before: the run has one step"};
   exact.limit = "0 ULP";
   exact.measured = "1 difference";
   exact.first_divergence = divergence;
@@ -36,7 +43,7 @@ Verdict example() {
   with_margin.outcome = Outcome::holds;
   with_margin.margin = 0.75;
   with_margin.predicted_peak_bytes = {400, 300};
-  with_margin.required = false;
+  with_margin.requirement = Requirement::told;
   CellVerdict cell;
   cell.id = "tiny-adamw-1f1b-w4";
   cell.run = "tiny.toml";
@@ -45,41 +52,148 @@ Verdict example() {
   cell.optimizer = "adamw";
   cell.world = 4;
   cell.balance = {2, 0, 3};
+  cell.variant = "partition cost";
+  cell.reference = "tiny-adamw";
   cell.seconds = 1.5;
+  cell.second_run = SecondRun{SecondRun::Outcome::holds, "every check holds"};
+  cell.request = {{"world_size", 4}};
+  cell.versions = {{"mpi", "Open MPI 4.1.4"}};
   cell.command = "plumbline sweep";
   cell.checks = {exact, with_margin};
   cell.first_divergence = divergence;
   Verdict verdict;
   verdict.name = "default";
   verdict.started = "2026-01-01T00:00:00Z";
-  verdict.counts = {{"cells", 1}};
+  verdict.tier = Tier::calibrated;
+  verdict.selection = {1, 12, {"boundaries", "memory"}};
+  verdict.harness = {{"version", "1.2.3"}};
+  ReferenceVerdict reference;
+  reference.id = "tiny-adamw";
+  reference.reason = "it was killed";
+  reference.checks = {with_margin};
+  verdict.references = {reference};
   verdict.cells = {cell};
   verdict.not_run = {"tiny-w8: stopped"};
   verdict.not_applicable = {"tiny-dualpipe-v-w8: needs 16 microbatches"};
   verdict.machine = {{"cores", 2}};
+  sum_up(verdict);
   return verdict;
 }
 
-TEST(Verdict, HasTheKeysThatTheSchemaNames) {
-  const Json json = to_json(example());
+TEST(Verdict, SumsOfWhatWasComparedAndOfWhatWasLookedAtStayApart) {
+  const Verdict verdict = example();
 
-  EXPECT_EQ(json.at("schema"), "plumbline-verdict/1");
-  EXPECT_EQ(json.at("holds"), false);
-  EXPECT_EQ(json.at("counts").at("cells"), 1);
-  const Json& cell = json.at("cells").at(0);
-  for (const char* key : {"world", "schedule", "model", "optimizer", "holds", "checks"})
-    EXPECT_TRUE(cell.contains(key)) << key;
-  const Json& check = cell.at("checks").at(0);
-  for (const char* key :
-       {"name", "outcome", "reason", "looked_at", "limit", "measured", "margin", "first_divergence"}) {
-    EXPECT_TRUE(check.contains(key)) << key;
+  EXPECT_EQ(verdict.compared, (Counts{{"tensors", 80}}));
+  EXPECT_EQ(verdict.looked_at, (Counts{{"ranks", 4}}));
+  EXPECT_EQ(verdict.counts.at("cells"), 1);
+  EXPECT_EQ(verdict.counts.at("cells_holding"), 0);
+  EXPECT_EQ(verdict.counts.at("cells_unstable"), 1);
+  EXPECT_EQ(verdict.counts.at("cells_not_run"), 1);
+  EXPECT_EQ(verdict.counts.at("checks"), 3) << "the reference's own counts once";
+  EXPECT_EQ(verdict.counts.at("checks_holds"), 2);
+}
+
+TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
+  CheckResult check;
+  for (const auto outcome : {Outcome::not_run, Outcome::not_triggered, Outcome::fails}) {
+    check.outcome = outcome;
+    check.requirement = Requirement::required;
+    EXPECT_TRUE(stands_in_the_way(check)) << to_text(outcome);
+    check.requirement = Requirement::told;
+    EXPECT_EQ(stands_in_the_way(check), outcome == Outcome::fails) << to_text(outcome);
   }
-  EXPECT_TRUE(check.at("margin").is_null());
-  EXPECT_EQ(check.at("first_divergence").at("item"), "layers.3");
-  EXPECT_TRUE(check.at("first_divergence").at("rank").is_null());
-  EXPECT_EQ(cell.at("checks").at(1).at("margin"), 0.75);
-  EXPECT_TRUE(cell.at("checks").at(1).at("first_divergence").is_null());
-  EXPECT_EQ(cell.at("checks").at(1).at("looked_at"), Json::object());
+  check.requirement = Requirement::required;
+  for (const auto outcome : {Outcome::holds, Outcome::not_applicable}) {
+    check.outcome = outcome;
+    EXPECT_FALSE(stands_in_the_way(check)) << to_text(outcome);
+  }
+}
+
+/// The keys of an object and of what it holds, "cells[].checks[].name": of a list the first entry stands for all.
+void collect_keys(const Json& value, const std::string& prefix, std::set<std::string>& keys) {
+  for (const auto& [key, inner] : value.items()) {
+    const std::string path = prefix.empty() ? key : prefix + "." + key;
+    keys.insert(path);
+    if (inner.is_object()) collect_keys(inner, path, keys);
+    if (inner.is_array() && !inner.empty() && inner.front().is_object()) collect_keys(inner.front(), path + "[]", keys);
+  }
+}
+
+/// The same of a JSON Schema, by its `properties`; a key that the schema lets be absent is told apart.
+void collect_properties(const Json& schema, const Json& root, const std::string& prefix, std::set<std::string>& keys) {
+  const auto resolved = [&](const Json& part) -> const Json& {
+    if (!part.contains("$ref")) return part;
+    return root.at(Json::json_pointer(part.at("$ref").get<std::string>().substr(1)));
+  };
+  const Json& object = resolved(schema);
+  if (!object.contains("properties")) return;
+  EXPECT_EQ(object.value("additionalProperties", true), false) << prefix;
+  EXPECT_EQ(object.at("required").size(), object.at("properties").size()) << prefix << ": a key that may be absent";
+  for (const auto& [key, part] : object.at("properties").items()) {
+    const std::string path = prefix.empty() ? key : prefix + "." + key;
+    keys.insert(path);
+    collect_properties(part, root, path, keys);
+    for (const char* several : {"anyOf", "oneOf"}) {
+      for (const Json& choice : part.value(several, Json::array())) collect_properties(choice, root, path, keys);
+    }
+    if (part.contains("items")) collect_properties(part.at("items"), root, path + "[]", keys);
+  }
+}
+
+/// Keys that are a run's own (request, versions) or that are named by what was counted: no schema lists them.
+bool open(const std::string& path) {
+  for (const char* part : {"request.", "versions.", "counts.", "compared.", "looked_at.", "harness.", "machine."}) {
+    if (path.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
+  const auto path = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
+  const Json schema = read_json(path);
+  std::set<std::string> written, described;
+  collect_keys(to_json(example()), "", written);
+  std::erase_if(written, open);
+  collect_properties(schema, schema, "", described);
+  std::erase_if(described, open);
+
+  // In the example one reference's check stands for those of cells: the same schema.
+  EXPECT_EQ(written.size() > 40, true);
+  for (const auto& key : written) EXPECT_TRUE(described.contains(key)) << key << " is written and not in the schema";
+  for (const auto& key : described) {
+    const bool inside_null = key.find("references[].checks[].first_divergence.") == 0;
+    EXPECT_TRUE(written.contains(key) || inside_null) << key << " is in the schema and not written";
+  }
+  EXPECT_EQ(schema.at("properties").at("schema").at("const"), verdict_schema);
+}
+
+/// Whether jsonschema, a Python package (Debian: python3-jsonschema), finds the file as docs/schemas says.
+int validate(const std::filesystem::path& file, const std::filesystem::path& schema) {
+  const std::string script =
+      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))";
+  return std::system(
+      ("python3 -c '" + script + "' '" + file.string() + "' '" + schema.string() + "' 2>/dev/null").c_str());
+}
+
+TEST(Verdict, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
+  if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
+    GTEST_SKIP() << "no python3 with the module jsonschema (Debian: python3-jsonschema)";
+  }
+  const auto schema = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
+  const TemporaryFolder folder;
+  const auto valid = [&](const std::function<void(Json&)>& change) {
+    Json json = to_json(example());
+    change(json);
+    return validate(folder.file("verdict.json", json.dump()), schema) == 0;
+  };
+
+  EXPECT_TRUE(valid([](Json&) {}));
+  EXPECT_TRUE(valid([](Json& json) { json["cells"] = Json::array(); }));
+  EXPECT_FALSE(valid([](Json& json) { json.erase("tier"); }));
+  EXPECT_FALSE(valid([](Json& json) { json["more"] = 1; }));
+  EXPECT_FALSE(valid([](Json& json) { json["cells"][0]["checks"][0]["outcome"] = "passed"; }));
+  EXPECT_FALSE(valid([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "many"; }));
+  EXPECT_FALSE(valid([](Json& json) { json["cells"][0]["first_divergence"].erase("size"); }));
 }
 
 TEST(Verdict, ReadsBackWhatWasWritten) {
@@ -90,7 +204,10 @@ TEST(Verdict, ReadsBackWhatWasWritten) {
 
   EXPECT_EQ(to_json(verdict), to_json(example()));
   EXPECT_EQ(verdict.cells[0].balance, (std::vector<std::int64_t>{2, 0, 3}));
-  EXPECT_FALSE(verdict.cells[0].checks[1].required);
+  EXPECT_EQ(verdict.cells[0].checks[1].requirement, Requirement::told);
+  EXPECT_TRUE(verdict.cells[0].unstable());
+  EXPECT_TRUE(verdict.selection.partial());
+  EXPECT_EQ(verdict.tier, Tier::calibrated);
   EXPECT_EQ(verdict.cells[0].first_divergence->microbatch, 3);
 }
 
@@ -106,23 +223,65 @@ TEST(Verdict, MarginThatIsNoNumberBecomesNullRatherThanABrokenFile) {
 
 TEST(Verdict, AnotherSchemaIsRefused) {
   const TemporaryFolder folder;
-  const auto path = folder.file("verdict.json", R"({"schema": "plumbline-verdict/2"})");
+  const auto path = folder.file("verdict.json", R"({"schema": "plumbline-verdict/3"})");
 
-  EXPECT_THAT(error_of<InputError>([&] { read_verdict(path); }), HasSubstr("plumbline-verdict/2"));
+  EXPECT_THAT(error_of<InputError>([&] { read_verdict(path); }), HasSubstr("plumbline-verdict/3"));
+}
+
+TEST(Verdict, FirstSchemaIsReadAndItsCountsClaimNoComparison) {
+  const auto published =
+      std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "reports/published/2026-11-21-article/verdict.json";
+
+  const Verdict verdict = read_verdict(published);
+
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_EQ(verdict.cells.size(), 3U);
+  EXPECT_EQ(verdict.tier, Tier::bits);
+  EXPECT_FALSE(verdict.selection.partial());
+  EXPECT_TRUE(verdict.compared.empty());
+  EXPECT_EQ(verdict.looked_at.at("elements"), 11'361'883'392);
+  EXPECT_EQ(verdict.counts.at("cells_holding"), 3);
+  for (const auto& check : verdict.cells[0].checks) {
+    EXPECT_EQ(check.requirement == Requirement::not_applicable, check.outcome == Outcome::not_applicable) << check.name;
+  }
+}
+
+TEST(Verdict, FirstSchemaTellsTierAndSelectionFromWhatItsChecksSay) {
+  const TemporaryFolder folder;
+  Json json = read_json(std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() /
+                        "reports/published/2026-11-21-article/verdict.json");
+  json["cells"][0]["checks"][3]["limit"] = "calibrated: relative error against the float64 shadow";
+  json["cells"][0]["checks"][4]["outcome"] = "not_run";
+  json["cells"][0]["checks"][4]["required"] = false;
+  json["cells"][0]["checks"][4]["reason"] = "not asked for in this cell";
+
+  const Verdict verdict = read_verdict(folder.file("verdict.json", json.dump()));
+
+  EXPECT_EQ(verdict.tier, Tier::calibrated);
+  EXPECT_EQ(verdict.selection.checks.size(), json["cells"][0]["checks"].size() - 1);
+  EXPECT_EQ(verdict.cells[0].checks[4].requirement, Requirement::told);
 }
 
 TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
   const TemporaryFolder folder;
-  Json json = to_json(example());
-  json["cells"][0]["checks"][1].erase("limit");
-  const auto missing = folder.file("missing.json", json.dump());
-  json = to_json(example());
-  json["cells"][0]["world"] = "four";
-  const auto wrong = folder.file("wrong.json", json.dump());
+  const auto message = [&](const std::function<void(Json&)>& damage) {
+    Json json = to_json(example());
+    damage(json);
+    const auto path = folder.file("verdict.json", json.dump());
+    return error_of<InputError>([&] { read_verdict(path); });
+  };
 
-  EXPECT_THAT(error_of<InputError>([&] { read_verdict(missing); }),
-              HasSubstr("`limit` is missing in cells[0].checks[1]"));
-  EXPECT_THAT(error_of<InputError>([&] { read_verdict(wrong); }), HasSubstr("`world` in cells[0] has a wrong type"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][1].erase("limit"); }),
+              HasSubstr("verdict.json: key cells[0].checks[1].limit: is missing"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["world"] = "four"; }),
+              HasSubstr("key cells[0].world: must be a whole number"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["compared"]["tensors"] = "all"; }),
+              HasSubstr("key cells[0].checks[0].compared: must be an object of whole numbers"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["checks"][0]["requirement"] = "wished"; }),
+              HasSubstr("cells[0].checks[0].requirement: `wished` is no requirement"));
+  EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is no tier"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["second_run"]["outcome"] = "fine"; }),
+              HasSubstr("cells[0].second_run.outcome"));
 }
 
 TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {

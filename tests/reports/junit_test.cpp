@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
@@ -15,6 +17,7 @@ using ::testing::Not;
 Verdict two_cells() {
   Verdict verdict = testing::sample_verdict(1);
   verdict.cells.resize(2);
+  verdict.references.resize(1);
   return verdict;
 }
 
@@ -28,11 +31,11 @@ TEST(Junit, AHoldingSweepHasNoFailure) {
   const std::string xml = junit_xml(two_cells());
 
   EXPECT_EQ(testing::parse_markup(xml, false).error, "");
-  EXPECT_EQ(count(xml, "<testsuite "), 3u) << "one a cell and the sweep's own";
-  EXPECT_EQ(count(xml, "<testcase "), 29u) << "14 checks in each cell and the verdict";
+  EXPECT_EQ(count(xml, "<testsuite "), 4u) << "one a cell, the reference's and the sweep's own";
+  EXPECT_EQ(count(xml, "<testcase "), 31u) << "14 checks in each cell, the reference's end and bench, the verdict";
   EXPECT_EQ(count(xml, "<failure "), 0u);
   EXPECT_EQ(count(xml, "<skipped "), 2u) << "repeatability does not apply to either cell";
-  EXPECT_THAT(xml, HasSubstr("tests=\"29\" failures=\"0\" errors=\"0\" skipped=\"2\" time=\"5\""));
+  EXPECT_THAT(xml, HasSubstr("tests=\"31\" failures=\"0\" errors=\"0\" skipped=\"2\" time=\"6.5\""));
 }
 
 TEST(Junit, AFailureCarriesItsPlaceAndTheCommand) {
@@ -53,8 +56,8 @@ TEST(Junit, ARequiredCheckThatDidNotRunIsAFailureAndAnOptionalOneIsNot) {
     check_of(cell, "memory").outcome = Outcome::not_run;
     check_of(cell, "gradient_norm").outcome = Outcome::not_triggered;
   }
-  check_of(verdict.cells[1], "memory").required = false;
-  check_of(verdict.cells[1], "gradient_norm").required = false;
+  check_of(verdict.cells[1], "memory").requirement = Requirement::told;
+  check_of(verdict.cells[1], "gradient_norm").requirement = Requirement::told;
 
   const std::string xml = junit_xml(verdict);
 
@@ -73,7 +76,7 @@ TEST(Junit, ARedVerdictWithoutARedCheckIsRed) {
   const std::string xml = junit_xml(verdict);
 
   EXPECT_EQ(count(xml, "<failure "), 2u) << "the cell without a check and the verdict";
-  EXPECT_THAT(xml, HasSubstr("<skipped message=\"untied, P = 8: stopped by hand\"/>"));
+  EXPECT_THAT(xml, HasSubstr("name=\"untied, P = 8\" time=\"0\"><skipped message=\"stopped by hand\"/>"));
 }
 
 TEST(Junit, ACellThatItsScheduleCannotHaveIsSkippedWithItsReason) {
@@ -83,14 +86,85 @@ TEST(Junit, ACellThatItsScheduleCannotHaveIsSkippedWithItsReason) {
   const std::string xml = junit_xml(verdict);
 
   EXPECT_EQ(count(xml, "<failure "), 0u);
-  EXPECT_THAT(xml, HasSubstr("<skipped message=\"untied-dualpipe-v-w8: 16 microbatches needed\"/>"));
+  EXPECT_THAT(xml, HasSubstr("name=\"untied-dualpipe-v-w8\" time=\"0\"><skipped message=\"16 microbatches needed\"/>"));
+}
+
+TEST(Junit, NamesComeFromWhatACellIsAndStayWhenOthersAreAdded) {
+  Verdict verdict = testing::sample_verdict(3);
+  verdict.cells.back().variant = "partition cost";
+  const std::string before = junit_xml(verdict);
+  std::set<std::string> names;
+  for (const auto& cell : verdict.cells) names.insert(suite_name(cell));
+
+  verdict.cells.insert(verdict.cells.begin(), testing::holding_cell("another", "sgd", "zb-v", 8));
+  verdict.not_run = {"untied-w8: stopped by hand"};
+  const std::string after = junit_xml(verdict);
+
+  EXPECT_EQ(names.size(), verdict.cells.size() - 1) << "no two cells have one name";
+  EXPECT_TRUE(names.contains("stories260k/adamw/afab/P2"));
+  EXPECT_TRUE(names.contains("stories260k/adamw/1f1b/P4/balance-0-0-5-0/partition cost"));
+  for (const auto& name : names) {
+    EXPECT_THAT(before, HasSubstr("<testsuite name=\"" + name + "\""));
+    EXPECT_THAT(after, HasSubstr("<testsuite name=\"" + name + "\""));
+  }
+  EXPECT_THAT(after, HasSubstr("name=\"untied-w8\" time=\"0\"><skipped message=\"stopped by hand\"/>"));
+}
+
+TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
+  Verdict verdict = two_cells();
+  verdict.holds = verdict.cells[0].holds = false;
+  for (auto& check : verdict.cells[0].checks) check.outcome = Outcome::not_run;
+  CheckResult& completion = check_of(verdict.cells[0], "completion");
+  completion.outcome = Outcome::fails;
+  completion.reason = "rank 1 was killed";
+
+  const std::string xml = junit_xml(verdict, {{verdict.cells[0].id, "terminate called\n<what>"}});
+
+  EXPECT_EQ(count(xml, "<error type=\"crash\" message=\"fails: rank 1 was killed\">"), 1u);
+  EXPECT_EQ(count(xml, "<failure "), 1u) << "the verdict alone";
+  EXPECT_EQ(count(xml, "<skipped "), 14u) << "13 behind the crash, and what does not apply to the other cell";
+  EXPECT_THAT(xml, HasSubstr("<system-out>terminate called&#10;&lt;what&gt;</system-out>"));
+  EXPECT_EQ(testing::parse_markup(xml, false).error, "");
+}
+
+TEST(Junit, AReferenceThatDidNotFinishIsAnError) {
+  Verdict verdict = two_cells();
+  verdict.references[0].finished = false;
+  verdict.references[0].reason = "it ended with code 1";
+
+  EXPECT_THAT(junit_xml(verdict),
+              HasSubstr("<error type=\"crash\" message=\"did not end well: it ended with code 1\">"));
+}
+
+TEST(Junit, AnUnstableCellFailsByThatName) {
+  Verdict verdict = two_cells();
+  testing::break_check(verdict, 1, "boundaries");
+  verdict.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, "boundaries holds"};
+
+  EXPECT_THAT(junit_xml(verdict), HasSubstr("name=\"second_run\" time=\"0\"><failure type=\"unstable\""));
+}
+
+TEST(Junit, PropertiesSayVersionsTierAndSelection) {
+  Verdict verdict = two_cells();
+  verdict.selection.of_cells = 123;
+  verdict.cells[0].versions = {{"mpi", "Open MPI 4.1.4"}, {"nccl", nullptr}, {"transport", "mpi"}};
+
+  const std::string xml = junit_xml(verdict);
+
+  for (const char* property :
+       {"name=\"tier\" value=\"bits\"", "name=\"selection\" value=\"Holds in part: 2 of 123 cells\"",
+        "name=\"harness.commit\" value=\"0123456789ab\"", "name=\"candidate.mpi\" value=\"Open MPI 4.1.4\"",
+        "name=\"candidate.transport\" value=\"mpi\"", "name=\"reference.libtorch\" value=\"2.11.0\""}) {
+    EXPECT_THAT(xml, HasSubstr(std::string("<property ") + property)) << property;
+  }
+  EXPECT_THAT(xml, Not(HasSubstr("candidate.nccl")));
 }
 
 TEST(Junit, HostileTextStaysText) {
   Verdict verdict = two_cells();
   testing::break_check(verdict, 0, "loss");
   verdict.name = "<\"&'>";
-  verdict.cells[0].id = "]]><script>\x01";
+  verdict.cells[0].id = verdict.cells[0].run = "]]><script>\x01";
   check_of(verdict.cells[0], "loss").reason = "line\nbreak & \xFF <b>";
 
   const std::string xml = junit_xml(verdict);

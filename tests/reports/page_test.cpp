@@ -27,7 +27,7 @@ std::string page_of(const Verdict& verdict) {
 
 TEST(Page, SaysThatValuesWereHeldWithinLimitsOnly) {
   Verdict verdict = testing::sample_verdict(2);
-  testing::check_of(verdict.cells.front(), "gradients").limit = "calibrated: relative error against the float64 shadow";
+  verdict.tier = Tier::calibrated;
 
   const std::string page = page_of(verdict);
 
@@ -41,11 +41,89 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<title>Holds: 20 of 20 cells - default - Plumbline</title>"));
   EXPECT_THAT(page, HasSubstr("</span>Holds</h1>"));
   EXPECT_THAT(page, HasSubstr("<b>20 / 20</b><span>cells hold</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>260 / 260</b><span>checks hold (20 more do not apply)</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>581,632</b><span>tensors compared</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>46,530,560</b><span>elements compared</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>264 / 264</b><span>checks hold (20 more do not apply)</span>")) << "bench of 4";
+  EXPECT_THAT(page, HasSubstr("<b>166,400</b><span>tensors compared</span>")) << "20 x 13 x 640";
+  EXPECT_THAT(page, HasSubstr("<b>13,312,000</b><span>elements compared</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0</b><span>cells not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>0</b><span>checks not run or not triggered</span>"));
+  EXPECT_THAT(page, HasSubstr("computed the same bits as the single device"));
   EXPECT_THAT(page, HasSubstr("Everything that was planned was run."));
   EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
+}
+
+TEST(Page, ASelectionOfCellsSaysSoInTitleAndFirstScreen) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.cells.resize(3);
+  verdict.selection = {3, 123, {}};
+  sum_up(verdict);
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<title>Holds in part: 3 of 123 cells - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("</span>Holds in part</h1>"));
+  EXPECT_THAT(page, HasSubstr("<b>3 / 3</b><span>cells hold, of 123 in the sweep</span>"));
+  EXPECT_THAT(page, HasSubstr("These are 3 of the sweep&apos;s 123 cells; the others were not asked for."));
+  EXPECT_THAT(page, Not(HasSubstr("Everything that was planned was run")));
+  EXPECT_THAT(page, Not(HasSubstr("Nothing was left out")));
+}
+
+TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.cells.resize(1);
+  verdict.references.clear();
+  verdict.selection = {1, 1, {"completion"}};
+  for (auto& check : verdict.cells[0].checks) {
+    if (check.name == "completion") continue;
+    check = CheckResult{};
+    check.name = "not asked";
+    check.requirement = Requirement::told;
+  }
+  sum_up(verdict);
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<title>Holds in part: 1 of 1 cell, 1 of 14 checks - default - Plumbline</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("same bits")));
+  EXPECT_THAT(page, HasSubstr("In 1 cell completion holds. That the runs computed the same is not shown: loss, "
+                              "boundaries, gradients, gradient_norm, parameters were not asked for"));
+  EXPECT_THAT(page, HasSubstr("<b>1 / 1</b><span>checks hold (13 were not asked for)</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>13</b><span>checks not run or not triggered</span>"));
+}
+
+TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {
+  for (const char* name : {"loss", "boundaries", "gradients", "gradient_norm", "parameters"}) {
+    Verdict verdict = testing::sample_verdict(1);
+    check_of(verdict.cells[2], name).outcome = Outcome::not_run;
+    check_of(verdict.cells[2], name).requirement = Requirement::told;
+
+    const std::string page = page_of(verdict);
+
+    EXPECT_THAT(page, Not(HasSubstr("same bits"))) << name;
+    EXPECT_THAT(page, HasSubstr(std::string("is not shown: ") + name + " was not asked for or could not be run"))
+        << name;
+    EXPECT_THAT(page, Not(HasSubstr("Everything that was planned was run"))) << name;
+  }
+}
+
+TEST(Page, AnUnstableCellIsRedAndSaysSo) {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 0, "loss");
+  verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::holds, "every check holds"};
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 11 of 12 cells, 1 unstable"));
+  EXPECT_THAT(page, HasSubstr("it held. The cell is unstable: every check holds"));
+}
+
+TEST(Page, WhatDataCouldNotShowIsAWarningWhereNobodyRequiredIt) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.references[0].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[0].checks[0].reason = "no microbatch is fully masked";
+
+  EXPECT_THAT(page_of(verdict), Not(HasSubstr("What these data could not show"))) << "required: it stands in the way";
+  verdict.references[0].checks[0].requirement = Requirement::told;
+  EXPECT_THAT(page_of(verdict), HasSubstr("<li>reference stories260k-adamw: no microbatch is fully masked</li>"));
 }
 
 TEST(Page, AFailureShowsItsFirstDivergenceAndTheCommand) {
@@ -59,18 +137,19 @@ TEST(Page, AFailureShowsItsFirstDivergenceAndTheCommand) {
   EXPECT_THAT(page, HasSubstr("the gradient that rank 2 received for microbatch 3 is not the one that rank 3 sent"));
   EXPECT_THAT(page, HasSubstr("<td>R2</td><td>1</td><td>3</td><td>2</td><td>2</td><td>backward</td><td>layers.3</td>"
                               "<td class=\"value\">e9ae472f8e0534b67486a13c09695146</td>"
-                              "<td class=\"value\">77b3d71dc009b6ec2f49a7bfef15fa25</td>"));
-  EXPECT_THAT(page, HasSubstr("<pre>plumbline sweep sweeps/default.toml --only stories260k-adamw-1f1b-w2</pre>"));
+                              "<td class=\"value\">77b3d71dc009b6ec2f49a7bfef15fa25</td><td>-</td>"));
+  EXPECT_THAT(page, HasSubstr("<pre>plumbline sweep sweeps/default.toml --cells stories260k-adamw-1f1b-w2</pre>"));
   EXPECT_THAT(page, HasSubstr("<a class=\"fails\""));
 }
 
 TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
   Verdict verdict = testing::sample_verdict(1);
+  verdict.holds = false;
   verdict.not_run = {"first", "second", "third", "fourth", "fifth: no mpirun", "sixth"};
 
   const std::string page = page_of(verdict);
 
-  EXPECT_THAT(page, HasSubstr("<title>Holds: 12 of 12 cells, 6 not run - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 12 of 12 cells, 6 not run - default - Plumbline</title>"));
   const auto cells = page.find("id=\"cells\"");
   EXPECT_LT(page.find("<b>Not run: 6</b>"), cells);
   EXPECT_LT(page.find("<li>fourth</li>"), cells);

@@ -126,6 +126,7 @@ class Report : public ::testing::Test {
   Report() {
     verdict = testing::sample_verdict(2);
     verdict.cells.resize(2);
+    for (auto& each : verdict.cells) each.reference = "alone";
     verdict.cells[1].checks[0].predicted_peak_bytes = {400, 300};
     write_verdict(folder / "verdict.json", verdict);
     write_record(folder / "references" / "alone", 1, "sequential");
@@ -200,6 +201,23 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   EXPECT_EQ(run.ranks[1].predicted_bytes, 300);
   EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
   EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
+}
+
+TEST_F(Report, WithoutAReferenceInTheVerdictTheOneThatTrainedTheSameIsFound) {
+  for (auto& each : verdict.cells) each.reference.clear();
+
+  EXPECT_EQ(gather_evidence(folder.path(), verdict).reference_of.at(verdict.cells[1].id), "alone");
+}
+
+TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
+  make_folder(folder / "launches" / verdict.cells[1].id);
+  write_file(folder / "launches" / verdict.cells[1].id / "stderr.txt", std::string(9000, 'x') + "\nlast words\n");
+
+  write_reports(folder.path());
+
+  const std::string junit = bytes_of(folder / "junit.xml");
+  EXPECT_THAT(junit, HasSubstr("<system-out>...&#10;last words&#10;</system-out>"));
+  EXPECT_THAT(junit, Not(HasSubstr("xxx")));
 }
 
 TEST_F(Report, ACellWithAnotherModelHasNoReference) {

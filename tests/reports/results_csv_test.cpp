@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "support/csv.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
@@ -22,18 +24,23 @@ TEST(ResultsCsv, OneRowForEachCheckOfEachCell) {
   const CsvTable table = table_of(verdict);
 
   EXPECT_THAT(table.header,
-              ElementsAre("cell", "run", "model", "optimizer", "world", "schedule", "balance", "check", "outcome",
-                          "required", "tensors", "elements", "limit", "measured", "margin", "reason"));
-  EXPECT_EQ(table.rows.size(), (2u * 2 * 2 * 2 + 4) * 14);
+              ElementsAre("cell", "run", "model", "optimizer", "world", "schedule", "balance", "variant", "reference",
+                          "check", "outcome", "requirement", "compared_tensors", "compared_elements", "compared",
+                          "looked_at", "limit", "measured", "margin", "not_shown", "reason"));
+  EXPECT_EQ(table.rows.size(), 4 + (2u * 2 * 2 * 2 + 4) * 14) << "four references with one check each";
 }
 
 TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
   Verdict verdict = testing::sample_verdict(3);
+  verdict.references.clear();
   verdict.cells = {verdict.cells.back()};
+  verdict.cells[0].variant = "partition cost";
   verdict.cells[0].model = "a,\"b\"\nc";
   CheckResult check = testing::holding_check("memory");
+  check.compared = {{"state_cells", 12}, {"step_ends", 8}};
   check.looked_at = {{"ranks", 4}};
-  check.required = false;
+  check.not_shown = {"one", "two"};
+  check.requirement = Requirement::told;
   check.margin = 0.43;
   verdict.cells[0].checks = {check};
 
@@ -41,10 +48,22 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
 
   ASSERT_EQ(table.rows.size(), 1u);
   EXPECT_THAT(table.rows[0].cells,
-              ElementsAre("stories260k-adamw-1f1b-w4-balance-0-0-5-0", "runs/stories260k.toml", "a,\"b\"\nc", "adamw",
-                          "4", "1f1b", "0 0 5 0", "memory", "holds", "false", "", "",
+              ElementsAre("stories260k-adamw-1f1b-w4-balance-0-0-5-0", "stories260k", "a,\"b\"\nc", "adamw", "4",
+                          "1f1b", "0 0 5 0", "partition cost", "stories260k-adamw", "memory", "holds", "told", "", "",
+                          "12 state_cells; 8 step_ends", "4 ranks",
                           "0 ULP: same microbatches on the same kind of device", "0 of 640 tensors differ", "0.43",
-                          "every digest equals the reference's, forward and backward, at every cut"));
+                          "one; two", "every digest equals the reference's, forward and backward, at every cut"));
+}
+
+TEST(ResultsCsv, TheDocsNameEveryColumn) {
+  const std::string docs =
+      testing::bytes_of(std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs" / "verdict.md");
+  const auto section = docs.find("## results.csv");
+  ASSERT_NE(section, std::string::npos);
+
+  for (const auto& column : results_columns()) {
+    EXPECT_NE(docs.find("`" + column + "`", section), std::string::npos) << column;
+  }
 }
 
 }  // namespace

@@ -13,11 +13,14 @@ CheckResult holding_check(const std::string& name);
 /// A cell with the fourteen checks, all of which hold.
 CellVerdict holding_cell(const std::string& model, const std::string& optimizer, const std::string& schedule,
                          std::int64_t world);
+/// One whose run ended well and whose only check, bench, holds; its id is "<model>-<optimizer>".
+ReferenceVerdict finished_reference(const std::string& model, const std::string& optimizer);
 /// Turns `check` of the cell red, with a first divergence at step 1, microbatch 3, stage 2, and the verdict with it.
 void break_check(Verdict& verdict, std::size_t cell, const std::string& check);
 CheckResult& check_of(CellVerdict& cell, const std::string& name);
 
-/// Two models x two optimisers x two schedules x world sizes 1..`worlds`, and four explicit balances; all hold.
+/// Two models x two optimisers x two schedules x world sizes 1..`worlds`, and four explicit balances, with their
+/// references; all hold.
 Verdict sample_verdict(std::int64_t worlds);
 /// Losses and memory of every cell, equal to the reference's and to the law.
 Evidence sample_evidence(const Verdict& verdict, std::int64_t steps);

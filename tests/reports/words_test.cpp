@@ -32,17 +32,6 @@ TEST(Words, EveryOutcomeHasASignOfItsOwn) {
   EXPECT_EQ(signs.size(), 5u);
 }
 
-TEST(Words, ARequiredCheckThatWasNotTriggeredStandsInTheWay) {
-  CheckResult check;
-  check.outcome = Outcome::not_triggered;
-
-  EXPECT_TRUE(stands_in_the_way(check));
-  check.required = false;
-  EXPECT_FALSE(stands_in_the_way(check));
-  check.outcome = Outcome::fails;
-  EXPECT_TRUE(stands_in_the_way(check)) << "what fails is shown, required or not";
-}
-
 TEST(Words, AnUnknownMicrobatchIsLeftOutOfThePlace) {
   FirstDivergence divergence;
   divergence.step = 2;

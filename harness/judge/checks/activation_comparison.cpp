@@ -64,7 +64,7 @@ class PeakComparison {
       lacking_ = true;
       return;
     }
-    judgement_.look_at("actions");
+    judgement_.compare("actions");
     if (row.peak_bytes && agrees(*row.peak_bytes, peak.bytes, peak.exact)) return;
     const std::string got = row.peak_bytes ? std::to_string(*row.peak_bytes) : "absent";
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
@@ -80,7 +80,7 @@ class PeakComparison {
       lacking_ = true;
       return;
     }
-    judgement_.look_at("activation_peaks");
+    judgement_.compare("activation_peaks");
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
     const std::string got = row.activation_peak_bytes ? std::to_string(*row.activation_peak_bytes) : "absent";
     report(row.step, 1'000'000'000, "activation_peak_bytes", most, got,

@@ -82,7 +82,7 @@ class AsAsked {
 
   void demand_equal(const std::string& item, const Json& asked, const Json& ran, std::optional<std::int64_t> rank = {},
                     std::int64_t step = -1) {
-    judgement_.look_at("facts");
+    judgement_.compare_or_look_at(whose_ == "the candidate", "facts");
     // Numbers are compared as numbers: 1 and 1.0 are the same request.
     const bool equal = asked.is_number() && ran.is_number() ? asked.get<double>() == ran.get<double>() : asked == ran;
     if (!equal) report(item, text(asked), text(ran), rank, step);
@@ -107,7 +107,7 @@ class AsAsked {
 
   void stages() {
     if (!request_.stages) return;
-    judgement_.look_at("facts", std::ssize(*request_.stages));
+    judgement_.compare_or_look_at(whose_ == "the candidate", "facts", std::ssize(*request_.stages));
     auto ran = record_.manifest.stages;
     std::ranges::stable_sort(ran, {}, &StageEntry::stage);
     const auto same = [](const StageEntry& one, const StageEntry& other) {
@@ -142,7 +142,7 @@ class AsAsked {
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.steps) {
         if (!row.learning_rate) continue;
-        judgement_.look_at("learning_rates");
+        judgement_.compare_or_look_at(whose_ == "the candidate", "learning_rates");
         const auto done = static_cast<double>(row.step);
         const double cosine = (1 + std::cos(std::numbers::pi * (done - warmup) / (steps - warmup))) / 2;
         const double asked =
@@ -188,7 +188,7 @@ class AsAsked {
             continue;
           auto& digest = expected[{row.step, row.microbatch}];
           if (digest.empty()) digest = source.data_digest(row.step, row.microbatch);
-          judgement_.look_at("data_digests");
+          judgement_.compare_or_look_at(whose_ == "the candidate", "data_digests");
           if (digest != row.data_digest)
             report("ids and labels of microbatch " + std::to_string(row.microbatch), digest, row.data_digest, rank.rank,
                    row.step);

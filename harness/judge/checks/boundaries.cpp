@@ -54,8 +54,8 @@ void compare_traffic(const CellEvidence& evidence, Judgement& judgement) {
       auto got = counted(rank, step);
       for (const auto& [edge, moved] : expected) got.try_emplace(edge);
       for (const auto& [edge, moved] : got) {
-        judgement.look_at("traffic_edges");
-        judgement.look_at("bytes_moved", moved.bytes);
+        judgement.compare("traffic_edges");
+        judgement.compare("bytes_moved", moved.bytes);
         if (!(moved == expected[edge])) report_traffic(step, rank.rank, edge, expected[edge], moved, judgement);
       }
     }
@@ -86,6 +86,11 @@ Judged check_boundaries(const CellEvidence& evidence) {
     return judgement.conclude("one stage holds the whole model: no tensor crossed a cut and no byte was moved",
                               {{"tables", 1}});
   }
+  if (judgement.count("crossings_of_the_candidate_alone") > 0)
+    judgement.leave_out("tensors at cuts that only the candidate has: the reference is a pipeline itself");
+  if (judgement.count("crossings") == judgement.count("crossings_of_the_candidate_alone")) {
+    return judgement.conclude_as(Outcome::not_applicable, "the two pipelines have no cut in common");
+  }
   if (!comparable_gradients) {
     return judgement.conclude_as(
         Outcome::not_run,
@@ -97,7 +102,7 @@ Judged check_boundaries(const CellEvidence& evidence) {
   return judgement.conclude(evidence.limits
                                 ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
                                 : "every tensor that crosses a cut is, at both ends, the reference's own",
-                            {{"crossings", least}});
+                            {{"crossings", least}}, {"nonzero_tensors"});
 }
 
 }  // namespace plumbline::judging

@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "harness/judge/expected/zero_digests.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "support/text.hpp"
 
@@ -31,6 +32,7 @@ class BoundaryComparison {
     const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
 
     const BoundaryRow* computed = reference_boundary(evidence_, step, microbatch, direction, crossing.cut);
+    if (!computed && evidence_.reference.manifest.world_size > 1) return carried(crossing, from_rank, to_rank);
     if (!computed)
       return report(0, {}, "the reference's tensor", "no row", "the reference records no tensor at this cut");
     judgement_.look_at("crossings");
@@ -53,6 +55,7 @@ class BoundaryComparison {
         continue;
       }
       const auto* theirs = reference_boundary(evidence_, row.step, row.microbatch, row.direction, row.cut);
+      if (!theirs && evidence_.reference.manifest.world_size > 1) continue;  // a cut that only one of the two has
       if (!theirs) {
         report(0, placed.rank, "the reference's tensor", "no row", "the reference records no tensor at this cut");
         continue;
@@ -63,8 +66,36 @@ class BoundaryComparison {
   }
 
  private:
+  /// At a cut that the reference, a pipeline itself, does not have: what arrives is what was sent.
+  void carried(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
+    judgement_.look_at("crossings");
+    judgement_.look_at("crossings_of_the_candidate_alone");
+    if (crossing.local()) {
+      find({"local", to_rank, to_rank}, 0);
+      return;
+    }
+    const BoundaryRow* sent = find({"send", from_rank, to_rank}, 0);
+    const BoundaryRow* received = find({"receive", to_rank, from_rank}, 1);
+    if (sent && received) compare(*received, *sent, to_rank, 1, nullptr);
+  }
+
   const BoundaryRow* end(const Expectation& expected, std::int64_t side, const BoundaryRow& computed,
                          const BoundaryRow* sent) {
+    const BoundaryRow* found = find(expected, side);
+    if (!found) return nullptr;
+    const bool gradient = direction_ == "backward";
+    // What was computed may differ within limits; what was carried may not.
+    const bool carried = sent && evidence_.limits;
+    if ((!gradient || compare_gradients_) && !carried) {
+      compare(*found, computed, expected.rank, side, evidence_.limits);
+    } else if (sent) {
+      compare(*found, *sent, expected.rank, side, nullptr);
+    }
+    return found;
+  }
+
+  /// The candidate's row of one end of a crossing; reports it where it is missing.
+  const BoundaryRow* find(const Expectation& expected, std::int64_t side) {
     const BoundaryRow* found = nullptr;
     for (const auto& placed : evidence_.candidate_rows.boundaries(step_, microbatch_, direction_, cut_)) {
       const BoundaryRow& row = *placed.row;
@@ -77,24 +108,15 @@ class BoundaryComparison {
     if (!found) {
       report(side, expected.rank, "a row", "none",
              std::string("no ") + expected.side + " row with peer " + std::to_string(expected.peer));
-      return nullptr;
-    }
-    const bool gradient = direction_ == "backward";
-    // What was computed may differ within limits; what was carried may not.
-    const bool carried = sent && evidence_.limits;
-    if ((!gradient || compare_gradients_) && !carried) {
-      compare(*found, computed, expected.rank, side, evidence_.limits);
-    } else if (sent) {
-      compare(*found, *sent, expected.rank, side, nullptr);
     }
     return found;
   }
 
   void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, std::int64_t side,
                WithinLimits* limits) {
-    judgement_.look_at("tensors");
-    judgement_.look_at("elements", elements(row.shape));
-    judgement_.look_at("bytes", row.bytes);
+    judgement_.compare("tensors");
+    judgement_.compare("elements", elements(row.shape));
+    judgement_.compare("bytes", row.bytes);
     const std::string end = row.side == "receive" ? " as received" : row.side == "send" ? " as sent" : "";
     if (row.dtype != theirs.dtype) return report(side, rank, theirs.dtype, row.dtype, "the dtype" + end + " differs");
     if (row.shape != theirs.shape) {
@@ -104,6 +126,7 @@ class BoundaryComparison {
       return report(side, rank, std::to_string(theirs.bytes), std::to_string(row.bytes),
                     "the bytes" + end + " differ in number");
     }
+    if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
     if (limits) return within(*limits, row, rank, side);
     if (row.digest != theirs.digest) {
       report(side, rank, theirs.digest, row.digest, "the bits" + end + " differ" + whose_it_is(row));
@@ -157,6 +180,7 @@ class BoundaryComparison {
   bool compare_gradients_;
   Judgement& judgement_;
   std::set<const BoundaryRow*> seen_;
+  ZeroDigests zeros_;
   std::int64_t step_ = 0, microbatch_ = 0, number_ = 0;
   std::string direction_, cut_;
   std::optional<std::int64_t> from_stage_, to_stage_;

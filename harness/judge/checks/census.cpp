@@ -29,7 +29,7 @@ class Census {
     const auto& model = evidence_.model.units;
     for (std::size_t u = 0; u < model.size(); ++u) {
       const auto times = std::count(listed.begin(), listed.end(), model[u]);
-      judgement_.look_at("units");
+      judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0) report(model[u], u, {}, "one stage", "none", whose + ": " + model[u] + " stands on no stage");
       if (times > 1)
         report(model[u], u, {}, "one stage", std::to_string(times),
@@ -62,8 +62,7 @@ class Census {
         continue;
       }
       const auto& row = *found.front().row;
-      judgement_.look_at("tensors");
-      judgement_.look_at("elements", elements(row.shape));
+      judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "parameters");
       const auto rank = map.find(*stage)->rank;
       if (row.stage != *stage || found.front().rank != rank) {
         report(parameter.unit, unit, found.front().rank,
@@ -129,7 +128,7 @@ Judged check_census(const CellEvidence& evidence) {
   return judgement.conclude(
       std::to_string(evidence.model.units.size()) + " units and " + std::to_string(parameters) +
           " parameters, each held once, where the manifest says",
-      {{"tensors", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence.model.units.size())}});
+      {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence.model.units.size())}});
 }
 
 }  // namespace plumbline::judging

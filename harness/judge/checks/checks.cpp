@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/judge.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 
 namespace plumbline::judging {
@@ -18,10 +19,7 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
   const auto microbatches =
       plan.request && plan.request->microbatches ? std::ssize(*plan.request->microbatches) : candidate.microbatches;
   if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
-  const auto& lengths = plan.lengths;
-  if (!lengths.empty() && std::all_of(lengths.begin(), lengths.end(), [&](auto n) { return n == lengths.front(); })) {
-    return "the sweep asks for equal lengths in this cell";
-  }
+  if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this cell";
   return std::nullopt;
 }
 
@@ -53,7 +51,7 @@ const std::vector<Check>& all_checks() {
       {"gradient_norm", false, true, nullptr, check_gradient_norm},
       {"parameters", true, false, nullptr, check_parameters},
       {"empty_partitions", true, false, no_empty_stage, check_empty_partitions},
-      {"variable_lengths", false, false, equal_lengths_asked_for, check_variable_lengths},
+      {"variable_lengths", true, false, equal_lengths_asked_for, check_variable_lengths},
       {"memory", false, false, nullptr, check_memory},
       {"conformance", false, false, nullptr, check_conformance},
       {"repeatability", false, false, no_repeat_asked_for, check_repeatability},

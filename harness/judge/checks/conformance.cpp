@@ -46,7 +46,7 @@ class Conformance {
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
     const auto named = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                      static_cast<std::int32_t>(manifest.chunks_per_rank));
-    judgement_.look_at("schedules");
+    judgement_.compare("schedules");
     for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.ranks.size(); ++rank) {
       if (named.ranks[rank] == list.ranks[rank]) continue;
       structure("schedule.csv, rank " + std::to_string(rank), text_of(named.ranks[rank]), text_of(list.ranks[rank]),
@@ -62,7 +62,7 @@ class Conformance {
     const ActionRow* compute_before = nullptr;
     for (const ActionRow* pointer : in_order_of_issue(rank, step)) {
       const ActionRow& row = *pointer;
-      judgement_.look_at("actions");
+      judgement_.compare("actions");
       const std::string wanted = position < expected.size() ? to_text(expected[position]) : "the end of the step";
       if (row.action != wanted || row.index != static_cast<std::int64_t>(position)) {
         return action(rank.rank, step, position, wanted, row.action + " with index " + std::to_string(row.index));

@@ -38,7 +38,7 @@ class EmptyStages {
       const auto bytes =
           boundary_bytes(evidence_.reference_rows, evidence_.reference.manifest, row.step, evidence_.model.hidden);
       const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
-      judgement_.look_at("activation_peaks");
+      judgement_.compare("activation_peaks");
       if (*row.activation_peak_bytes != most) {
         report(beside(row.step, 0, rank.rank), row.step, {}, rank.rank, "activation_peak_bytes", std::to_string(most),
                std::to_string(*row.activation_peak_bytes));
@@ -86,7 +86,7 @@ class EmptyStages {
                                      [&](const auto& crossing) { return crossing.from_stage == stage_->stage; });
     if (!between) return;  // before the first or behind the last unit nothing is handed on
     const auto *in = end(step, microbatch, direction, true), *out = end(step, microbatch, direction, false);
-    judgement_.look_at("relays");
+    judgement_.compare("relays");
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
     const auto moment = direction == "forward" ? at_forward(step, microbatch, stage_->stage, 1)
                                                : at_backward(step, microbatch, stage_->stage, 1);
@@ -97,7 +97,7 @@ class EmptyStages {
   void demand_zero(std::int64_t step, std::int64_t rank, const std::string& what,
                    const std::optional<std::int64_t>& value) {
     if (!value) return;
-    judgement_.look_at("memory_cells");
+    judgement_.compare("memory_cells");
     if (*value != 0) report(beside(step, 0, rank), step, {}, rank, what, "0", std::to_string(*value));
   }
 

@@ -65,7 +65,7 @@ class RecordComparison {
 
  private:
   void row_of(const RankRecord& rank, const GpuMemoryRow& row) {
-    judgement_.look_at("gpu_rows");
+    judgement_.compare_or_look_at(whose_ == "candidate", "gpu_rows");
     requested(rank, row);
     const auto demand = [&](bool holds, const char* item, std::int64_t got, const std::string& expected,
                             const char* words) {

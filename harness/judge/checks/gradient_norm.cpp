@@ -65,7 +65,7 @@ class NormComparison {
   void row(const Placed<StepRow>& placed, double expected, bool may_lack, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
     if (may_lack && !norm) return;
-    judgement_.look_at("norms");
+    judgement_.compare_or_look_at(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
       std::string why = whose;
       if (norm && std::isfinite(*norm)) why += "ratio " + to_text(*norm / expected) + ", ";
@@ -73,7 +73,7 @@ class NormComparison {
     }
     const double wanted = coefficient_of(expected, evidence_.reference.manifest.clip_norm);
     const auto& coefficient = placed.row->clip_coefficient;
-    judgement_.look_at("coefficients");
+    judgement_.compare_or_look_at(whose.empty(), "coefficients");
     if (!coefficient || !same_bits(*coefficient, wanted)) {
       report(placed.rank, "clip_coefficient", to_text(wanted), text_of(coefficient), whose);
     }
@@ -104,6 +104,7 @@ Judged check_gradient_norm(const CellEvidence& evidence) {
                                      ? "the norms agree, but no step was clipped: the limit never bit"
                                      : "the norms agree, but every step was clipped: none has coefficient 1");
   }
+  if (comparison.acting() == 0) judgement.not_shown("a coefficient that is not applied: no step was clipped");
   return judgement.conclude(
       "norm and clip coefficient of " + std::to_string(evidence.steps()) + " steps are " + agreement(evidence),
       {{"norms", 2 * evidence.steps()}, {"coefficients", 2 * evidence.steps()}});

@@ -26,7 +26,7 @@ class LossComparison {
       return report(moment, step, microbatch, {}, "one rank with the loss", std::to_string(got.size()),
                     "the candidate: ");
     }
-    judgement_.look_at(microbatch ? "microbatch_losses" : "step_losses");
+    judgement_.compare(microbatch ? "microbatch_losses" : "step_losses");
     const float want = *expected.front().row->loss, have = *got.front().row->loss;
     const auto rank = got.front().rank;
     if (!std::isfinite(want)) {
@@ -34,6 +34,7 @@ class LossComparison {
     }
     if (!std::isfinite(have))
       return report(moment, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
+    if (want != 0) judgement_.compare("nonzero_losses");
     if (evidence_.limits) {
       const Measured value = evidence_.limits->loss(step, microbatch, static_cast<double>(have));
       judgement_.note(value);
@@ -60,7 +61,7 @@ class LossComparison {
     if (total.size() != 1) return;
     const double loss = static_cast<double>(*total.front().row->loss);
     const double limit = static_cast<double>(2 * evidence_.microbatches() + 1) * std::ldexp(1.0, -24) * std::abs(sum);
-    judgement_.look_at("sums");
+    judgement_.compare_or_look_at(&rows == &evidence_.candidate_rows, "sums");
     if (!(std::abs(loss - sum) <= limit)) {
       report(at_step_loss(step), step, {}, total.front().rank, to_text(sum), to_text(loss),
              whose + ": not the sum over the microbatches, within rounding: ");
@@ -115,7 +116,7 @@ Judged check_loss(const CellEvidence& evidence) {
   const auto all = evidence.steps() * evidence.microbatches();
   return judgement.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(evidence.steps()) +
                                 " step losses are " + agreement(evidence),
-                            {{"microbatch_losses", all}, {"step_losses", evidence.steps()}});
+                            {{"microbatch_losses", all}, {"step_losses", evidence.steps()}}, {"nonzero_losses"});
 }
 
 }  // namespace plumbline::judging

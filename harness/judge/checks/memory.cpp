@@ -46,7 +46,7 @@ class MemoryComparison {
             lack(std::string(column.name) + " of the " + whose);
             continue;
           }
-          judgement_.look_at("state_cells");
+          judgement_.compare_or_look_at(&record == &evidence_.candidate, "state_cells");
           if (measured && *measured == expected.*column.expected) continue;
           report(row.step, 0, rank.rank, column.name, std::to_string(expected.*column.expected),
                  measured ? std::to_string(*measured) : "absent",
@@ -65,7 +65,7 @@ class MemoryComparison {
     for (const auto& column : state_columns) {
       const auto reference = sum(evidence_.reference, step, column), candidate = sum(evidence_.candidate, step, column);
       if (!reference || !candidate) continue;
-      judgement_.look_at("state_sums");
+      judgement_.compare("state_sums");
       const auto expected = *reference + (*copy).*column.expected;
       if (*candidate != expected) {
         report(step, 1, 0, std::string("sum of ") + column.name, std::to_string(expected), std::to_string(*candidate),
@@ -84,7 +84,7 @@ class MemoryComparison {
           lack("live_bytes of the " + whose);
           continue;
         }
-        judgement_.look_at("step_ends");
+        judgement_.compare_or_look_at(&record == &evidence_.candidate, "step_ends");
         if (!first) first = row.live_bytes;
         if (*row.live_bytes == *first) continue;
         report(row.step, 4, rank.rank, "live_bytes", std::to_string(*first), std::to_string(*row.live_bytes),
@@ -109,7 +109,7 @@ class MemoryComparison {
           lack("buffer_bytes");
           continue;
         }
-        judgement_.look_at("buffer_cells");
+        judgement_.compare("buffer_cells");
         largest_buffer_ = std::max(largest_buffer_, *row.buffer_bytes);
         largest_bound_ = std::max(largest_bound_, bound);
         if (!(*row.buffer_bytes <= bound)) {
@@ -131,7 +131,7 @@ class MemoryComparison {
     const auto reference = *std::max_element(theirs->process_peak_bytes.begin(), theirs->process_peak_bytes.end());
     for (std::size_t rank = 0; rank < mine->process_peak_bytes.size(); ++rank) {
       const double share = static_cast<double>(mine->process_peak_bytes[rank]) / static_cast<double>(reference);
-      judgement_.look_at("processes");
+      judgement_.compare("processes");
       largest_share_ = std::max(largest_share_, share);
       if (!(mine->process_peak_bytes[rank] > 0 && share <= limit)) {
         report(0, 3, static_cast<std::int64_t>(rank), "VmHWM",
@@ -206,6 +206,7 @@ Judged check_memory(const CellEvidence& evidence) {
   const GpuMemoryFinding gpu = compare_gpu_memory(evidence, judgement);
   for (const auto& what : gpu.lacking) comparison.lack(what);
   judgement.measured(comparison.measured() + (gpu.measured.empty() ? "" : "; ") + gpu.measured);
+  if (evidence.steps() < 2) judgement.not_shown("bytes that are kept from step to step: the run has one step");
   if (!comparison.lacking.empty()) {
     return judgement.conclude_as(Outcome::not_run,
                                  "the records do not have " + join(comparison.lacking, ", ") +

@@ -6,8 +6,7 @@
 #include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
-#include "record/digest.hpp"
-#include "support/safetensors.hpp"
+#include "harness/judge/expected/zero_digests.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -37,7 +36,7 @@ class NonzeroGradients {
       const auto& sizes = evidence_.reference_rows.microbatches(row.step, row.microbatch);
       if (sizes.empty() || sizes.front().row->valid_tokens == 0) continue;
       judgement_.look_at("boundary_gradients");
-      if (row.digest != digest_of_zeros(row.dtype, row.shape)) continue;
+      if (row.digest != zeros_.digest(row.dtype, row.shape)) continue;
       const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
       report(at_backward(row.step, row.microbatch, cut, 0), row.step, placed.rank, row.cut,
              "a gradient that is not all zero", "zeros at the cut, microbatch " + std::to_string(row.microbatch),
@@ -56,6 +55,7 @@ class NonzeroGradients {
     judgement_.look_at("nonzero_elements", row.nonzero);
     if (row.nan + row.inf > 0)
       return report(moment, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
+    if (row.nonzero <= 0 && attends_to_itself_alone(step, row.name)) return;
     if (row.nonzero <= 0) return report(moment, step, placed.rank, row.name, "a non-zero gradient", "all zero");
     if (row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
     const auto& steps = rows_.steps(step);
@@ -63,7 +63,7 @@ class NonzeroGradients {
       rows_rule_left_out_ = true;
       return;
     }
-    judgement_.look_at("embedding_rows", *row.nonzero_rows);
+    judgement_.compare_or_look_at(&record_ == &evidence_.candidate, "embedding_rows", *row.nonzero_rows);
     const auto live = *steps.front().row->live_tokens;
     // Which tokens are live is not recorded, so whether the pad token is one of them cannot be known here.
     const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
@@ -74,13 +74,18 @@ class NonzeroGradients {
            std::to_string(*row.nonzero_rows));
   }
 
-  const std::string& digest_of_zeros(const std::string& dtype, const Shape& shape) {
-    auto& digest = zeros_[{dtype, shape}];
-    if (digest.empty()) {
-      const auto bytes = static_cast<std::size_t>(elements(shape)) * dtype_size(dtype);
-      digest = tensor_digest(dtype, shape, std::vector<std::byte>(bytes));
+  /// A token that attends to nothing but itself has attention 1 whatever query and key say: in a step whose rows all
+  /// have length 1 their gradients are zero, rightly.
+  bool attends_to_itself_alone(std::int64_t step, const std::string& name) {
+    const bool of_query_or_key =
+        name.find(".self_attn.q_proj.") != std::string::npos || name.find(".self_attn.k_proj.") != std::string::npos;
+    if (!of_query_or_key) return false;
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      const auto& sizes = evidence_.reference_rows.microbatches(step, m);
+      if (!sizes.empty() && sizes.front().row->valid_tokens > 0 && sizes.front().row->sequence_length > 1) return false;
     }
-    return digest;
+    judgement_.look_at("gradients_rightly_zero");
+    return true;
   }
 
   void report(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
@@ -104,7 +109,7 @@ class NonzeroGradients {
   const RecordIndex& rows_;
   std::string whose_;
   Judgement& judgement_;
-  std::map<std::pair<std::string, Shape>, std::string> zeros_;
+  ZeroDigests zeros_;
   bool rows_rule_left_out_ = false;
 };
 

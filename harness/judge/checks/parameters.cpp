@@ -16,7 +16,7 @@ void compare_learning_rates(const CellEvidence& evidence, std::int64_t step, Jud
   for (const auto& placed : evidence.candidate_rows.steps(step)) {
     const std::string got =
         text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
-    judgement.look_at("learning_rates");
+    judgement.compare("learning_rates");
     if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
     FirstDivergence divergence;
     divergence.step = step;
@@ -28,6 +28,21 @@ void compare_learning_rates(const CellEvidence& evidence, std::int64_t step, Jud
                        divergence.got + ", not " + divergence.expected;
     judgement.diverge(at_learning_rate(step), std::move(divergence));
   }
+}
+
+/// Parameters of the reference that a step changed: only in these could a wrong update be seen.
+std::int64_t count_moved(const CellEvidence& evidence, Judgement& judgement) {
+  std::int64_t moved = 0;
+  for (const auto& parameter : evidence.model.parameters) {
+    for (std::int64_t step = 0; step < evidence.steps(); ++step) {
+      const auto& before = evidence.reference_rows.tensors(step - 1, "parameter", parameter.name);
+      const auto& after = evidence.reference_rows.tensors(step, "parameter", parameter.name);
+      if (before.empty() || after.empty() || before.front().row->digest == after.front().row->digest) continue;
+      ++moved;
+    }
+  }
+  judgement.look_at("moved_tensors", moved);
+  return moved;
 }
 
 }  // namespace
@@ -48,6 +63,9 @@ Judged check_parameters(const CellEvidence& evidence) {
       compare_tied_copies(evidence, step, kind, judgement);
     }
   }
+  if (evidence.steps() < 2) judgement.not_shown("optimiser state that is lost between steps: the run has one step");
+  if (count_moved(evidence, judgement) == 0)
+    judgement.not_shown("a wrong update: no parameter of the reference differs from the step before");
   const auto parameters = static_cast<std::int64_t>(evidence.model.parameters.size());
   const auto ranks = static_cast<std::int64_t>(evidence.candidate.ranks.size());
   return judgement.conclude(

@@ -76,14 +76,31 @@ void report(const Moment& moment, const Item& item, const std::string& expected,
   judgement.diverge(moment, std::move(divergence));
 }
 
+/// Of the second run: by its launcher, and by what it left behind.
+std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence) {
+  const auto& launch = evidence.plan.repeat_launch;
+  if (launch && (launch->timed_out || launch->exit_code != 0))
+    return launch->words.empty() ? "it ended with code " + std::to_string(launch->exit_code) : launch->words;
+  if (!evidence.repeated->record) return "it left no readable record: " + evidence.repeated->error;
+  for (const auto& rank : evidence.repeated->record->ranks) {
+    if (rank.exit && rank.exit->status == "ok" && rank.exit->code == 0) continue;
+    return "rank " + std::to_string(rank.rank) +
+           (rank.exit ? " ended with status " + rank.exit->status : " left no exit.json");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Judged check_repeatability(const CellEvidence& evidence) {
   Judgement judgement("repeatability", "R0", "0 ULP between two runs of this cell");
   if (!evidence.repeated) return judgement.conclude_as(Outcome::not_run, "the cell was not run a second time");
-  if (!evidence.repeated->record) {
-    return judgement.conclude_as(Outcome::not_run,
-                                 "the second run left no readable record: " + evidence.repeated->error);
+  if (const auto words = why_it_did_not_end_well(evidence)) {
+    FirstDivergence divergence;
+    divergence.item = "run";
+    divergence.words = "run twice, and the second run did not end well: " + *words;
+    judgement.diverge(at_structure(), std::move(divergence));
+    return judgement.conclude_as(Outcome::fails, "");
   }
   const Record& second = *evidence.repeated->record;
   for (const auto& words : why_the_same_run(evidence.candidate, second)) {
@@ -102,7 +119,7 @@ Judged check_repeatability(const CellEvidence& evidence) {
       report(std::get<0>(right->first), right->second, "no row", right->second.value, judgement);
       ++right;
     } else {
-      judgement.look_at("items");
+      judgement.compare("items");
       if (left->second.value != right->second.value) {
         report(std::get<0>(left->first), left->second, left->second.value, right->second.value, judgement);
       }

@@ -4,6 +4,7 @@
 
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -17,6 +18,16 @@ FirstDivergence at_tensor(std::int64_t step, std::int64_t stage, std::optional<s
   divergence.rank = rank;
   divergence.item = name;
   return divergence;
+}
+
+/// How the two compare in size, by what the tables say of them.
+std::string size_words(const TensorRow& theirs, const TensorRow& mine) {
+  const auto ratio = [](double got, double expected) {
+    return expected == 0 ? to_text(got) + " against 0" : to_text(got / expected) + " times";
+  };
+  const std::string l2 = ratio(mine.l2, theirs.l2);
+  const std::string most = ratio(static_cast<double>(mine.max_abs), static_cast<double>(theirs.max_abs));
+  return "l2 " + l2 + " and max_abs " + most + " the reference's";
 }
 
 std::string place(const FirstDivergence& divergence, const std::string& kind) {
@@ -68,9 +79,9 @@ class RowComparison {
   }
 
   void compare(const TensorRow& theirs, const TensorRow& mine) {
-    judgement_.look_at("tensors");
-    judgement_.look_at("elements", elements(mine.shape));
-    judgement_.look_at("nonzero_elements", mine.nonzero);
+    judgement_.compare("tensors");
+    judgement_.compare("elements", elements(mine.shape));
+    judgement_.compare("nonzero_elements", theirs.nonzero);
     if (mine.nan + mine.inf > 0) {
       return report("finite numbers", not_finite_words(mine), "the candidate's tensor holds " + not_finite_words(mine));
     }
@@ -80,7 +91,9 @@ class RowComparison {
     }
     // The start is the same in bits or nothing after it says anything.
     if (evidence_.limits && step_ >= 0) return within_limits(mine);
-    if (mine.digest != theirs.digest) report(theirs.digest, mine.digest, "the bits differ");
+    if (mine.digest == theirs.digest) return;
+    divergence_.size = size_words(theirs, mine);
+    report(theirs.digest, mine.digest, "the bits differ");
   }
 
   void within_limits(const TensorRow& mine) {
@@ -178,8 +191,11 @@ void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const 
     const TensorRow* first = nullptr;
     for (const auto& name : names) {
       for (const auto& placed : evidence.candidate_rows.tensors(step, kind, name)) {
-        judgement.look_at("tied_copies");
-        if (!first) first = placed.row;
+        if (!first) {
+          first = placed.row;
+          continue;
+        }
+        judgement.compare("tied_copies");
         if (placed.row->digest == first->digest) continue;
         FirstDivergence divergence = at_tensor(step, placed.row->stage, placed.rank, name);
         divergence.expected = first->digest;

@@ -56,9 +56,9 @@ Measured WithinLimits::gradient_norm(std::int64_t step, double value) const {
   throw InputError(shadow_.path.string() + ": the shadow holds no gradient norm of step " + std::to_string(step));
 }
 
-double WithinLimits::loosest_loss() const {
+double loosest_loss(const Calibration& calibration) {
   double loosest = 0;
-  for (const auto& [item, limit] : calibration_.limits) {
+  for (const auto& [item, limit] : calibration.limits) {
     if (item.name == "loss" || item.name.starts_with("loss/")) loosest = std::max(loosest, limit.limit);
   }
   return loosest;

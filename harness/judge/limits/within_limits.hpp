@@ -41,8 +41,6 @@ class WithinLimits {
   Measured loss(std::int64_t step, std::optional<std::int64_t> microbatch, double value) const;
   Measured gradient_norm(std::int64_t step, double value) const;
 
-  /// The largest limit of any loss.
-  double loosest_loss() const;
   const Calibration& calibration() const { return calibration_; }
 
  private:
@@ -55,6 +53,9 @@ class WithinLimits {
   const Record &shadow_, &candidate_;
   std::map<std::pair<std::filesystem::path, std::int64_t>, SafetensorsFile> dumps_;
 };
+
+/// The largest limit of any loss.
+double loosest_loss(const Calibration& calibration);
 
 /// What all comparisons of values say of their limit in this tier.
 std::string tier_words(const Calibration& calibration);

@@ -8,6 +8,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -41,12 +42,151 @@ TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
     }
   }
 
-  const auto verdict = compare_records(cell.write_reference(), cell.write_candidate());
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "variable_lengths").outcome, Outcome::not_triggered);
-  EXPECT_FALSE(result_of(verdict, "variable_lengths").required);
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("HOLDS, 1 checks could not be run or were not triggered"));
+  ASSERT_EQ(verdict.references.size(), 1U);
+  EXPECT_EQ(verdict.references[0].checks.at(0).outcome, Outcome::not_triggered);
+  EXPECT_EQ(verdict.references[0].checks.at(0).requirement, Requirement::told);
+  EXPECT_THAT(comparison_text(verdict),
+              HasSubstr("HOLDS\nwarning: reference reference: these data and steps cannot show "
+                        "every fault: losses cannot tell"));
+}
+
+/// What a user's own data are like: no masked microbatch, two that are equal, one length, one step.
+TEST(Compare, OrdinaryDataHoldWithAWarning) {
+  using Change = void (*)(SyntheticRun&);
+  const std::vector<std::pair<std::string, Change>> ordinary = {
+      {"no microbatch is fully masked",
+       [](SyntheticRun& run) {
+         for (auto& rank : run.ranks) {
+           for (auto& row : rank.microbatches) {
+             if (row.valid_tokens == 0) row.valid_tokens = 1;
+           }
+           for (auto& row : rank.steps) ++row.valid_tokens;
+         }
+       }},
+      {"microbatches 0 and 3 of step 0 hold the same ids and labels",
+       [](SyntheticRun& run) {
+         for (auto& rank : run.ranks) {
+           for (auto& row : rank.microbatches) {
+             if (row.microbatch == 3) row.data_digest = rank.microbatches[0].data_digest;
+           }
+         }
+         std::string digests;
+         for (auto& row : run.ranks[0].microbatches) {
+           if (row.microbatch == 0 || row.microbatch == 3) row.data_digest = run.ranks[0].microbatches[0].data_digest;
+           digests += row.data_digest;
+         }
+         for (auto& rank : run.ranks) {
+           for (auto& row : rank.microbatches) {
+             if (row.microbatch == 0 && !row.data_digest.empty())
+               row.data_digest = run.ranks[0].microbatches[0].data_digest;
+           }
+         }
+         run.manifest["data"]["digest"] = hash_hex(digests);
+       }},
+      {"it has one step", [](SyntheticRun& run) { keep_first_step(run); }}};
+  for (const auto& [warning, change] : ordinary) {
+    SyntheticCell cell;
+    change(cell.reference);
+    change(cell.candidate);
+
+    const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+    EXPECT_TRUE(verdict.holds) << warning << "\n" << comparison_text(verdict);
+    EXPECT_THAT(comparison_text(verdict), HasSubstr("warning: reference reference: ")) << warning;
+    EXPECT_THAT(comparison_text(verdict), HasSubstr(warning));
+  }
+}
+
+TEST(Compare, AMachineThatOneManifestDoesNotNameIsNoDifference) {
+  SyntheticCell cell;
+  cell.reference.manifest["machine"] = {{"gpus", {"NVIDIA H200"}}};
+  cell.candidate.manifest.erase("machine");
+
+  EXPECT_TRUE(comparison(cell.write_reference(), cell.write_candidate()).holds);
+}
+
+TEST(Compare, OtherGpuModelsThatBothNameAreADifference) {
+  SyntheticCell cell;
+  cell.reference.manifest["machine"] = {{"gpus", {"NVIDIA H200"}}};
+  cell.candidate.manifest["machine"] = {{"gpus", {"NVIDIA T400"}}};
+
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("GPU models"));
+}
+
+/// Two pipelines of one training, cut at other places; times differ, as those of two runs do.
+class TwoPipelines : public ::testing::Test {
+ protected:
+  TwoPipelines() {
+    SyntheticPlan three;
+    three.stages = {{"embed_tokens", "layers.0"}, {"layers.1"}, {"norm", "lm_head"}};
+    cell.reference = synthetic_candidate(three);
+    for (auto& rank : cell.reference.ranks) {
+      for (auto& row : rank.actions) row.end_ns += 1;
+    }
+  }
+  SyntheticCell cell;
+};
+
+TEST_F(TwoPipelines, AreComparedInWhatBothHaveWithoutBlame) {
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  const auto& boundaries = result_of(verdict.cells[0], "boundaries");
+  EXPECT_EQ(boundaries.outcome, Outcome::holds);
+  EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps) << "the cut both have";
+  EXPECT_EQ(result_of(verdict.cells[0], "memory").outcome, Outcome::not_applicable);
+}
+
+TEST_F(TwoPipelines, ADifferenceAtTheCutThatBothHaveIsFoundThere) {
+  boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "send").digest = other_digest;
+
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_EQ(verdict.cells[0].first_divergence->item, "layers.1");
+}
+
+TEST_F(TwoPipelines, WhatIsCarriedOverACutOfOneAloneStillArrivesAsItWasSent) {
+  std::swap(cell.reference, cell.candidate);
+  boundary_row(cell.candidate, 1, 0, "backward", "norm", "receive").digest = other_digest;
+
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_THAT(with_outcome(verdict.cells[0], Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_EQ(verdict.cells[0].first_divergence->item, "norm");
+}
+
+TEST_F(TwoPipelines, WithoutACutInCommonOnlyTheRestIsCompared) {
+  SyntheticPlan other;
+  other.stages = {{"embed_tokens", "layers.0", "layers.1"}, {"norm", "lm_head"}};
+  cell.candidate = synthetic_candidate({});
+  cell.reference = synthetic_candidate(other);
+  for (auto& rank : cell.reference.ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;
+  }
+
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_EQ(result_of(verdict.cells[0], "boundaries").outcome, Outcome::not_applicable);
+}
+
+TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
+  SyntheticCell cell;
+  auto& row = tensor_row(cell.candidate, 1, "gradient", "model.norm.weight");
+  row.digest = other_digest;
+  row.l2 *= 4;
+  row.max_abs *= 2;
+
+  const auto verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("size: l2 4 times and max_abs 2 times the reference's"));
 }
 
 TEST(Compare, TextSaysWhatFailedAndWhere) {
@@ -72,7 +212,7 @@ TEST(Compare, PrintedJsonIsAVerdictThatReadsBack) {
   EXPECT_TRUE(verdict.holds);
   ASSERT_EQ(verdict.cells.size(), 1U);
   EXPECT_EQ(verdict.cells[0].checks.size(), check_names().size());
-  EXPECT_GT(verdict.counts.at("tensors"), 0);
+  EXPECT_GT(verdict.compared.at("tensors"), 0);
 }
 
 TEST(Compare, HoldsTheCandidateToARequest) {
@@ -146,9 +286,9 @@ TEST_F(PythonWriter, RecordsOfOneAndOfThreeRanksHoldAndWhatTheyLackIsSaid) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), ElementsAre("memory", "conformance"));
-  EXPECT_EQ(result_of(verdict, "boundaries").looked_at.at("tensors"),
+  EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"),
             2 * 5 * 2 * 4);  // steps x microbatches x directions x ends
-  EXPECT_EQ(result_of(verdict, "gradients").looked_at.at("tensors"), 2 * 12);
+  EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 2 * 12);
 }
 
 TEST_F(PythonWriter, FaultOnACutIsFoundThere) {

@@ -2,6 +2,10 @@
 #include "harness/commands/doctor.hpp"
 
 #include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include "tests/harness/fake_programs.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -76,6 +80,31 @@ TEST(Doctor, SeveralGpusTakeARankEachAndTheOddOneIsNamed) {
   EXPECT_THAT(texts(alike.at("can")), Contains(HasSubstr("up to 3 ranks here")));
   EXPECT_THAT(texts(alike.at("why_not_more")), SizeIs(1));
   EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are of different models")));
+}
+
+/// What is on PATH, and nothing else.
+Json examined_with(const std::vector<std::string>& programs) {
+  const testing::TemporaryFolder folder;
+  testing::program(folder, "plumbline-reference", "echo '{}'\n");
+  testing::program(folder, "plumbline-pipeline", "echo '{}'\n");
+  for (const auto& name : programs) testing::program(folder, "path/" + name, "");
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", (folder / "path").c_str(), 1);
+  const Json found = examine_machine(folder.path());
+  ::setenv("PATH", path.c_str(), 1);
+  return found;
+}
+
+TEST(Doctor, WithoutGnuplotNothingThatASweepNeedsIsMissing) {
+  const Json found = examined_with({"mpirun"});
+
+  EXPECT_THAT(texts(found.at("missing")), IsEmpty());
+  EXPECT_THAT(texts(found.at("works_without")), Contains(HasSubstr("gnuplot")));
+  EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("sweep over MPI processes")));
+}
+
+TEST(Doctor, WithoutMpirunASweepCannotBe) {
+  EXPECT_THAT(texts(examined_with({"gnuplot"}).at("missing")), Contains(HasSubstr("mpirun")));
 }
 
 TEST(Doctor, EveryGpuIsOneResourceForCTest) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/commands/compare.hpp"
+#include "record/digest.hpp"
 #include "support/error.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -24,8 +25,8 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "empty_partitions", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
-  EXPECT_EQ(result_of(verdict, "gradients").looked_at.at("tensors"), 21 * synthetic_steps);
-  EXPECT_EQ(result_of(verdict, "boundaries").looked_at.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
+  EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
+  EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
 }
 
 TEST(Judge, HoldsAtWorldSizeOneWithoutAnyCrossing) {
@@ -102,9 +103,68 @@ TEST(Judge, LeavesOutWhatWasNotAskedForButSaysSo) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_FALSE(result_of(verdict, "parameters").required);
+  EXPECT_EQ(result_of(verdict, "parameters").requirement, Requirement::told);
   EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
-  EXPECT_TRUE(result_of(verdict, "completion").required);
+  EXPECT_EQ(result_of(verdict, "completion").requirement, Requirement::required);
+}
+
+// Each comparison, made of nothing but zeros in both records: equal, and unable to tell a fault.
+TEST(Judge, AComparisonOfZerosAloneIsNotTriggered) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.tensors) {
+        if (row.kind == "gradient") row.nonzero = 0;
+      }
+      for (auto& row : rank.boundaries) {
+        row.digest = tensor_digest(row.dtype, row.shape, std::vector<std::byte>(static_cast<std::size_t>(row.bytes)));
+      }
+      for (auto& row : rank.microbatches) {
+        if (row.loss) row.loss = 0.0F;
+      }
+      for (auto& row : rank.steps) {
+        if (row.loss) row.loss = 0.0F;
+      }
+    }
+  }
+
+  const CellVerdict verdict = cell.judge();
+
+  for (const char* name : {"loss", "boundaries", "gradients"}) {
+    EXPECT_EQ(result_of(verdict, name).outcome, Outcome::not_triggered) << name;
+    EXPECT_EQ(result_of(verdict, name).requirement, Requirement::required) << name;
+  }
+  EXPECT_FALSE(verdict.holds);
+}
+
+TEST(Judge, WhatOneStepCannotShowIsToldAndKeepsNothingFromHolding) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) keep_first_step(*run);
+
+  const CellVerdict verdict = cell.judge();
+
+  for (const char* name : {"gradients", "parameters", "memory"}) {
+    EXPECT_EQ(result_of(verdict, name).outcome, Outcome::holds) << comparison_text(verdict);
+    EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("the run has one step"))) << name;
+  }
+  SyntheticCell two;
+  for (const auto& check : two.judge().checks) EXPECT_THAT(check.not_shown, IsEmpty()) << check.name;
+}
+
+TEST(Judge, ParametersThatNoStepMovedAreToldToShowNoUpdate) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.tensors) {
+        if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(*run, -1, "parameter", row.name).digest;
+      }
+    }
+  }
+
+  const auto result = result_of(cell.judge(), "parameters");
+
+  EXPECT_EQ(result.outcome, Outcome::holds);
+  EXPECT_THAT(result.not_shown, ElementsAre(HasSubstr("a wrong update")));
 }
 
 TEST(Judge, RefusesACheckThatThereIsNot) {
@@ -138,7 +198,7 @@ TEST(Judge, SaysThatARecordOfLevelSummaryHoldsNoTensors) {
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run),
-              ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters"));
+              ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "variable_lengths"));
   EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
 }
 

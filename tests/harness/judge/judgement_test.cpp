@@ -44,6 +44,38 @@ TEST(Judgement, NoOutcomeHidesADivergence) {
   EXPECT_EQ(judgement.conclude_as(Outcome::not_triggered, "never bit").result.outcome, Outcome::fails);
 }
 
+TEST(Judgement, CountsOfWhatWasComparedStandApartFromWhatWasLookedAt) {
+  Judgement judgement("loss", "R1", "0 ULP");
+  judgement.compare("losses", 3);
+  judgement.look_at("losses", 2);
+  judgement.compare_or_look_at(true, "sums");
+  judgement.compare_or_look_at(false, "sums", 4);
+
+  const auto result = judgement.conclude("", {{"losses", 5}, {"sums", 5}}).result;
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << "a floor is of both";
+  EXPECT_EQ(result.compared, (Counts{{"losses", 3}, {"sums", 1}}));
+  EXPECT_EQ(result.looked_at, (Counts{{"losses", 2}, {"sums", 4}}));
+}
+
+TEST(Judgement, WithoutAnythingThatTellsNothingWasTriggered) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.compare("tensors", 3);
+  judgement.compare("nonzero_elements", 0);
+
+  const auto result = judgement.conclude("all agree", {{"tensors", 3}}, {"nonzero_elements"}).result;
+
+  EXPECT_EQ(result.outcome, Outcome::not_triggered);
+  EXPECT_THAT(result.reason, HasSubstr("0 nonzero_elements"));
+}
+
+TEST(Judgement, ADifferenceFailsEvenWhereNothingTells) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.diverge(at_norm(0), item("norm"));
+
+  EXPECT_EQ(judgement.conclude("", {}, {"nonzero_elements"}).result.outcome, Outcome::fails);
+}
+
 TEST(ExecutionOrder, IsThatOfOneDevice) {
   const std::vector<Moment> in_order = {at_structure(),
                                         at_parameter(-1, 0, 0, 0),

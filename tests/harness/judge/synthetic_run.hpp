@@ -63,6 +63,9 @@ const CheckResult& result_of(const CellVerdict& verdict, const std::string& chec
 /// Names of the checks with this outcome, in order.
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);
 
+/// Leaves a run of one step.
+void keep_first_step(SyntheticRun& run);
+
 /// The rows of a rank that fit; fails the test when there is none.
 TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name);
 BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,

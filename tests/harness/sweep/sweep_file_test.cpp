@@ -35,6 +35,7 @@ optimizers = ["sgd"]
 checks = ["completion", "loss"]
 repeat = ["a-sgd-1f1b-w4"]
 clipping = true
+bench = true
 launcher = "srun -n {world}"
 device = "cuda"
 time_limit_s = 2.5

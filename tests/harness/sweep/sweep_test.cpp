@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <mutex>
 
 #include "harness/launch/process_tree.hpp"
+#include "harness/sweep/judge_again.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/harness/fake_programs.hpp"
@@ -63,7 +66,7 @@ class RunSweep : public ::testing::Test {
       check.name = "completion";
       check.outcome = verdict.holds ? Outcome::holds : Outcome::fails;
       check.reason = plan.launch->words;
-      check.looked_at["tensors"] = 3;
+      check.compared["tensors"] = 3;
       verdict.checks.push_back(check);
       return verdict;
     };
@@ -111,7 +114,7 @@ TEST_F(RunSweep, EachReferenceRunsOnceAndEachCellIsJudgedAgainstIt) {
   EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
   EXPECT_EQ(result.verdict.counts.at("cells"), 4);
   EXPECT_EQ(result.verdict.counts.at("cells_holding"), 4);
-  EXPECT_EQ(result.verdict.counts.at("tensors"), 12);
+  EXPECT_EQ(result.verdict.compared.at("tensors"), 12);
   EXPECT_EQ(result.verdict.machine.at("machine").at("cpu"), "fake");
   ASSERT_THAT(judged_, SizeIs(4));
   EXPECT_THAT(judged_[1].launch->process_peak_bytes, SizeIs(2));
@@ -127,7 +130,9 @@ TEST_F(RunSweep, LogHasOnePlainLineForEachRunAndEachCellSaysItsCommand) {
   EXPECT_THAT(log, AllOf(HasSubstr("[1/6] reference-a"), HasSubstr("[6/6] b-1f1b-w2"), HasSubstr("holds"),
                          Not(HasSubstr("\r"))));
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 6);
-  EXPECT_EQ(result.verdict.cells[1].command, "plumbline sweep " + options_.sweep_file.string() + " --cells a-1f1b-w2");
+  EXPECT_EQ(result.verdict.cells[1].command, "plumbline sweep " + options_.sweep_file.string() +
+                                                 " --cells a-1f1b-w2 --out " + (folder_ / "out").string() +
+                                                 "-a-1f1b-w2");
 }
 
 TEST_F(RunSweep, NamedCellsRunAlone) {
@@ -137,6 +142,179 @@ TEST_F(RunSweep, NamedCellsRunAlone) {
 
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w2"));
   EXPECT_TRUE(result.verdict.holds);
+  EXPECT_TRUE(result.verdict.selection.partial());
+  EXPECT_EQ(result.verdict.selection.cells, 1);
+  EXPECT_EQ(result.verdict.selection.of_cells, 4);
+}
+
+TEST_F(RunSweep, FewerChecksAreASelectionToo) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\nchecks = [\"completion\"]\n");
+
+  const auto result = run();
+
+  EXPECT_THAT(result.verdict.selection.checks, ElementsAre("completion"));
+  EXPECT_TRUE(result.verdict.selection.partial());
+}
+
+TEST_F(RunSweep, TheCommandOfACellRunsItAgainWhateverItsPathsHold) {
+  const fs::path place = folder_ / "it's a $place";
+  fs::create_directories(place);
+  for (const char* file : {"a.toml", "b.toml", "config.json", "small.toml"}) fs::copy(folder_ / file, place / file);
+  options_.sweep_file = place / "small.toml";
+  options_.out = place / "out";
+  options_.other_trainers = true;
+  options_.cells = {"a-1f1b-w2"};
+  options_.program = "echo";
+
+  const auto result = run();
+
+  const std::string command = result.verdict.cells[0].command;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 1024> line{};
+  ASSERT_NE(std::fgets(line.data(), line.size(), pipe), nullptr);
+  pclose(pipe);
+  EXPECT_EQ(line.data(), "sweep " + options_.sweep_file.string() + " --cells a-1f1b-w2 --trainers " +
+                             folder_.path().string() + " --out " + options_.out->string() + "-a-1f1b-w2\n");
+}
+
+TEST_F(RunSweep, ReferencesAreJudgedOnceAndWhatTheirDataLackIsRequiredOnABenchAlone) {
+  std::vector<std::string> asked;
+  services_.judge_reference = [&](const fs::path& record, const judging::BenchRequest& request) {
+    asked.push_back(record.filename().string() + " " + to_text(request.requirement));
+    CheckResult bench;
+    bench.name = "bench";
+    bench.outcome = Outcome::not_triggered;
+    bench.requirement = request.requirement;
+    return std::vector<CheckResult>{bench};
+  };
+
+  EXPECT_TRUE(run().verdict.holds) << "a user's own data: told";
+  EXPECT_THAT(asked, ElementsAre("a told", "b told"));
+
+  sweep_file("bench = true\nrun = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
+  options_.out = folder_ / "bench";
+  const auto result = run();
+  EXPECT_FALSE(result.verdict.holds);
+  EXPECT_TRUE(result.verdict.cells[0].holds);
+  EXPECT_THAT(asked.back(), "a required");
+}
+
+TEST_F(RunSweep, EqualLengthsThatACellAsksForAreNotDemandedToDiffer) {
+  std::vector<bool> equal;
+  services_.judge_reference = [&](const fs::path&, const judging::BenchRequest& request) {
+    equal.push_back(request.equal_lengths);
+    return std::vector<CheckResult>{};
+  };
+  sweep_file(
+      "bench = true\n[[cell]]\nrun = \"a.toml\"\nworld_size = 1\nlengths = [4, 4]\n[[cell]]\nrun = \"a.toml\"\n"
+      "world_size = 2\n");
+
+  run();
+
+  EXPECT_THAT(equal, ElementsAre(true, false));
+}
+
+TEST_F(RunSweep, ACellThatHoldsTheSecondTimeIsUnstableAndRed) {
+  behave(
+      "[ $(basename $record) = a-1f1b-w2 ] && [ ! -e $base/failed ] && [ $me = 0 ] && { touch $base/failed; exit 1; "
+      "}\n");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  const CellVerdict& cell = result.verdict.cells[1];
+  EXPECT_TRUE(cell.unstable());
+  EXPECT_EQ(result.verdict.counts.at("cells_unstable"), 1);
+  EXPECT_THAT(cell.second_run->words, HasSubstr("completion did not fail the second time"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("a-1f1b-w2 once more: UNSTABLE"));
+  EXPECT_TRUE(read_verdict(folder_ / "out/verdict.json").cells[1].unstable());
+}
+
+TEST_F(RunSweep, ACellThatFailsAgainSaysSo) {
+  behave("[ $(basename $record) = a-1f1b-w2 ] && exit 1\n");
+
+  const auto result = run();
+
+  ASSERT_TRUE(result.verdict.cells[1].second_run);
+  EXPECT_EQ(result.verdict.cells[1].second_run->outcome, SecondRun::Outcome::fails_again);
+  EXPECT_EQ(std::ranges::count(calls(), "plumbline-pipeline a-1f1b-w2"), 2);
+}
+
+TEST_F(RunSweep, ATrainersOwnExitCodeThreeFailsItsCellAndTheOthersGoOn) {
+  behave("[ $(basename $record) = a-1f1b-w2 ] && { echo 'plumbline-pipeline: no such device' >&2; exit 3; }\n");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  EXPECT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
+  EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3);
+  EXPECT_EQ(judged_[1].launch->exit_code, 3);
+}
+
+TEST_F(RunSweep, ASecondRunThatEndsBadlyReachesTheJudge) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\nrepeat = [\"a-1f1b-w1\"]\n");
+  behave("case $record in */repeats/*) exit 7;; esac\n");
+
+  run();
+
+  ASSERT_TRUE(judged_[0].repeat_launch);
+  EXPECT_EQ(judged_[0].repeat_launch->exit_code, 7);
+}
+
+TEST_F(RunSweep, ItsRecordsCanBeJudgedAgainWithoutTheFilesItWasMadeFrom) {
+  sweep_file(
+      "run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nrepeat = [\"a-1f1b-w2\"]\n");
+  const auto first = run();
+  for (const char* file :
+       {"a.toml", "b.toml", "config.json", "small.toml", "plumbline-pipeline", "plumbline-reference"})
+    fs::remove(folder_ / file);
+  const std::size_t calls_before = calls().size();
+  const std::vector<CellPlan> before = judged_;
+  judged_.clear();
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    judged_.push_back(plan);
+    EXPECT_EQ(reference, folder_ / "out/references" / plan.reference);
+    EXPECT_EQ(candidate, folder_ / "out/cells" / plan.id);
+    EXPECT_EQ(repeated.has_value(), plan.id == "a-1f1b-w2");
+    CellVerdict verdict;
+    verdict.id = plan.id;
+    verdict.holds = plan.id != "b-1f1b-w1";  // today's judge sees what the first did not
+    return verdict;
+  };
+
+  const auto verdict = judge_again(folder_ / "out", services_, {{"version", "2"}}, stderr);
+
+  EXPECT_EQ(calls().size(), calls_before) << "nothing is run";
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.started, first.verdict.started);
+  EXPECT_EQ(verdict.harness.at("version"), "2");
+  EXPECT_FALSE(read_verdict(folder_ / "out/verdict.json").holds);
+  EXPECT_FALSE(read_verdict(folder_ / "out/cells/b-1f1b-w1/cell.json").holds);
+  ASSERT_EQ(judged_.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(judged_[i].id, before[i].id);
+    EXPECT_EQ(judged_[i].command, before[i].command);
+    EXPECT_EQ(judged_[i].repeat, before[i].repeat);
+    EXPECT_EQ(to_json(*judged_[i].launch), to_json(*before[i].launch));
+    EXPECT_EQ(to_json(*judged_[i].reference_launch), to_json(*before[i].reference_launch));
+  }
+  EXPECT_THAT(reports_, SizeIs(2));
+}
+
+TEST_F(RunSweep, AFolderWithoutASweepIsNotJudged) {
+  EXPECT_THAT(error_of<InputError>([&] { judge_again(folder_.path(), services_, nullptr, stderr); }),
+              HasSubstr("holds no sweep"));
+}
+
+TEST_F(RunSweep, ASweepOfAnOlderVersionKeepsNoPlanAndSaysSo) {
+  run();
+  Json kept = read_json(folder_ / "out/sweep.json");
+  kept.erase("plan");
+  write_json(folder_ / "out/sweep.json", kept);
+
+  EXPECT_THAT(error_of<InputError>([&] { judge_again(folder_ / "out", services_, nullptr, stderr); }),
+              HasSubstr("keeps no plan to judge by"));
 }
 
 TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
@@ -226,25 +404,27 @@ TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
 
   const auto result = run();
 
-  EXPECT_THAT(calls(), SizeIs(6 + 2 + 3));  // the sweep, both references once more, three of the four cells
+  // the sweep, both references at level dump, three of the four cells so and the fourth as before
+  EXPECT_THAT(calls(), SizeIs(6 + 2 + 4));
   std::int64_t told = 0;
   for (const auto& cell : result.verdict.cells) {
-    if (cell.first_divergence->words.find("Run again at level dump") == std::string::npos) continue;
+    ASSERT_TRUE(cell.second_run);
+    EXPECT_EQ(cell.second_run->outcome, SecondRun::Outcome::fails_again);
+    if (cell.second_run->words.find("at level dump") == std::string::npos) continue;
     ++told;
     EXPECT_THAT(read_file(folder_ / "out" / "launches" / ("dump-" + cell.id) / "run.toml"), HasSubstr("dump"));
   }
   EXPECT_EQ(told, 3);
 }
 
-TEST_F(RunSweep, FullDiskStopsTheSweepAndKeepsWhatHadFinished) {
-  behave(
-      "[ $(basename $record) = a-1f1b-w2 ] && { echo 'plumbline-pipeline: record: No space left on device' >&2; exit "
-      "3; }\n");
+TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
+  behave("[ $(basename $record) = a-1f1b-w1 ] && rm $base/fake-mpirun\n");
 
   const auto message = error_of<SystemError>([&] { run(); });
 
-  EXPECT_THAT(message, AllOf(HasSubstr("a-1f1b-w2"), HasSubstr("No space left"), HasSubstr("1 of 4 cells"),
-                             HasSubstr("--resume")));
+  EXPECT_THAT(message, AllOf(HasSubstr("fake-mpirun"), HasSubstr("1 of 4 cells"),
+                             HasSubstr("go on with: plumbline sweep " + options_.sweep_file.string() + " --out " +
+                                       (folder_ / "out").string() + " --resume")));
   const auto verdict = read_verdict(folder_ / "out/verdict.json");
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1"));

@@ -49,7 +49,7 @@ TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedFor) {
   const auto& result = result_of(cell.judge(), "as_asked");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
-  EXPECT_TRUE(result.required);
+  EXPECT_EQ(result.requirement, Requirement::required);
 }
 
 TEST(AsAsked, DoesNotApplyWhereNobodySaidWhatWasAskedFor) {

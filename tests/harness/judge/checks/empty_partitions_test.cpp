@@ -16,8 +16,8 @@ TEST(EmptyPartitions, CountsStagesWithoutLayersAndRelays) {
   EXPECT_EQ(result.outcome, Outcome::holds);
   EXPECT_EQ(result.looked_at.at("stages"), 2);  // the empty one, and norm with lm_head
   EXPECT_EQ(result.looked_at.at("stages_without_units"), 1);
-  EXPECT_EQ(result.looked_at.at("relays"), 2 * synthetic_microbatches * synthetic_steps);
-  EXPECT_EQ(result.looked_at.at("activation_peaks"), synthetic_steps);
+  EXPECT_EQ(result.compared.at("relays"), 2 * synthetic_microbatches * synthetic_steps);
+  EXPECT_EQ(result.compared.at("activation_peaks"), synthetic_steps);
 }
 
 TEST(EmptyPartitions, ParameterOnAStageWithoutUnits) {

@@ -18,6 +18,41 @@ TEST(NonzeroGradients, AllZeroInBothRecords) {
               HasSubstr("all zero"));
 }
 
+/// All rows of the step have one token: query and key have no say.
+void make_rows_of_length_one(SyntheticRun& run, std::int64_t step) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.microbatches) {
+      if (row.step == step) row.sequence_length = 1;
+    }
+  }
+}
+
+TEST(NonzeroGradients, OfQueryAndKeyAreRightlyZeroWhereEveryRowHasLengthOne) {
+  for (const std::string name : {"self_attn.q_proj", "self_attn.k_proj"}) {
+    for (const bool length_one : {true, false}) {
+      SyntheticCell cell;
+      for (auto* run : {&cell.reference, &cell.candidate}) {
+        if (length_one) make_rows_of_length_one(*run, 0);
+        tensor_row(*run, 0, "gradient", "model.layers.0." + name + ".weight").nonzero = 0;
+      }
+
+      const auto result = result_of(cell.judge(), "nonzero_gradients");
+
+      EXPECT_EQ(result.outcome, length_one ? Outcome::holds : Outcome::fails) << name << ": " << result.reason;
+    }
+  }
+}
+
+TEST(NonzeroGradients, OfValuesAreNeverRightlyZero) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    make_rows_of_length_one(*run, 0);
+    tensor_row(*run, 0, "gradient", "model.layers.0.self_attn.v_proj.weight").nonzero = 0;
+  }
+
+  EXPECT_EQ(result_of(cell.judge(), "nonzero_gradients").outcome, Outcome::fails);
+}
+
 TEST(NonzeroGradients, UntiedEmbeddingRowsAreThoseOfLiveTokens) {
   SyntheticPlan plan;
   plan.tied = false;

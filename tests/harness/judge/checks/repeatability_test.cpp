@@ -43,6 +43,33 @@ TEST_F(Repeatability, FailsForTheSameRecordTwice) {
   EXPECT_THAT(result_of(cell.judge(), "repeatability").reason, HasSubstr("never compared with itself"));
 }
 
+TEST_F(Repeatability, FailsWhereTheSecondRunEndedBadlyByItsLauncher) {
+  cell.plan.repeat_launch = LaunchFinding{};
+  cell.plan.repeat_launch->exit_code = 139;
+  cell.plan.repeat_launch->words = "rank 1 was killed by signal 11";
+
+  const auto result = result_of(cell.judge(), "repeatability");
+
+  EXPECT_EQ(result.outcome, Outcome::fails);
+  EXPECT_THAT(result.reason, HasSubstr("rank 1 was killed by signal 11"));
+}
+
+TEST_F(Repeatability, FailsWhereTheSecondRunSaysThatItEndedBadly) {
+  cell.repeated->ranks[1].exit->status = "error";
+  cell.repeated->ranks[1].exit->code = 1;
+
+  EXPECT_THAT(result_of(cell.judge(), "repeatability").reason, HasSubstr("rank 1 ended with status error"));
+}
+
+TEST_F(Repeatability, FailsWhereTheSecondRunLeftNoRecord) {
+  cell.repeated->manifest["world_size"] = "none";
+
+  const auto result = result_of(cell.judge(), "repeatability");
+
+  EXPECT_EQ(result.outcome, Outcome::fails);
+  EXPECT_THAT(result.reason, HasSubstr("left no readable record"));
+}
+
 TEST_F(Repeatability, IsNotRunWithoutASecondRunThoughAskedFor) {
   cell.repeated.reset();
 

@@ -1,86 +1,51 @@
 #include <gmock/gmock.h>
 
-#include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(VariableLengths, EqualLengthsDoNotTrigger) {
+TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) row.sequence_length = 3;
-    }
-  }
+  boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").shape = {1, 3, 4};
 
   const auto result = result_of(cell.judge(), "variable_lengths");
 
-  EXPECT_NE(result.outcome, Outcome::holds);
+  EXPECT_EQ(result.outcome, Outcome::fails);
+  EXPECT_EQ(result.first_divergence->microbatch, 2);
+  EXPECT_EQ(result.first_divergence->direction, "backward");
+  EXPECT_THAT(result.reason, HasSubstr("has shape 1x3x4; the microbatch makes it 1x4x4"));
 }
 
-TEST(VariableLengths, SaysWhatTheLengthsLack) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.sequence_length != 1) continue;
-        row.sequence_length = 2;
-      }
-      for (auto& row : rank.boundaries) {
-        if (row.microbatch == 1) row.shape = {1, 2, 4};
-      }
-    }
+void make_lengths_equal(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.microbatches) row.sequence_length = 3;
+    for (auto& row : rank.boundaries) row.shape = {1, 3, 4};
   }
-
-  const auto result = result_of(cell.judge(), "variable_lengths");
-
-  EXPECT_EQ(result.outcome, Outcome::not_triggered);
-  EXPECT_THAT(result.reason, HasSubstr("none has length 1"));
 }
 
-TEST(VariableLengths, LossesThatCannotTellWeightingApart) {
-  SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
-      }
-      for (auto& row : rank.steps) {
-        if (row.loss) row.loss = 2.5F;
-      }
-    }
+// A user's own data: what they cannot show is told, and keeps nothing from holding.
+TEST(VariableLengths, EqualLengthsAreNotTriggeredAndRequiredOnABenchAlone) {
+  for (const bool bench : {false, true}) {
+    SyntheticCell cell;
+    cell.plan.bench = bench;
+    make_lengths_equal(cell.reference);
+    make_lengths_equal(cell.candidate);
+
+    const auto result = result_of(cell.judge(), "variable_lengths");
+
+    EXPECT_EQ(result.outcome, Outcome::not_triggered);
+    EXPECT_EQ(result.requirement, bench ? Requirement::required : Requirement::told);
+    EXPECT_EQ(stands_in_the_way(result), bench);
   }
-
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_triggered), ElementsAre("variable_lengths"));
-  EXPECT_THAT(result_of(verdict, "variable_lengths").reason, HasSubstr("cannot tell token weighting"));
 }
 
-TEST(VariableLengths, TwoEqualMicrobatchesWouldHideASwap) {
-  SyntheticCell cell;
-  std::string digests;
-  for (auto* run : {&cell.reference, &cell.candidate}) {
-    for (auto& rank : run->ranks) {
-      for (auto& row : rank.microbatches) {
-        if (row.microbatch == 3)
-          row.data_digest = rank.microbatches[static_cast<std::size_t>(row.step * synthetic_microbatches)].data_digest;
-      }
-    }
-    digests.clear();
-    for (const auto& row : run->ranks[0].microbatches) digests += row.data_digest;
-    run->manifest["data"]["digest"] = hash_hex(digests);
-  }
+TEST(VariableLengths, AtOneRankNothingCrosses) {
+  SyntheticCell cell(one_stage());
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("variable_lengths"));
-  EXPECT_THAT(result_of(verdict, "variable_lengths").reason, HasSubstr("microbatches 0 and 3 of step 0"));
+  EXPECT_EQ(result_of(cell.judge(), "variable_lengths").outcome, Outcome::holds);
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ TEST(CalibratedTier, HoldsWhereBitsDiffer) {
   EXPECT_THAT(gradients.limit, HasSubstr("calibrated"));
   EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
   EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references; cap"));
-  EXPECT_THAT(comparison_text(verdict), HasSubstr("HOLDS (within calibrated limits, not in bits)"));
+  const auto whole = comparison(cell.folder / "reference", cell.folder / "candidate", cell.folder / "calibration.json");
+  EXPECT_EQ(whole.tier, Tier::calibrated);
+  EXPECT_THAT(comparison_text(whole), HasSubstr("HOLDS (within calibrated limits, not in bits)"));
   EXPECT_FALSE(compare_records(cell.folder / "reference", cell.folder / "candidate").holds) << "in bits it does not";
 }
 

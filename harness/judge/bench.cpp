@@ -1,0 +1,201 @@
+#include "harness/judge/bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/judge/judgement.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// The loosest limit that any comparison of losses in this project has, relative: goldens on another CPU
+/// (docs/exactness.md).
+constexpr double loosest_limit = 2e-5;
+
+double relative_distance(double value, double from) {
+  return from == 0 ? 0 : std::abs(value - from) / std::abs(from);
+}
+
+/// "By far more than any limit": ten times the loosest.
+double least_distance(const BenchRequest& request) {
+  return 10 * std::max(loosest_limit, request.loosest_loss.value_or(0));
+}
+
+class Bench {
+ public:
+  Bench(const Record& reference, const BenchRequest& request, Judgement& judgement)
+      : manifest_(reference.manifest), rows_(reference), request_(request), judgement_(judgement) {}
+
+  /// What the training lacks; empty when it lacks nothing.
+  std::vector<std::string> lacking() {
+    std::vector<std::string> missing;
+    if (manifest_.steps < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
+    std::vector<std::string> of_step;  // of the first step that lacks anything: the next mostly lack the same
+    double largest = 0;
+    for (std::int64_t step = 0; step < manifest_.steps; ++step) {
+      judgement_.look_at("microbatches", manifest_.microbatches);
+      largest = std::max(largest, weighting_told_by(step));
+      if (!of_step.empty()) continue;
+      look_for_twins(step, of_step);
+      if (sizes_asked_for()) look_at_sizes(step, of_step);
+    }
+    missing.insert(missing.end(), of_step.begin(), of_step.end());
+    if (sizes_asked_for()) demand_weighting(largest, missing);
+    if (manifest_.level < RecordLevel::full) {
+      judgement_.leave_out("whether parameters move (the record holds no tensors)");
+    } else if (!moves()) {
+      missing.push_back("no parameter moves: a wrong update could not be seen");
+    }
+    return missing;
+  }
+
+  bool sizes_asked_for() const { return !request_.equal_lengths && manifest_.microbatches > 1; }
+
+ private:
+  void demand_weighting(double apart, std::vector<std::string>& missing) {
+    const double least = least_distance(request_);
+    judgement_.measured(to_text(apart) + " apart in the step that tells most");
+    if (apart >= least) return judgement_.margin(least / apart);
+    missing.push_back("losses cannot tell token weighting from a mean of means: they lie " + to_text(apart) +
+                      " apart, relative, and should lie " + to_text(least) + " apart");
+  }
+
+  const MicrobatchRow* row(std::int64_t step, std::int64_t microbatch) const {
+    const auto& found = rows_.microbatches(step, microbatch);
+    return found.empty() ? nullptr : found.front().row;
+  }
+
+  /// Two equal microbatches of one step would hide a swap.
+  void look_for_twins(std::int64_t step, std::vector<std::string>& missing) {
+    std::map<std::string, std::int64_t> seen;
+    for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
+      for (const auto& placed : rows_.microbatches(step, m)) {
+        if (placed.row->data_digest.empty() || placed.row->valid_tokens == 0) continue;
+        const auto [first, fresh] = seen.try_emplace(placed.row->data_digest, m);
+        if (fresh) judgement_.look_at("distinct_microbatches");
+        if (fresh || first->second == m) continue;
+        missing.push_back("microbatches " + std::to_string(first->second) + " and " + std::to_string(m) + " of step " +
+                          std::to_string(step) + " hold the same ids and labels: a swap of the two could not be seen");
+        return;
+      }
+    }
+  }
+
+  void look_at_sizes(std::int64_t step, std::vector<std::string>& missing) const {
+    std::set<std::int64_t> lengths, valid;
+    bool grows = false, shrinks = false, repeats = false, masked = false;
+    const MicrobatchRow* before = nullptr;
+    for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
+      const MicrobatchRow* now = row(step, m);
+      if (!now) continue;
+      grows = grows || (before && now->sequence_length > before->sequence_length);
+      shrinks = shrinks || (before && now->sequence_length < before->sequence_length);
+      repeats = !lengths.insert(now->sequence_length).second || repeats;
+      masked = masked || now->valid_tokens == 0;
+      if (now->valid_tokens > 0) valid.insert(now->valid_tokens);
+      before = now;
+    }
+    const auto demand = [&](bool there, const char* what) {
+      if (!there) missing.emplace_back(what);
+    };
+    demand(grows, "no length grows from one microbatch to the next");
+    demand(shrinks, "no length shrinks");
+    demand(repeats, "no length is repeated");
+    demand(lengths.contains(1), "no microbatch has length 1");
+    demand(masked, "no microbatch is fully masked");
+    demand(valid.size() >= 2, "all microbatches have equally many valid tokens");
+  }
+
+  /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step. In the
+  /// calibrated tier each microbatch's own loss is measured too: then also the largest distance that a mean over its
+  /// own tokens has from its share of the step's.
+  double weighting_told_by(std::int64_t step) {
+    double weighted = 0, means = 0, valid_of_step = 0, counted = 0, with_tokens = 0;
+    for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
+      if (const auto* found = row(step, m)) valid_of_step += static_cast<double>(found->valid_tokens);
+      if (const auto* found = row(step, m); found && found->valid_tokens > 0) ++with_tokens;
+    }
+    double of_one = 0;
+    for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
+      for (const auto& placed : rows_.microbatches(step, m)) {
+        if (!placed.row->loss || placed.row->valid_tokens == 0) continue;
+        const double loss = static_cast<double>(*placed.row->loss);
+        const double share = valid_of_step / static_cast<double>(placed.row->valid_tokens);
+        weighted += loss;
+        means += loss * share;
+        ++counted;
+        of_one = std::max(of_one, std::abs(share / with_tokens - 1));
+      }
+    }
+    if (counted == 0) return 0;
+    judgement_.look_at("steps");
+    const double of_step = relative_distance(means / counted, weighted);
+    return request_.loosest_loss ? std::max(of_step, of_one) : of_step;
+  }
+
+  bool moves() const {
+    return std::ranges::any_of(rows_.all_tensors(), [&](const auto& placed) {
+      const TensorRow& now = *placed.row;
+      if (now.kind != "parameter" || now.step < 0) return false;
+      const auto& before = rows_.tensors(now.step - 1, "parameter", now.name);
+      return !before.empty() && before.front().row->digest != now.digest;
+    });
+  }
+
+  const Manifest& manifest_;
+  RecordIndex rows_;
+  const BenchRequest& request_;
+  Judgement& judgement_;
+};
+
+CheckResult bench_of(const Record& reference, const BenchRequest& request) {
+  Judgement judgement("bench", "bench",
+                      "two steps that move parameters, no two microbatches alike, sizes that differ in every way, and "
+                      "losses that tell token weighting from a mean of means by " +
+                          to_text(least_distance(request)) +
+                          ": ten times the loosest limit of any comparison of losses");
+  Bench bench(reference, request, judgement);
+  const auto missing = bench.lacking();
+  if (!missing.empty()) {
+    return judgement
+        .conclude_as(Outcome::not_triggered, "these data and steps cannot show every fault: " + join(missing, "; "))
+        .result;
+  }
+  return judgement
+      .conclude_as(
+          Outcome::holds,
+          bench.sizes_asked_for()
+              ? "lengths grow, shrink, repeat and are 1, a microbatch is masked, no two are alike, losses tell "
+                "token weighting from a mean of means, and parameters move"
+              : "no two microbatches are alike and steps move parameters; that microbatches differ in size "
+                "was not asked for")
+      .result;
+}
+
+}  // namespace
+
+CheckResult judge_bench(const RecordReading& reference, const BenchRequest& request) {
+  CheckResult result;
+  try {
+    if (!reference.record || reference.record->manifest.level == RecordLevel::none) {
+      result = without_looking("bench", Outcome::not_run,
+                               reference.record ? "a record of level none holds no data" : reference.error)
+                   .result;
+    } else {
+      result = bench_of(*reference.record, request);
+    }
+  } catch (const std::exception& error) {  // a record that says what cannot be
+    result = without_looking("bench", Outcome::not_run, error.what()).result;
+  }
+  result.requirement = request.requirement;
+  return result;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,90 @@
+#include "harness/sweep/judge_again.hpp"
+
+#include <algorithm>
+
+#include "harness/sweep/sweep_folder.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<LaunchFinding> finding_of(const SweepFolder& folder, const std::string& launch) {
+  const fs::path file = folder.launch(launch) / "finding.json";
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return std::nullopt;
+  return read_launch_finding(file);
+}
+
+std::optional<Request> request_in(const fs::path& record) {
+  std::error_code missing;
+  if (!fs::exists(record / "request.json", missing)) return std::nullopt;
+  return read_request(record / "request.json");
+}
+
+/// Why the earlier verdict says that a cell was not run, by cell.
+std::map<std::string, std::string> reasons_of(const SweepFolder& folder) {
+  std::map<std::string, std::string> reasons;
+  try {
+    for (const auto& line : read_verdict(folder.path() / "verdict.json").not_run) {
+      if (const auto colon = line.find(": "); colon != std::string::npos)
+        reasons[line.substr(0, colon)] = line.substr(colon + 2);
+    }
+  } catch (const InputError&) {  // none was written, or it is broken: that is why it is made anew
+  }
+  return reasons;
+}
+
+std::optional<CellVerdict> earlier_verdict(const SweepFolder& folder, const std::string& id) {
+  try {
+    return folder.finished_cell(id);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const KeptSweep& sweep,
+                             const SweepFolder& folder, const SweepServices& services) {
+  plan.launch = launch;
+  plan.reference_launch = finding_of(folder, "reference-" + plan.reference);
+  plan.request = request_in(folder.cell(plan.id));
+  plan.reference_request = request_in(folder.reference(plan.reference));
+  if (sweep.tier == Tier::calibrated) plan.calibration = folder.calibration(plan.reference) / "calibration.json";
+  std::optional<fs::path> repeated;
+  if (plan.repeat) {
+    plan.repeat_launch = finding_of(folder, "repeat-" + plan.id);
+    if (plan.repeat_launch) repeated = folder.repeat(plan.id);
+  }
+  CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
+  verdict.seconds = launch.seconds;
+  const auto earlier = earlier_verdict(folder, plan.id);
+  if (!verdict.holds && earlier) verdict.second_run = earlier->second_run;
+  folder.keep_cell(verdict);
+  return verdict;
+}
+
+}  // namespace
+
+Verdict judge_again(const fs::path& path, const SweepServices& services, const Json& harness, std::FILE* log) {
+  const SweepFolder folder(path);
+  const KeptSweep sweep = read_kept_sweep(path / "sweep.json");
+  SweepFindings findings;
+  findings.not_run = reasons_of(folder);
+  findings.otherwise = "the sweep ended before";
+  for (const auto& reference : sweep.references)
+    findings.references.push_back(finding_of(folder, "reference-" + reference.id));
+  for (const auto& plan : sweep.cells) {
+    const auto launch = finding_of(folder, plan.id);
+    if (!launch) continue;
+    findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
+    const CellVerdict& cell = findings.cells.back();
+    std::fprintf(log, "%s  %s\n", cell.id.c_str(), cell.holds ? "holds" : "DOES NOT HOLD");
+  }
+  const Verdict verdict = sweep_verdict(sweep, findings, folder, services.judge_reference, harness);
+  write_verdict(path / "verdict.json", verdict);
+  services.write_reports(path);
+  return verdict;
+}
+
+}  // namespace plumbline

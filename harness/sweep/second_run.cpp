@@ -1,0 +1,105 @@
+#include "harness/sweep/second_run.hpp"
+
+#include <algorithm>
+
+#include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/localise.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is wrong in one cell is mostly wrong in the next, and dumps are large.
+constexpr std::size_t most_dumps = 3;
+
+std::vector<std::string> in_the_way(const CellVerdict& cell) {
+  std::vector<std::string> names;
+  for (const auto& check : cell.checks) {
+    if (stands_in_the_way(check)) names.push_back(check.name);
+  }
+  return names;
+}
+
+/// Those of the first run's failing checks that fail in the second too. Others that fail there count for nothing: at
+/// level dump a process takes more memory, say.
+std::vector<std::string> failing_in_both(const CellVerdict& first, const CellVerdict& second) {
+  auto both = in_the_way(first);
+  const auto again = in_the_way(second);
+  std::erase_if(both, [&](const auto& name) { return std::ranges::find(again, name) == again.end(); });
+  return both;
+}
+
+}  // namespace
+
+void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, CellVerdict& verdict) {
+  if (in_the_way(verdict) == std::vector<std::string>{"repeatability"}) {
+    verdict.second_run = SecondRun{SecondRun::Outcome::not_done, "it was run twice, and the two runs differ"};
+    return;
+  }
+  // A calibrated cell has dumped its values already.
+  const bool dump = !file_.calibrated && verdict.first_divergence && worth_a_dump(verdict) && dumps_ < most_dumps;
+  if (dump) ++dumps_;
+  try {
+    verdict.second_run = again(cell, reference, dump, verdict);
+  } catch (const Error& error) {
+    if (signals_.asked()) throw;
+    verdict.second_run = SecondRun{SecondRun::Outcome::not_done, error.what()};  // a full disk, say
+  }
+}
+
+SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& reference, bool dump, CellVerdict& verdict) {
+  const PlannedReference& trained_alone = plan_.references[cell.reference];
+  const fs::path one = dump ? dumped_reference(trained_alone) : folder_.reference(trained_alone.id);
+  const fs::path other = dump ? folder_.dump(verdict.id) : folder_.again(verdict.id);
+  CellPlan plan = cell.plan;
+  std::optional<fs::path> start;
+  if (file_.calibrated) {
+    plan.calibration = folder_.calibration(trained_alone.id) / "calibration.json";
+    start = calibration_start(folder_.calibration(trained_alone.id));
+  }
+  plan.repeat = false;
+  plan.request = trainers_.request_of(cell, dump);
+  plan.reference_request = trainers_.request_of(trained_alone, dump);
+  plan.reference_launch = reference;
+  plan.launch = trainers_.run(cell, (dump ? "dump-" : "again-") + verdict.id, other, dump, start);
+  const CellVerdict second = services_.judge(plan, one, other, std::nullopt);
+  const auto both = failing_in_both(verdict, second);
+  const std::string where = (dump ? "at level dump, " : "") + other.string() + ": ";
+  if (both.empty()) {
+    return {SecondRun::Outcome::holds, where + join(in_the_way(verdict), ", ") + " did not fail the second time"};
+  }
+  if (dump) localise(second, one, other, verdict);
+  const bool told = second.first_divergence && !second.first_divergence->words.empty();
+  return {SecondRun::Outcome::fails_again,
+          where + join(both, ", ") + (told ? ". First divergence: " + second.first_divergence->words : "") +
+              (dump && verdict.first_divergence && !verdict.first_divergence->size.empty()
+                   ? "; " + verdict.first_divergence->size
+                   : "")};
+}
+
+fs::path SecondRuns::dumped_reference(const PlannedReference& reference) {
+  const std::string id = "reference-" + reference.id;
+  const fs::path record = folder_.dump(id);
+  if (fs::exists(record)) return record;
+  const auto ended = trainers_.run(reference, "dump-" + id, record, true);
+  if (ended.exit_code != 0) throw RunError("the reference did not end well at level dump: " + ended.words);
+  return record;
+}
+
+/// Puts the first differing element in place of the digests, where both runs name the same place.
+void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
+                          CellVerdict& verdict) const {
+  if (!second.first_divergence) return;
+  const auto difference = first_element(*second.first_divergence, reference, candidate);
+  keep_dumps_of_step(candidate, second.first_divergence->step);
+  if (!difference || second.first_divergence->words != verdict.first_divergence->words) return;
+  std::string& size = verdict.first_divergence->size;
+  verdict.first_divergence->expected = difference->expected;
+  verdict.first_divergence->got = difference->got;
+  size += (size.empty() ? "" : "; ") + to_text(*difference);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,119 @@
+#include "harness/sweep/sweep_verdict.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json manifest_of(const fs::path& record) {
+  try {
+    return read_json(record / "manifest.json");
+  } catch (const Error&) {
+    return Json::object();  // the record's own checks say what is wrong with it
+  }
+}
+
+Json part_of(const Json& manifest, const std::vector<std::string>& keys) {
+  Json part = Json::object();
+  for (const auto& key : keys) {
+    if (manifest.is_object() && manifest.contains(key)) part[key] = manifest.at(key);
+  }
+  return part;
+}
+
+Json versions_of(const Json& manifest) {
+  Json versions = part_of(manifest, {"versions"}).value("versions", Json::object());
+  if (!versions.is_object()) versions = Json::object();
+  versions.update(part_of(manifest, {"device", "transport"}));
+  return versions;
+}
+
+Json request_of(const fs::path& record) {
+  std::error_code missing;
+  if (!fs::exists(record / "request.json", missing)) return nullptr;
+  return read_json(record / "request.json");
+}
+
+judging::BenchRequest bench_request(const KeptSweep& sweep, const KeptReference& reference, const SweepFolder& folder) {
+  const auto& checks = sweep.selection.checks;
+  const bool data_matter =
+      checks.empty() || std::ranges::find(checks, "variable_lengths") != checks.end();  // the claim about the data
+  judging::BenchRequest request;
+  request.requirement = reference.bench && data_matter ? Requirement::required : Requirement::told;
+  request.equal_lengths = reference.equal_lengths;
+  if (sweep.tier == Tier::calibrated)
+    request.loosest_loss =
+        judging::loosest_loss(judging::read_calibration(folder.calibration(reference.id) / "calibration.json"));
+  return request;
+}
+
+ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& kept,
+                                   const std::optional<LaunchFinding>& finding, const SweepFolder& folder,
+                                   const ReferenceJudge& judge) {
+  ReferenceVerdict verdict;
+  verdict.id = kept.id;
+  verdict.run = kept.run;
+  verdict.model = kept.model;
+  verdict.optimizer = kept.optimizer;
+  verdict.finished = finding && finding->exit_code == 0 && !finding->timed_out;
+  verdict.reason = verdict.finished ? "" : finding ? finding->words : "it was not run";
+  if (finding) verdict.seconds = finding->seconds;
+  if (!verdict.finished) return verdict;
+  const fs::path record = folder.reference(kept.id);
+  verdict.request = request_of(record);
+  verdict.versions = versions_of(manifest_of(record));
+  if (judge) verdict.checks = judge(record, bench_request(sweep, kept, folder));
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<CheckResult> judge_reference(const fs::path& record, const judging::BenchRequest& request) {
+  return {judging::judge_bench(judging::read_for_judging(record), request)};
+}
+
+Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,
+                      const ReferenceJudge& judge, const Json& harness) {
+  Verdict verdict;
+  verdict.name = sweep.name;
+  verdict.started = folder.started();
+  verdict.tier = sweep.tier;
+  verdict.selection = sweep.selection;
+  verdict.harness = harness;
+  verdict.machine = Json::object();
+  verdict.not_applicable = sweep.not_applicable;
+  bool references_hold = true;
+  for (std::size_t i = 0; i < sweep.references.size(); ++i) {
+    const auto finding = i < findings.references.size() ? findings.references[i] : std::nullopt;
+    verdict.references.push_back(reference_verdict(sweep, sweep.references[i], finding, folder, judge));
+    const ReferenceVerdict& reference = verdict.references.back();
+    references_hold = references_hold && std::ranges::none_of(reference.checks, stands_in_the_way);
+    if (reference.finished && verdict.machine.empty()) {
+      verdict.machine =
+          part_of(manifest_of(folder.reference(reference.id)), {"device", "machine", "versions", "environment"});
+    }
+  }
+  for (const auto& plan : sweep.cells) {
+    const auto done = std::ranges::find(findings.cells, plan.id, &CellVerdict::id);
+    if (done != findings.cells.end()) {
+      verdict.cells.push_back(*done);
+      verdict.cells.back().request = request_of(folder.cell(plan.id));
+      continue;
+    }
+    const auto reason = findings.not_run.find(plan.id);
+    verdict.not_run.push_back(plan.id + ": " +
+                              (reason != findings.not_run.end() ? reason->second : findings.otherwise));
+  }
+  verdict.holds = references_hold && !verdict.cells.empty() && verdict.not_run.empty() &&
+                  std::ranges::all_of(verdict.cells, &CellVerdict::holds);
+  sum_up(verdict);
+  return verdict;
+}
+
+}  // namespace plumbline

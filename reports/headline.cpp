@@ -1,0 +1,113 @@
+#include "reports/headline.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "reports/words.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The checks that hold values against the reference's. All of them together are what "the same bits" means.
+constexpr std::array comparisons = {"loss", "boundaries", "gradients", "gradient_norm", "parameters"};
+
+bool holds_everywhere(const Verdict& verdict, const std::string& name) {
+  return !verdict.cells.empty() && std::ranges::all_of(verdict.cells, [&](const CellVerdict& cell) {
+    return std::ranges::any_of(
+        cell.checks, [&](const CheckResult& check) { return check.name == name && check.outcome == Outcome::holds; });
+  });
+}
+
+/// In the order of the table: those that hold in every cell, and those of the comparisons that do not.
+std::vector<std::string> holding_checks(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const auto& check : verdict.cells.front().checks) {
+    if (holds_everywhere(verdict, check.name)) names.push_back(check.name);
+  }
+  return names;
+}
+std::vector<std::string> comparisons_not_shown(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const char* name : comparisons) {
+    if (!holds_everywhere(verdict, name)) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string claim_of_holding(const Verdict& verdict) {
+  const std::string cells = count_text(std::ssize(verdict.cells), "cell");
+  const std::string of_all = verdict.selection.cells < verdict.selection.of_cells
+                                 ? " These are " + grouped(verdict.selection.cells) + " of the sweep's " +
+                                       grouped(verdict.selection.of_cells) + " cells; the others were not asked for."
+                                 : "";
+  const auto not_shown = comparisons_not_shown(verdict);
+  if (not_shown.empty()) {
+    return (verdict.tier == Tier::calibrated
+                ? "Every pipeline run stayed within the calibrated limits around the single device; bits were not "
+                  "compared: "
+                : "Every pipeline run computed the same bits as the single device, in all that was to hold: ") +
+           cells + "." + of_all;
+  }
+  const auto holding = holding_checks(verdict);
+  return "In " + cells + (holding.empty() ? " no check" : " " + join(holding, ", ")) +
+         (holding.size() == 1 || holding.empty() ? " holds" : " hold") + "." + of_all +
+         " That the runs computed the same is not shown: " + join(not_shown, ", ") +
+         (not_shown.size() == 1 ? " was" : " were") + " not asked for or could not be run.";
+}
+
+}  // namespace
+
+std::string verdict_word(const Verdict& verdict) {
+  if (!verdict.holds) return "Does not hold";
+  return verdict.selection.partial() ? "Holds in part" : "Holds";
+}
+
+std::string headline(const Verdict& verdict) {
+  std::int64_t holding = 0, unstable = 0, checks = 0, asked = 0;
+  for (const auto& cell : verdict.cells) {
+    if (cell.holds) ++holding;
+    if (cell.unstable()) ++unstable;
+    checks = std::max(checks, std::ssize(cell.checks));
+    asked = std::max<std::int64_t>(
+        asked, std::ranges::count_if(cell.checks, [&](const auto& check) { return asked_for(verdict, check); }));
+  }
+  const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
+  std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "cell");
+  if (!verdict.selection.checks.empty()) text += ", " + grouped(asked) + " of " + count_text(checks, "check");
+  if (unstable > 0) text += ", " + grouped(unstable) + " unstable";
+  if (!verdict.not_run.empty()) text += ", " + grouped(std::ssize(verdict.not_run)) + " not run";
+  if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
+  return text;
+}
+
+std::string claim(const Verdict& verdict) {
+  if (verdict.cells.empty()) return "No cell was run, so nothing was shown.";
+  if (verdict.holds) return claim_of_holding(verdict);
+  const auto cells = std::ssize(verdict.cells);
+  const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
+  if (failing > 0) {
+    return count_text(failing, "cell") + " of " + grouped(cells) + (failing == 1 ? " does" : " do") +
+           " not hold; the first divergence of each is below.";
+  }
+  return "Every cell that ran holds, but not all that was required does: see below.";
+}
+
+bool asked_for(const Verdict& verdict, const CheckResult& check) {
+  const auto& asked = verdict.selection.checks;
+  return asked.empty() || check.name == "completion" || check.name == "as_asked" ||
+         std::ranges::find(asked, check.name) != asked.end();
+}
+
+std::vector<std::string> warnings(const Verdict& verdict) {
+  std::vector<std::string> lines;
+  for (const auto& reference : verdict.references) {
+    for (const auto& check : reference.checks) {
+      if (check.requirement != Requirement::told || check.outcome == Outcome::holds) continue;
+      lines.push_back("reference " + reference.id + ": " + check.reason);
+    }
+  }
+  return lines;
+}
+
+}  // namespace plumbline

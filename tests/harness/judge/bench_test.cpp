@@ -1,0 +1,143 @@
+#include "harness/judge/bench.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "support/hash.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BenchTest : public ::testing::Test {
+ protected:
+  void each_microbatch(const std::function<void(MicrobatchRow&)>& change) {
+    for (auto& rank : cell.reference.ranks) {
+      for (auto& row : rank.microbatches) change(row);
+    }
+  }
+  CheckResult judge() { return judge_bench(read_for_judging(cell.write_reference()), request); }
+  /// Not triggered, for this reason and no other.
+  void expect_lacking(const std::string& what) {
+    const auto result = judge();
+    EXPECT_EQ(result.outcome, Outcome::not_triggered) << result.reason;
+    EXPECT_THAT(result.reason, AllOf(HasSubstr(what), Not(HasSubstr(";"))));
+  }
+
+  SyntheticCell cell;
+  BenchRequest request;
+};
+
+TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_EQ(result.name, "bench");
+  EXPECT_EQ(result.looked_at.at("microbatches"), synthetic_steps * synthetic_microbatches);
+  EXPECT_EQ(result.looked_at.at("distinct_microbatches"), synthetic_steps * (synthetic_microbatches - 1));
+  EXPECT_TRUE(result.compared.empty()) << "nothing is compared with anything";
+}
+
+TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
+  EXPECT_EQ(judge().requirement, Requirement::told);
+  request.requirement = Requirement::required;
+  cell.reference = synthetic_reference({});
+  keep_first_step(cell.reference);
+  std::filesystem::remove_all(cell.folder / "reference");
+
+  EXPECT_TRUE(stands_in_the_way(judge()));
+}
+
+// Lengths are 3 1 4 3 2, the last masked.
+TEST_F(BenchTest, NoLengthGrows) {
+  each_microbatch([](auto& row) {
+    row.sequence_length = std::vector<std::int64_t>{5, 4, 3, 3, 1}.at(static_cast<std::size_t>(row.microbatch));
+  });
+  expect_lacking("no length grows");
+}
+TEST_F(BenchTest, NoLengthShrinks) {
+  each_microbatch([](auto& row) {
+    row.sequence_length = std::vector<std::int64_t>{1, 2, 2, 3, 4}.at(static_cast<std::size_t>(row.microbatch));
+  });
+  expect_lacking("no length shrinks");
+}
+TEST_F(BenchTest, NoLengthIsRepeated) {
+  each_microbatch([](auto& row) {
+    row.sequence_length = std::vector<std::int64_t>{3, 1, 4, 5, 2}.at(static_cast<std::size_t>(row.microbatch));
+  });
+  expect_lacking("no length is repeated");
+}
+TEST_F(BenchTest, NoneHasLengthOne) {
+  each_microbatch([](auto& row) {
+    if (row.sequence_length == 1) row.sequence_length = 2;
+  });
+  expect_lacking("no microbatch has length 1");
+}
+TEST_F(BenchTest, NoneIsMasked) {
+  each_microbatch([](auto& row) {
+    if (row.valid_tokens == 0) row.valid_tokens = 1;
+  });
+  expect_lacking("no microbatch is fully masked");
+}
+TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
+  each_microbatch([](auto& row) {
+    if (row.valid_tokens > 0) row.valid_tokens = 3;
+  });
+
+  EXPECT_THAT(judge().reason, HasSubstr("all microbatches have equally many valid tokens"));
+}
+TEST_F(BenchTest, LossesCannotTellWeightingApart) {
+  each_microbatch([](auto& row) {
+    if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
+  });
+  expect_lacking("losses cannot tell token weighting from a mean of means");
+}
+TEST_F(BenchTest, TwoMicrobatchesAreAlike) {
+  const std::string first = cell.reference.ranks[0].microbatches[0].data_digest;
+  each_microbatch([&](auto& row) {
+    if (row.step == 0 && row.microbatch == 3) row.data_digest = first;
+  });
+  expect_lacking("microbatches 0 and 3 of step 0 hold the same ids and labels");
+}
+TEST_F(BenchTest, OneStepShowsNothingOfWhatIsKeptBetweenSteps) {
+  keep_first_step(cell.reference);
+  expect_lacking("it has one step");
+}
+TEST_F(BenchTest, NoParameterMoves) {
+  for (auto& row : cell.reference.ranks[0].tensors) {
+    if (row.kind == "parameter" && row.step >= 0)
+      row.digest = tensor_row(cell.reference, -1, "parameter", row.name).digest;
+  }
+  expect_lacking("no parameter moves");
+}
+
+TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
+  each_microbatch([](auto& row) { row.sequence_length = 3, row.valid_tokens = 3; });
+  EXPECT_EQ(judge().outcome, Outcome::not_triggered);
+  std::filesystem::remove_all(cell.folder / "reference");
+  request.equal_lengths = true;
+
+  EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
+}
+
+TEST_F(BenchTest, ALooserLimitAsksForLossesFurtherApart) {
+  request.loosest_loss = 10;
+
+  EXPECT_THAT(judge().reason, HasSubstr("should lie 100 apart"));
+}
+
+TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
+  const auto result = judge_bench(read_for_judging(cell.folder / "nothing"), request);
+
+  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_THAT(result.reason, HasSubstr("nothing"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
