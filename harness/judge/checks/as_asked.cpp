@@ -11,6 +11,7 @@
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 constexpr double rate_limit = 1e-15;
 
 std::string text(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : json.dump();
+  return json.is_string() ? json.get<std::string>() : json_text(json);
 }
 
 Json value_or_null(const Json& json, const char* key) {
