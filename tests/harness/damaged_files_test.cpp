@@ -70,8 +70,11 @@ TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
     const ImportedSchedule imported = import_schedule(path, {});
     static_cast<void>(check_imported(imported, ExecutionModel::buffered));
   });
-  expect_taken_or_refused(path, 2000,
-                          [&] { make_runnable({.schedule = path.string(), .ranks = 2, .microbatches = 4}); });
+  ScheduleRequest asked;
+  asked.schedule = path.string();
+  asked.ranks = 2;
+  asked.microbatches = 4;
+  expect_taken_or_refused(path, 2000, [&] { make_runnable(asked); });
 }
 
 TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {

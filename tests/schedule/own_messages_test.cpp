@@ -19,6 +19,15 @@ using ::testing::HasSubstr;
 
 const std::string hangs = PLUMBLINE_FIXTURES "/schedules/passes_the_verifier_hangs_on_nccl.csv";
 
+ScheduleRequest request(const std::string& path, std::int32_t microbatches, bool tied) {
+  ScheduleRequest asked;
+  asked.schedule = path;
+  asked.ranks = 2;
+  asked.microbatches = microbatches;
+  asked.tied = tied;
+  return asked;
+}
+
 TEST(OwnMessages, WhatWeLowerIsNoOrderOfItsOwnUnderAnyModel) {
   for_each_generated([&](const Schedule& schedule) {
     if (schedule.microbatches > 5) return;
@@ -49,7 +58,7 @@ TEST(OwnMessages, TheListThatHangsOverNcclIsRefusedForItAlone) {
   EXPECT_THAT(to_text(findings.front()),
               AllOf(HasSubstr("rank 0, position "), HasSubstr("may wait forever over NCCL")));
   for (const bool tied : {false, true}) {
-    ScheduleRequest asked{.schedule = hangs, .ranks = 2, .microbatches = 3, .tied = tied};
+    ScheduleRequest asked = request(hangs, 3, tied);
     asked.model = model_of_transport("mpi").value();
     EXPECT_TRUE(make_runnable(asked).own_messages);
     asked.model = model_of_transport("nccl").value();
@@ -64,10 +73,10 @@ TEST(OwnMessages, MessagesWhereWePutThemPass) {
   for (const CsvDialect dialect : {CsvDialect::plumbline, CsvDialect::torch}) {  // with its ending, and without
     const std::string path = folder.file("mine.csv", export_schedule(lowered, dialect)).string();
 
-    EXPECT_TRUE(
-        make_runnable(
-            {.schedule = path, .ranks = 2, .microbatches = 4, .tied = true, .model = ExecutionModel::pair_direction})
-            .own_messages);
+    ScheduleRequest asked = request(path, 4, true);
+    asked.model = ExecutionModel::pair_direction;
+
+    EXPECT_TRUE(make_runnable(asked).own_messages);
     if (dialect == CsvDialect::plumbline) {
       EXPECT_TRUE(check_imported(import_schedule(path), ExecutionModel::pair_direction).empty());
     }
