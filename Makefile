@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick setup build cuda gpu asan format clean
+.PHONY: help sweep test quick witness setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -19,6 +19,9 @@ test: ## set up, build everything, run every test
 
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
+
+witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
+	@scripts/witness
 
 setup: ## set up and configure only
 	@scripts/set-up cpu

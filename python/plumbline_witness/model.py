@@ -1,0 +1,103 @@
+"""The model: transformers' own, with what the contract asks of it and plain transformers does otherwise (see README.md)."""
+
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from .digest import hash64
+from .run_file import InputError
+
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+
+
+def set_deterministic():
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    # One attention kernel and no other to fall back on.
+    torch.backends.cuda.enable_flash_sdp(True)
+    torch.backends.cuda.enable_math_sdp(False)
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+
+
+class Model:
+    def __init__(self, run):
+        self.tied = bool(run.config.get("tie_word_embeddings", False))
+        config = transformers.LlamaConfig.from_dict(run.config)
+        # Two leaves for the two uses of a tied weight: a single one, as transformers ties it, adds both uses microbatch by microbatch.
+        config.tie_word_embeddings = False
+        self.config = config
+        self.module = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa").train()
+        dtype = getattr(torch, run.dtype)
+        if dtype == torch.float64:
+            raise InputError("float64 is not witnessed: transformers computes its norms in float32")
+        for parameter in self.module.parameters():
+            # Not module.to(dtype), which would round RoPE's frequencies as well.
+            parameter.data = parameter.data.to(dtype)
+            parameter.grad = torch.zeros_like(parameter)
+
+    @property
+    def named(self):
+        """Every parameter in canonical order, a tied head's included; transformers' order is that."""
+        return list(self.module.named_parameters())
+
+    @property
+    def counted(self):
+        """The same, a tied weight once."""
+        return [(name, parameter) for name, parameter in self.named if not (self.tied and name == HEAD)]
+
+    @property
+    def units(self):
+        layers = [f"layers.{layer}" for layer in range(self.config.num_hidden_layers)]
+        return ["embed_tokens", *layers, "norm", "lm_head"]
+
+    def start_from(self, path):
+        stored = load_file(path)
+        for name, parameter in self.named:
+            key = EMBEDDING if self.tied and name == HEAD else name
+            if key not in stored or stored[key].shape != parameter.shape:
+                raise InputError(f"{path}: {key} is missing or of another shape than {tuple(parameter.shape)}")
+            parameter.data.copy_(stored[key])
+
+    def draw(self, seed):
+        """docs/exactness.md, "Initial values": drawn in float32, each from a generator of its own."""
+        for name, parameter in self.named:
+            stream = EMBEDDING if self.tied and name == HEAD else name
+            value = torch.empty(parameter.shape)
+            if value.dim() == 2:
+                generator = torch.Generator().manual_seed(hash64(f"{seed}/{stream}"))
+                value.normal_(0, self.config.initializer_range, generator=generator)
+            else:
+                value.fill_(0 if name.endswith(".bias") else 1)
+            parameter.data.copy_(value)
+
+    def watch_cuts(self, observe):
+        """Calls observe(direction, cut, tensor) for what crosses each cut. A cut bears the name of the unit after it."""
+        body = self.module.model
+        for module, cut in zip([body.embed_tokens, *body.layers, body.norm], self.units[1:]):
+
+            def passed(module, inputs, output, cut=cut):
+                tensor = output[0] if isinstance(output, tuple) else output
+                observe("forward", cut, tensor)
+                tensor.register_hook(lambda gradient: observe("backward", cut, gradient))
+
+            module.register_forward_hook(passed)
+
+    def loss(self, microbatch, valid_tokens_of_step):
+        """Summed cross-entropy over the valid tokens of the whole step; from bfloat16 logits in float32."""
+        logits = self.module(input_ids=microbatch.ids, use_cache=False).logits.float()
+        total = torch.nn.functional.cross_entropy(
+            logits.view(-1, logits.size(-1)), microbatch.labels.view(-1), ignore_index=-100, reduction="sum"
+        )
+        return total / valid_tokens_of_step
+
+    def zero_gradients(self):
+        for _, parameter in self.named:
+            parameter.grad.zero_()
+
+    def add_tied_uses(self):
+        if not self.tied:
+            return
+        embedding, head = self.module.model.embed_tokens.weight.grad, self.module.lm_head.weight.grad
+        embedding.add_(head)
+        head.copy_(embedding)

@@ -1,0 +1,86 @@
+"""The training loop: one microbatch after the other, gradients added in ascending order."""
+
+import time
+
+import numpy
+
+from .batches import NO_LABEL, Batches
+from .model import Model, set_deterministic
+from .record import Recorder, number
+from .run_file import InputError
+from .training import clip_coefficient, gradient_norm, make_optimizer, moments, scale_gradients, update
+
+
+def live_tokens(data):
+    """Distinct ids that stand, in some row, at a position with a valid label at or after it."""
+    live = set()
+    for microbatch in data:
+        for ids, labels in zip(microbatch.ids.tolist(), microbatch.labels.tolist()):
+            valid = [place for place, label in enumerate(labels) if label != NO_LABEL]
+            live.update(ids[: valid[-1] + 1] if valid else [])
+    return len(live)
+
+
+def train(run, folder, tell):
+    set_deterministic()
+    model = Model(run)
+    if run.weights:
+        model.start_from(run.weights)
+    else:
+        model.draw(run.seed)
+    batches = Batches(run.data, model.config.vocab_size)
+    if not any(batches.microbatch(0, m).valid_tokens for m in range(len(batches))):
+        raise InputError(f"{run.path}: no microbatch of a step has a valid label")
+    optimizer = make_optimizer(run, [parameter for _, parameter in model.named])
+    recorder = Recorder(folder, run, model.units, batches)
+    place = {}
+    model.watch_cuts(lambda direction, cut, tensor: recorder.boundary(place["step"], place["m"], direction, cut, tensor))
+
+    for name, parameter in model.named:
+        recorder.tensor(-1, "parameter", name, parameter)
+    recorder.end_step(-1)
+    try:
+        for step in range(run.steps):
+            place["step"] = step
+            train_step(run, step, model, optimizer, batches, recorder, place, tell)
+    except Exception:
+        recorder.finish("error", 1)
+        raise
+    recorder.finish()
+
+
+def train_step(run, step, model, optimizer, batches, recorder, place, tell):
+    begin = time.monotonic()
+    data = batches.step(step)
+    valid_tokens = sum(microbatch.valid_tokens for microbatch in data)
+    model.zero_gradients()
+    step_loss = numpy.float32(0)
+    for m, microbatch in enumerate(data):
+        place["m"] = m
+        start = recorder.now()
+        loss = model.loss(microbatch, valid_tokens)
+        recorder.action(step, f"0F{m}", m, start)
+        start = recorder.now()
+        loss.backward()
+        recorder.action(step, f"0B{m}", m, start)
+        value = numpy.float32(loss.item())
+        step_loss = numpy.float32(step_loss + value)
+        recorder.microbatch(step, m, microbatch, value)
+
+    start = recorder.now()
+    model.add_tied_uses()
+    for name, parameter in model.named:
+        recorder.tensor(step, "gradient", name, parameter.grad)
+    norm = gradient_norm(model.counted)
+    coefficient = clip_coefficient(norm, run.clip_norm)
+    scale_gradients(model.named, coefficient)
+    rate = update(run, step, optimizer)
+    for name, parameter in model.named:
+        recorder.tensor(step, "parameter", name, parameter)
+    for kind, name, value in moments(optimizer, model.named):
+        recorder.tensor(step, kind, name, value)
+    recorder.action(step, "0STEP", None, start)
+    row = [step_loss, norm, coefficient, rate]
+    counts = [sum(microbatch.tokens for microbatch in data), valid_tokens, live_tokens(data)]
+    recorder.end_step(step, [*map(number, row), *counts, number(time.monotonic() - begin)])
+    tell(f"step {step + 1}/{run.steps}  loss {step_loss:.6f}  gradient norm {norm:.6f}  clip {coefficient:.6f}  rate {rate:g}")

@@ -1,0 +1,90 @@
+"""What follows the backward passes of a step: norm, clipping, rate, update (docs/exactness.md)."""
+
+import math
+
+import numpy
+import torch
+
+
+def gradient_norm(counted):
+    """In double precision, squares added from left to right in the order of `counted`: (name, parameter), a tied weight once."""
+    total = 0.0
+    for _, parameter in counted:
+        total += torch.linalg.vector_norm(parameter.grad, 2, dtype=torch.float64).item() ** 2
+    return math.sqrt(total)
+
+
+def clip_coefficient(norm, limit):
+    if limit is None:
+        return 1.0
+    return norm if math.isnan(norm) else min(1.0, limit / norm)
+
+
+def to_bfloat16(values):
+    """float64 to the nearest bfloat16, ties to even, in one rounding: torch's own goes through float32 and rounds twice."""
+    numbers = values.numpy()
+    bits = numbers.view(numpy.int64)
+    dropped = 52 - 7  # of float64's 52 bits of fraction bfloat16 keeps 7
+    half = (1 << (dropped - 1)) - 1 + (bits >> dropped & 1)
+    rounded = (bits + half >> dropped << dropped).view(numpy.float64)
+    quantum = 2.0**-133  # between two of bfloat16's smallest numbers
+    small = numpy.rint(numbers / quantum) * quantum
+    result = numpy.where(numpy.abs(numbers) < 2.0**-126, small, rounded)
+    return torch.from_numpy(numpy.where(numpy.isfinite(numbers), result, numbers)).to(torch.bfloat16)
+
+
+def scale_gradients(named, coefficient):
+    if coefficient == 1.0:
+        return
+    for _, parameter in named:
+        exact = parameter.grad.double() * coefficient
+        parameter.grad.copy_(to_bfloat16(exact) if parameter.grad.dtype == torch.bfloat16 else exact)
+
+
+def learning_rate(run, step):
+    rate, warmup = run.optimizer["learning_rate"], run.warmup_steps
+    if step < warmup:
+        return rate * (run.start_factor + (1.0 - run.start_factor) * step / warmup)
+    return rate * (1.0 + math.cos(math.pi * ((step - warmup) / (run.steps - warmup)))) / 2.0
+
+
+def make_optimizer(run, parameters):
+    given = run.optimizer
+    if given["name"] == "adamw":
+        return torch.optim.AdamW(
+            parameters,
+            lr=given["learning_rate"],
+            betas=(given["beta1"], given["beta2"]),
+            eps=given["eps"],
+            weight_decay=given["weight_decay"],
+            fused=True,
+        )
+    return torch.optim.SGD(
+        parameters,
+        lr=given["learning_rate"],
+        momentum=given["momentum"],
+        weight_decay=given["weight_decay"],
+        foreach=False,
+        fused=False,
+    )
+
+
+def update(run, step, optimizer):
+    """Returns the rate that was applied."""
+    rate = learning_rate(run, step)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+    return rate
+
+
+MOMENTS = {"exp_avg": "moment1", "momentum_buffer": "moment1", "exp_avg_sq": "moment2"}
+
+
+def moments(optimizer, named):
+    """(kind, name, tensor), for each parameter in turn."""
+    for name, parameter in named:
+        for key, kind in MOMENTS.items():
+            value = optimizer.state[parameter].get(key)
+            if value is not None:
+                yield kind, name, value

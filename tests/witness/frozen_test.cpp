@@ -1,0 +1,112 @@
+// plumbline-reference against the witness' frozen records (fixtures/witness, python/README.md): what transformers and
+// torch.optim made of the same run files.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+const std::filesystem::path records = std::filesystem::path(PLUMBLINE_FIXTURES) / "witness";
+/// Other kernels on any processor: the oldest instructions of ATen, oneDNN and MKL.
+const std::string other_instructions = "ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE ";
+
+class Frozen : public ::testing::Test {
+ protected:
+  /// Exit code of a command; its output is kept in `output_`.
+  int run(const std::string& command) {
+    const std::string file = (folder_ / "output.txt").string();
+    const int status = std::system((command + " > '" + file + "' 2>&1").c_str());
+    output_ = read_file(file);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  static std::string program(const std::string& name) { return "'" PLUMBLINE_BIN "/" + name + "' "; }
+  static std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "' "; }
+
+  bool same_code_path(const std::string& name) {
+    EXPECT_EQ(run(program("plumbline-reference") + "--capabilities"), 0) << output_;
+    const Json here = Json::parse(output_).at("machine");
+    const Json there = read_json(records / name / "manifest.json").at("machine");
+    for (const char* key :
+         {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version", "bf16_instructions"}) {
+      if (here.at(key) != there.at(key)) return false;
+    }
+    return true;
+  }
+
+  /// The run file with its paths made whole, starting from the frozen record's own values, and one line changed.
+  std::filesystem::path run_file(const std::string& name, const std::string& line = "", const std::string& wrong = "") {
+    std::string text = read_file(records / (name + ".toml"));
+    const auto change = [&text](const std::string& old, const std::string& fresh) {
+      const std::size_t at = text.find(old);
+      ASSERT_NE(at, std::string::npos) << old;
+      text.replace(at, old.size(), fresh);
+    };
+    change("config = \"", "weights = \"" + (records / name / "rank-0/dumps/step-initial.safetensors").string() +
+                              "\"\nconfig = \"" + records.string() + "/");
+    change("text = \"", "text = \"" + records.string() + "/");
+    if (!line.empty()) change(line, wrong);
+    return folder_.file("run.toml", text);
+  }
+
+  int compare_in_bits(const std::string& name, const std::filesystem::path& run_file) {
+    EXPECT_EQ(run(program("plumbline-reference") + quoted(run_file) + "--quiet --record " + quoted(folder_ / "ours")),
+              0)
+        << output_;
+    return run(program("plumbline") + "compare " + quoted(records / name) + quoted(folder_ / "ours"));
+  }
+
+  int compare_within_limits(const std::string& name, const std::string& environment) {
+    EXPECT_EQ(run(environment + program("plumbline") + "calibrate " + quoted(run_file(name)) + "--record " +
+                  quoted(folder_ / "calibration")),
+              0)
+        << output_;
+    return run(program("plumbline") + "compare " + quoted(folder_ / "calibration/reference") + quoted(records / name) +
+               "--calibration " + quoted(folder_ / "calibration/calibration.json"));
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string output_;
+};
+
+class EachRun : public Frozen, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(EachRun, IsWhatTheWitnessMadeOfIt) {
+  const std::string name = GetParam();
+  const bool exact = same_code_path(name);
+  EXPECT_TRUE(exact || std::getenv("PLUMBLINE_REQUIRE_GOLDEN_BITS") == nullptr) << "bits are required";
+
+  const int code = exact ? compare_in_bits(name, records / (name + ".toml")) : compare_within_limits(name, "");
+
+  EXPECT_EQ(code, 0) << output_;
+  std::printf("  %s\n", exact ? "0 ULP" : "another code path: within calibrated limits");
+}
+
+INSTANTIATE_TEST_SUITE_P(, EachRun, ::testing::Values("adamw-tied", "sgd-untied", "adamw-bfloat16", "llama3"),
+                         [](const auto& given) {
+                           std::string name = given.param;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+TEST_F(Frozen, HoldWithinLimitsOnAnotherCodePath) {
+  EXPECT_EQ(compare_within_limits("adamw-tied", other_instructions), 0) << output_;
+  EXPECT_NE(output_.find("within calibrated limits"), std::string::npos) << output_;
+}
+
+TEST_F(Frozen, AnotherTrainingIsRed) {
+  EXPECT_EQ(compare_in_bits("adamw-tied", run_file("adamw-tied", "clip_norm = 1.5", "clip_norm = 1e9")), 1) << output_;
+}
+
+TEST_F(Frozen, AnotherModelIsRed) {
+  EXPECT_EQ(compare_in_bits("sgd-untied", run_file("sgd-untied", "untied.json", "tied.json")), 1) << output_;
+}
+
+}  // namespace
+}  // namespace plumbline
