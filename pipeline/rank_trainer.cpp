@@ -273,6 +273,10 @@ void RankTrainer::reduce(std::int64_t step, const Action& action) {
   const auto gradient_of = [&](const char* name) {
     return std::ranges::find(parameters_, name, &Parameter::name)->value.grad();
   };
+  for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
+    const auto mine = std::ranges::find(parameters_, name, &Parameter::name);
+    if (mine != parameters_.end()) recorder_.tied_use(name, mine->value.grad());
+  }
   if (first_rank == last_rank) {  // two stages of one rank: both uses are here
     at::Tensor sum = gradient_of("model.embed_tokens.weight");
     if (seams_.adds_tied_gradient(step)) sum.add_(gradient_of("lm_head.weight"));
@@ -300,6 +304,7 @@ void RankTrainer::update(std::int64_t step, const Action& action) {
   const std::size_t log_index = log_.begin(to_text(action), action.stage, std::nullopt);
   show(step, log_index, action, transport_.world_size() > 1 ? 0 : -1);
   for (Stage& each : stages_) {
+    recorder_.tied_uses(each.slice().parameters());
     add_tied_uses(each.slice().parameters());
     recorder_.gradients(step, each.index(), each.slice().parameters());
   }

@@ -202,6 +202,7 @@ void ReferenceTrainer::step(std::int64_t step) {
   page_.update({.step = step, .action_index = 2 * session_.plan.microbatches(), .action = "0STEP"});
   const std::size_t action = actions_.begin("0STEP", 0, std::nullopt);
   if (listed_) listed_->add_all(slice_.parameters());
+  recorder_.tied_uses(slice_.parameters());
   add_tied_uses(slice_.parameters());
   recorder_.gradients(step, 0, slice_.parameters());
   const double norm = total_norm(session_.config, gradient_norms(slice_.parameters()));

@@ -66,6 +66,10 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["loss_scaling"] = "before";
   manifest["boundary_gradient_factor"] = 1;
   manifest["optimizer"] = optimizer_json(run.train.optimizer);
+  manifest["learning_rate_schedule"] = {{"warmup_steps", run.train.warmup_steps},
+                                        {"start_factor", run.train.start_factor},
+                                        {"final_factor", 0},
+                                        {"total_steps", run.train.steps}};
   manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
   manifest["level"] = to_text(run.record_level);
   manifest["versions"] = versions_json();

@@ -44,6 +44,19 @@ void StepRecorder::gradients(std::int64_t step, std::int64_t stage, const std::v
   }
 }
 
+void StepRecorder::tied_use(const std::string& name, const at::Tensor& gradient) {
+  const MemoryScope scope(MemoryOwner::recorder);
+  keep("gradient_use/" + name, gradient);
+}
+
+void StepRecorder::tied_uses(const std::vector<Parameter>& parameters) {
+  const auto alias = std::ranges::find(parameters, true, &Parameter::alias);
+  if (alias == parameters.end()) return;
+  const auto embedding = std::ranges::find(parameters, "model.embed_tokens.weight", &Parameter::name);
+  tied_use(embedding->name, embedding->value.grad());
+  tied_use(alias->name, alias->value.grad());
+}
+
 void StepRecorder::parameters(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);

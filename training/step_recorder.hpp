@@ -27,6 +27,10 @@ class StepRecorder {
   explicit StepRecorder(RecordWriter& writer) : writer_(writer) {}
 
   void gradients(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters);
+  /// At level dump: what one use of a tied weight has of its gradient, before the two are added.
+  void tied_use(const std::string& name, const at::Tensor& gradient);
+  /// The same of both uses where a slice holds both; of any other slice nothing.
+  void tied_uses(const std::vector<Parameter>& parameters);
   void parameters(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters);
   /// Moments under the names of `parameters`; an alias shows the moments of the weight whose storage it shares.
   void moments(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters,

@@ -1,4 +1,4 @@
-// The program `plumbline`: sweep, judge, compare, calibrate, report, doctor, schedule.
+// The program `plumbline`: sweep, judge, compare, calibrate, report, doctor, schedule, record.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -10,6 +10,7 @@
 #include "harness/commands/calibrate_command.hpp"
 #include "harness/commands/compare.hpp"
 #include "harness/commands/doctor.hpp"
+#include "harness/commands/record_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/judge_again.hpp"
@@ -162,6 +163,7 @@ int run(int argc, char** argv) {
 
   const auto run_schedule = add_schedule_command(app);
   const auto run_calibrate = add_calibrate_command(app, own_folder());
+  const auto run_record = add_record_command(app);
 
   try {
     app.parse(argc, argv);
@@ -176,6 +178,7 @@ int run(int argc, char** argv) {
   if (*report_command) return report(folder);
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
+  if (app.got_subcommand("record")) return run_record();
   return doctor(doctor_trainers, doctor_json, resources);
 }
 

@@ -55,6 +55,8 @@ TEST(Manifest, SaysWhatWasRun) {
   EXPECT_EQ(manifest.at("stages").at(0).at("units"), Json({"embed_tokens", "layers.0"}));
   EXPECT_EQ(manifest.at("stages").at(1), (Json{{"stage", 1}, {"rank", 1}, {"units", Json::array()}}));
   EXPECT_EQ(manifest.at("clip_norm"), 1.5);
+  EXPECT_EQ(manifest.at("learning_rate_schedule"),
+            (Json{{"warmup_steps", 0}, {"start_factor", 1.0}, {"final_factor", 0}, {"total_steps", 4}}));
   EXPECT_EQ(manifest.at("level"), "full");
 }
 

@@ -1,0 +1,43 @@
+#include "harness/commands/record_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "harness/commands/record_check.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+struct Options {
+  std::filesystem::path folder;
+  bool json = false;
+  bool large_dumps = false;
+};
+
+int check(const Options& options) {
+  auditing::AuditOptions audit;
+  if (options.large_dumps) audit.most_dump_bytes = std::numeric_limits<std::uintmax_t>::max();
+  const RecordCheck found = check_record(options.folder, audit);
+  std::cout << (options.json ? json_text(to_json(found), 2) + "\n" : to_text(found)) << std::flush;
+  return static_cast<int>(found.holds() ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+}  // namespace
+
+std::function<int()> add_record_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  auto* record = app.add_subcommand("record", "One run record, alone: check");
+  record->require_subcommand(1);
+  auto* check_command = record->add_subcommand(
+      "check", "Read a record strictly and recompute its numbers: 0 holds, 1 something was found, 2 unreadable");
+  check_command->add_option("folder", options->folder, "The record, with its manifest.json")->required();
+  check_command->add_flag("--json", options->json, "Print it as JSON");
+  check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
+  check_command->footer("Example: plumbline record check reports/runs/latest/references/stories260k-adamw");
+  return [options] { return check(*options); };
+}
+
+}  // namespace plumbline

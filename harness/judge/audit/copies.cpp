@@ -1,0 +1,101 @@
+#include <tuple>
+
+#include "harness/judge/audit/table_audit.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+struct BoundaryPlace {
+  std::int64_t rank;
+  std::size_t index;
+  const BoundaryRow* row;
+};
+
+Finding at_boundary(const BoundaryPlace& place, const std::string& expected, const std::string& got,
+                    const std::string& why) {
+  const BoundaryRow& row = *place.row;
+  Finding finding;
+  finding.place = Place::boundary;
+  finding.file = table_line(place.rank, "boundaries.csv", place.index);
+  finding.step = row.step;
+  finding.microbatch = row.microbatch;
+  finding.rank = place.rank;
+  finding.item = row.direction + " boundary at " + row.cut + ", side " + row.side;
+  finding.expected = expected;
+  finding.got = got;
+  finding.why = why;
+  return finding;
+}
+
+void audit_crossings(const AuditedRecord& audited, Audit& audit) {
+  using Crossing = std::tuple<std::int64_t, std::int64_t, std::string, std::string, std::optional<std::int64_t>,
+                              std::optional<std::int64_t>>;
+  std::map<Crossing, BoundaryPlace> sent;
+  const auto crossing = [](const BoundaryRow& row) {
+    return Crossing{row.step, row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};
+  };
+  const auto each = [&](auto visit) {
+    for (const RankRecord& rank : audited.record().ranks) {
+      for (std::size_t i = 0; i < rank.boundaries.size(); ++i) visit(BoundaryPlace{rank.rank, i, &rank.boundaries[i]});
+    }
+  };
+  each([&](const BoundaryPlace& place) {
+    if (place.row->side == "send") sent.emplace(crossing(*place.row), place);
+    std::int64_t bytes = static_cast<std::int64_t>(dtype_size(place.row->dtype));
+    for (const auto size : place.row->shape) bytes *= size;
+    audit.count("numbers");
+    if (bytes != place.row->bytes) {
+      audit.findings.push_back(at_boundary(place, std::to_string(bytes), std::to_string(place.row->bytes),
+                                           "bytes are not those of its shape and dtype"));
+    }
+  });
+  each([&](const BoundaryPlace& place) {
+    if (place.row->side != "receive") return;
+    const auto found = sent.find(crossing(*place.row));
+    if (found == sent.end()) {
+      audit.findings.push_back(at_boundary(place, "a send", "none", "nobody sent what was received"));
+      return;
+    }
+    audit.count("crossings");
+    const BoundaryRow& from = *found->second.row;
+    if (from.digest != place.row->digest) {
+      audit.findings.push_back(
+          at_boundary(place, from.digest, place.row->digest, "what was received is not what was sent"));
+    }
+    sent.erase(found);
+  });
+  for (const auto& [key, place] : sent) {
+    audit.findings.push_back(at_boundary(place, "a receive", "none", "nobody received what was sent"));
+  }
+}
+
+void audit_tied_copies(const AuditedRecord& audited, Audit& audit) {
+  for (const auto& names : audited.manifest().tied) {
+    const std::set<std::string> copies(names.begin(), names.end());
+    for (std::int64_t step = -1; step < audited.manifest().steps; ++step) {
+      std::map<std::string, const TensorRow*> first;
+      for (const TensorPlace& place : audited.tensors(step)) {
+        if (!copies.contains(place.row->name)) continue;
+        const auto [found, fresh] = first.emplace(place.row->kind, place.row);
+        if (fresh) continue;
+        audit.count("numbers");
+        if (found->second->digest == place.row->digest) continue;
+        Finding finding = at_tensor(place, place.row->kind + " " + place.row->name);
+        finding.expected = found->second->digest;
+        finding.got = place.row->digest;
+        finding.why = "it is tied to " + found->second->name + " and has other bits";
+        audit.findings.push_back(std::move(finding));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void audit_copies(const AuditedRecord& audited, Audit& audit) {
+  audit_crossings(audited, audit);
+  audit_tied_copies(audited, audit);
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,38 @@
+#include "harness/judge/audit/dumps.hpp"
+
+namespace plumbline::auditing {
+
+std::string Dumps::name(std::int64_t rank, std::int64_t step) {
+  return "rank-" + std::to_string(rank) + "/dumps/step-" + (step < 0 ? "initial" : std::to_string(step)) +
+         ".safetensors";
+}
+
+std::uintmax_t Dumps::bytes() const {
+  std::uintmax_t sum = 0;
+  for (std::int64_t rank = 0; rank < record_.manifest.world_size; ++rank) {
+    for (std::int64_t step = -1; step < record_.manifest.steps; ++step) {
+      std::error_code missing;
+      const auto size = std::filesystem::file_size(record_.path / name(rank, step), missing);
+      if (!missing) sum += size;
+    }
+  }
+  return sum;
+}
+
+const SafetensorsFile& Dumps::file(std::int64_t rank, std::int64_t step) {
+  const auto found = files_.find({step, rank});
+  if (found != files_.end()) return found->second;
+  return files_.emplace(std::pair{step, rank}, SafetensorsFile(record_.path / name(rank, step))).first->second;
+}
+
+const SafetensorsEntry* Dumps::find(std::int64_t rank, std::int64_t step, const std::string& key) {
+  const auto& entries = file(rank, step).entries();
+  const auto found = entries.find(key);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+void Dumps::forget_before(std::int64_t step) {
+  files_.erase(files_.begin(), files_.lower_bound({step, -1}));
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,37 @@
+// A record's dumps/, opened as the audit comes to them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "record/record.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::auditing {
+
+class Dumps {
+ public:
+  explicit Dumps(const Record& record) : record_(record) {}
+
+  /// Of all files.
+  std::uintmax_t bytes() const;
+  /// Maps the file at the first call. Throws InputError for one that cannot be read.
+  const SafetensorsFile& file(std::int64_t rank, std::int64_t step);
+  /// Null where the file holds no such tensor.
+  const SafetensorsEntry* find(std::int64_t rank, std::int64_t step, const std::string& key);
+  /// Lets go of the files before this step.
+  void forget_before(std::int64_t step);
+
+  /// "rank-0/dumps/step-3.safetensors".
+  static std::string name(std::int64_t rank, std::int64_t step);
+
+ private:
+  const Record& record_;
+  std::map<std::pair<std::int64_t, std::int64_t>, SafetensorsFile> files_;  ///< by step and rank
+};
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <cmath>
+
+#include "harness/judge/audit/bounds.hpp"
+#include "harness/judge/audit/optimizer_form.hpp"
+#include "harness/judge/audit/table_audit.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+/// What a size may be off by, in shares of the sum of its terms.
+double relative_error(Storage storage) {
+  // Each element: the clipped gradient and what is made of it are stored, the latter up to twice (SGD), beside the
+  // roundings of computing. `max_abs` is recorded in float32.
+  return roundings * unit_roundoff(computed_in(storage)) + 3 * unit_roundoff(storage) +
+         unit_roundoff(Storage::float32) + 1e-10;
+}
+
+class FirstMoments {
+ public:
+  FirstMoments(const AuditedRecord& audited, const OptimizerForm& form, double coefficient, Audit& audit)
+      : audited_(audited), form_(form), coefficient_(coefficient), audit_(audit) {}
+
+  void moment(const TensorPlace& place) {
+    const TensorRow& row = *place.row;
+    const TensorRow* gradient = audited_.beside(0, "gradient", place);
+    const TensorRow* parameter = audited_.beside(-1, "parameter", place);
+    if (!gradient || !parameter || gradient->nan + gradient->inf + row.nan + row.inf > 0) return;
+    double elements = 1;
+    for (const auto size_along : row.shape) elements *= static_cast<double>(size_along);
+    root_of_elements_ = std::sqrt(std::max(elements, 1.0));
+    storage_ = storage_of(row.dtype);
+    if (row.kind == "moment1") {
+      const double factor = form_.adamw ? 1 - form_.beta1 : 1;
+      const double decay = form_.adamw ? 0 : form_.weight_decay;
+      size(place, "l2", factor * coefficient_ * gradient->l2, decay * parameter->l2, row.l2);
+      size(place, "max_abs", factor * coefficient_ * static_cast<double>(gradient->max_abs),
+           decay * static_cast<double>(parameter->max_abs), static_cast<double>(row.max_abs));
+    } else if (row.kind == "moment2") {
+      const double largest = coefficient_ * static_cast<double>(gradient->max_abs);
+      size(place, "max_abs", (1 - form_.beta2) * largest * largest, 0, static_cast<double>(row.max_abs));
+    }
+  }
+
+ private:
+  /// `beside`: the size of what is added in a direction that the tables do not tell.
+  void size(const TensorPlace& place, const std::string& what, double expected, double beside, double got) {
+    audit_.count("numbers");
+    const double tiny = root_of_elements_ * 4 * (smallest(storage_) + smallest(computed_in(storage_)));
+    // a square is off by twice as much as what is squared
+    const double error = beside + 2 * relative_error(storage_) * (expected + beside) + tiny;
+    if (std::abs(got - expected) <= error) return;
+    Finding finding = at_tensor(place, what + " of " + place.row->kind + " " + place.row->name);
+    finding.expected = to_text(expected) + (beside > 0 ? " within " + to_text(beside) : "");
+    finding.got = to_text(got);
+    finding.why = "after the first step it does not follow from the clipped gradient's";
+    audit_.findings.push_back(std::move(finding));
+  }
+
+  const AuditedRecord& audited_;
+  const OptimizerForm& form_;
+  double coefficient_;
+  Audit& audit_;
+  double root_of_elements_ = 1;  ///< what tiny errors of each make of an l2
+  Storage storage_ = Storage::float32;
+};
+
+}  // namespace
+
+void audit_first_moments(const AuditedRecord& audited, Audit& audit) {
+  if (audited.external()) return;  // audit_norms_by_l2 says so
+  const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
+  if (!form) return;
+  const auto& steps = audited.record().ranks.front().steps;
+  const auto first = std::find_if(steps.begin(), steps.end(), [](const StepRow& row) { return row.step == 0; });
+  if (first == steps.end() || !first->clip_coefficient || !std::isfinite(*first->clip_coefficient)) return;
+  FirstMoments moments(audited, *form, *first->clip_coefficient, audit);
+  for (const TensorPlace& place : audited.tensors(0)) moments.moment(place);
+}
+
+}  // namespace plumbline::auditing

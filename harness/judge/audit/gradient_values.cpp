@@ -1,0 +1,117 @@
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/audit/value_audit.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+void audit_norm(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+  long double squares = 0;
+  double elements = 0;
+  for (const TensorPlace& place : audited.gradients_once(step)) {
+    const SafetensorsEntry* tensor = dumps.find(place.rank, step, "gradient/" + place.row->name);
+    if (!tensor) return;  // audit_rows_by_values says so
+    for (const double value : values_of(*tensor)) {
+      squares += static_cast<long double>(value) * static_cast<long double>(value);
+      ++elements;
+    }
+  }
+  const auto norm = static_cast<double>(std::sqrt(squares));
+  const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
+  for (std::size_t i = 0; i < rank.steps.size(); ++i) {
+    const auto& recorded = rank.steps[i].gradient_norm;
+    if (rank.steps[i].step != step || !recorded) continue;
+    audit.count("numbers");
+    if (std::abs(*recorded - norm) <= (elements + 2) * 0x1p-53 * norm) continue;
+    Finding finding;
+    finding.place = Place::norm;
+    finding.file = table_line(rank.rank, "steps.csv", i);
+    finding.step = step;
+    finding.rank = rank.rank;
+    finding.item = "gradient_norm";
+    finding.expected = to_text(norm);
+    finding.got = to_text(*recorded);
+    finding.why = "it is not the norm of the dumped gradients, a tied weight once";
+    audit.findings.push_back(std::move(finding));
+  }
+}
+
+/// The sum as one addition gives it: in float32 for bfloat16, then rounded.
+double sum_of_uses(Storage storage, double one, double other) {
+  if (storage == Storage::float64) return one + other;
+  const auto sum = static_cast<double>(static_cast<float>(one) + static_cast<float>(other));
+  return rounded(storage, sum);
+}
+
+bool same_bits(double left, double right) {
+  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
+}
+
+class TiedWeight {
+ public:
+  TiedWeight(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit)
+      : audited_(audited), dumps_(dumps), step_(step), audit_(audit) {}
+
+  void weight(const std::vector<std::string>& names) {
+    std::vector<std::vector<double>> uses;
+    std::string dtype;
+    for (const auto& name : names) {
+      for (const RankRecord& rank : audited_.record().ranks) {
+        const SafetensorsEntry* use = dumps_.find(rank.rank, step_, "gradient_use/" + name);
+        if (!use) continue;
+        uses.push_back(values_of(*use));
+        dtype = use->dtype;
+        break;
+      }
+    }
+    if (uses.size() != names.size() || uses.size() != 2 || uses[0].size() != uses[1].size()) {
+      audit_.count("tied_sums_missing");
+      return;
+    }
+    for (const TensorPlace& place : audited_.tensors(step_)) {
+      if (place.row->kind != "gradient" || (place.row->name != names[0] && place.row->name != names[1])) continue;
+      const SafetensorsEntry* sum = dumps_.find(place.rank, step_, "gradient/" + place.row->name);
+      if (sum && sum->dtype == dtype) compare(place, storage_of(dtype), uses, values_of(*sum));
+    }
+  }
+
+ private:
+  void compare(const TensorPlace& place, Storage storage, const std::vector<std::vector<double>>& uses,
+               const std::vector<double>& sums) {
+    audit_.count("tied_sums");
+    if (sums.size() != uses[0].size()) return;  // another shape, which audit_rows_by_values says
+    std::int64_t wrong = 0;
+    Finding finding = at_tensor(place, "gradient " + place.row->name);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double expected = sum_of_uses(storage, uses[0][i], uses[1][i]);
+      if (same_bits(expected, sums[i]) || wrong++ > 0) continue;
+      finding.item += ", element " + std::to_string(i);
+      finding.expected = to_text(expected);
+      finding.got = to_text(sums[i]);
+    }
+    if (wrong == 0) return;
+    finding.file = Dumps::name(place.rank, step_);
+    finding.why = "it is not the sum of the tied weight's two uses in " + std::to_string(wrong) + " of " +
+                  std::to_string(sums.size()) + " elements";
+    audit_.findings.push_back(std::move(finding));
+  }
+
+  const AuditedRecord& audited_;
+  Dumps& dumps_;
+  std::int64_t step_;
+  Audit& audit_;
+};
+
+}  // namespace
+
+void audit_gradient_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+  audit_norm(audited, dumps, step, audit);
+  TiedWeight tied(audited, dumps, step, audit);
+  for (const auto& names : audited.manifest().tied) tied.weight(names);
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,25 @@
+// The learning rate of each step, from docs/exactness.md (7).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "support/json.hpp"
+
+namespace plumbline::auditing {
+
+/// A warm-up in a line from `start_factor` x peak, then half a cosine down to 0.
+struct LearningRateForm {
+  double peak = 0;
+  std::int64_t warmup_steps = 0, total_steps = 0;
+  double start_factor = 1;
+
+  /// Of step t from 0, in fp64 with each operation rounded: peak (f + (1 - f) t / w) while t < w, from then on
+  /// peak (1 + cos(pi ((t - w) / (T - w)))) / 2.
+  double at(std::int64_t step) const;
+};
+
+/// Of a whole manifest; nothing where it does not say how the rate goes on, or says that it ends above 0.
+std::optional<LearningRateForm> learning_rate_form(const Json& manifest);
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "harness/judge/audit/table_audit.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+/// Sums of squares in fp64 are off by n 2^-53 at most, and so many elements no gradient has.
+constexpr double allowed = 1e-10;
+
+}  // namespace
+
+void audit_norms_by_l2(const AuditedRecord& audited, Audit& audit) {
+  if (audited.external()) {
+    audit.not_audited.push_back(
+        "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
+    return;
+  }
+  for (const RankRecord& rank : audited.record().ranks) {
+    if (rank.rank > 0) break;  // all ranks have the same norm, which audit_step_rows demands
+    for (std::size_t i = 0; i < rank.steps.size(); ++i) {
+      const StepRow& row = rank.steps[i];
+      const auto gradients = audited.gradients_once(row.step);
+      if (!row.gradient_norm || gradients.empty()) continue;
+      long double sum = 0;
+      for (const TensorPlace& place : gradients) sum += static_cast<long double>(place.row->l2) * place.row->l2;
+      const auto norm = static_cast<double>(std::sqrt(sum));
+      audit.count("numbers");
+      if (std::abs(*row.gradient_norm - norm) <= allowed * norm) continue;
+      Finding finding;
+      finding.place = Place::norm;
+      finding.file = table_line(rank.rank, "steps.csv", i);
+      finding.step = row.step;
+      finding.rank = rank.rank;
+      finding.item = "gradient_norm";
+      finding.expected = to_text(norm);
+      finding.got = to_text(*row.gradient_norm);
+      finding.why = "it is not the root of the sum of l2 squared over the gradients in tensors.csv, a tied weight once";
+      audit.findings.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,106 @@
+#include "harness/judge/audit/number_format.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "support/error.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+constexpr int bfloat16_digits = 8;
+constexpr int bfloat16_smallest = -133;
+
+/// Scaled so that the last digit kept is the unit, rounded there, and scaled back: exact but for that one rounding.
+double rounded_to_bfloat16(double value) {
+  if (!std::isfinite(value) || value == 0) return value;
+  int exponent = 0;  // value = fraction x 2^exponent with a fraction from 0.5 to 1
+  std::frexp(value, &exponent);
+  const int last = std::max(exponent - bfloat16_digits, bfloat16_smallest);
+  const double nearest = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  const double largest = std::ldexp(255.0, 120);
+  return std::abs(nearest) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : nearest;
+}
+
+template <typename Stored, typename Widen>
+std::vector<double> read(std::span<const std::byte> bytes, Widen widen) {
+  std::vector<double> values(bytes.size() / sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
+    values[i] = widen(stored);
+  }
+  return values;
+}
+
+}  // namespace
+
+bool is_storage(const std::string& dtype) {
+  return dtype == "float32" || dtype == "float64" || dtype == "bfloat16";
+}
+
+Storage storage_of(const std::string& dtype) {
+  if (dtype == "float32") return Storage::float32;
+  if (dtype == "float64") return Storage::float64;
+  if (dtype == "bfloat16") return Storage::bfloat16;
+  throw InputError("a tensor of dtype " + dtype + " cannot be audited; float32, float64 and bfloat16 can");
+}
+
+double unit_roundoff(Storage storage) {
+  switch (storage) {
+    case Storage::float32:
+      return 0x1p-24;
+    case Storage::bfloat16:
+      return 0x1p-8;
+    case Storage::float64:
+      break;
+  }
+  return 0x1p-53;
+}
+
+double smallest(Storage storage) {
+  switch (storage) {
+    case Storage::float32:
+      return 0x1p-149;
+    case Storage::bfloat16:
+      return std::ldexp(1.0, bfloat16_smallest);
+    case Storage::float64:
+      break;
+  }
+  return 0x1p-1074;
+}
+
+Storage computed_in(Storage storage) {
+  return storage == Storage::bfloat16 ? Storage::float32 : storage;
+}
+
+double rounded(Storage storage, double value) {
+  if (storage == Storage::float32) return static_cast<double>(static_cast<float>(value));
+  return storage == Storage::bfloat16 ? rounded_to_bfloat16(value) : value;
+}
+
+double rounded(Storage storage, long double value) {
+  if (storage == Storage::float64) return static_cast<double>(value);
+  if (storage == Storage::float32) return static_cast<double>(static_cast<float>(value));
+  throw InputError("a bfloat16 is rounded from float64");
+}
+
+std::vector<double> values_of(const SafetensorsEntry& tensor) {
+  switch (storage_of(tensor.dtype)) {
+    case Storage::float32:
+      return read<float>(tensor.bytes, [](float value) { return static_cast<double>(value); });
+    case Storage::bfloat16:  // the upper half of a float32
+      return read<std::uint16_t>(tensor.bytes, [](std::uint16_t bits) {
+        return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
+      });
+    case Storage::float64:
+      break;
+  }
+  return read<double>(tensor.bytes, [](double value) { return value; });
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,125 @@
+#include "harness/judge/audit/optimizer_form.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plumbline::auditing {
+namespace {
+
+template <typename Real>
+Bounds exactly(Real value) {
+  return {static_cast<double>(value), static_cast<double>(value)};
+}
+
+}  // namespace
+
+std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
+  const std::string name = optimizer.value("name", "");
+  if (name != "adamw" && name != "sgd") return std::nullopt;
+  OptimizerForm form;
+  form.adamw = name == "adamw";
+  form.weight_decay = optimizer.at("weight_decay").get<double>();
+  if (form.adamw) {
+    form.beta1 = optimizer.at("beta1").get<double>();
+    form.beta2 = optimizer.at("beta2").get<double>();
+    form.eps = optimizer.at("eps").get<double>();
+  } else {
+    form.momentum = optimizer.at("momentum").get<double>();
+  }
+  return form;
+}
+
+template <typename Real>
+StepForm<Real>::StepForm(const OptimizerForm& form, Storage storage, double rate, std::int64_t step)
+    : form_(form),
+      storage_(storage),
+      first_(step == 0),
+      beta1_(static_cast<Real>(form.beta1)),
+      beta2_(static_cast<Real>(form.beta2)),
+      eps_(static_cast<Real>(form.eps)),
+      momentum_(static_cast<Real>(form.momentum)),
+      decay_(static_cast<Real>(form.weight_decay)),
+      rate_(static_cast<Real>(rate)),
+      size_(rate_ / (1 - std::pow(beta1_, static_cast<Real>(step + 1)))),
+      correction2_(1 - std::pow(beta2_, static_cast<Real>(step + 1))) {}
+
+/// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019) in its t-th step, t from 1:
+///   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
+///   p = (1 - lr wd) p - lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps).
+/// SGD as torch.optim has it, with dampening 0 and no Nesterov: d = g + wd p; b = d in the first step, then
+/// momentum b + d; p = p - lr b.
+template <typename Real>
+Element<Real> StepForm<Real>::exact(const Element<Real>& before, Real gradient) const {
+  if (!form_.adamw) {
+    const Real direction = gradient + decay_ * before.parameter;
+    const Real buffer = first_ ? direction : momentum_ * before.moment1 + direction;
+    return {before.parameter - rate_ * buffer, buffer, 0};
+  }
+  const Real moment1 = beta1_ * before.moment1 + (1 - beta1_) * gradient;
+  const Real moment2 = beta2_ * before.moment2 + (1 - beta2_) * gradient * gradient;
+  const Real root = std::sqrt(moment2 / correction2_) + eps_;
+  return {(1 - rate_ * decay_) * before.parameter - size_ * moment1 / root, moment1, moment2};
+}
+
+template <typename Real>
+ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const {
+  return form_.adamw ? adamw_bounds(before, gradient) : sgd_bounds(before, gradient, buffer);
+}
+
+/// LibTorch writes m as m + (1 - beta1)(g - m), whose terms are larger: those are the magnitudes here. In bfloat16 the
+/// parameter follows from moments that are not rounded yet.
+template <typename Real>
+ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gradient) const {
+  const Element<Real> after = exact(before, gradient);
+  const Real terms = std::abs(before.moment1) + (1 - beta1_) * (std::abs(gradient) + std::abs(before.moment1));
+  const Real root = std::sqrt(after.moment2 / correction2_) + eps_;
+  return {bounds_of(storage_, Sum<Real>{after.parameter, std::abs(before.parameter) + size_ * terms / root}),
+          bounds_of(storage_, Sum<Real>{after.moment1, terms}),
+          bounds_of(storage_, Sum<Real>{after.moment2, after.moment2})};
+}
+
+/// LibTorch rounds the rate and the decay of SGD to bfloat16 on CPUs, as it does any number that scales what is added,
+/// and not on GPUs: both are admitted, and what lies between.
+template <typename Real>
+Bounds StepForm<Real>::factor(Real number) const {
+  const double stored = rounded(storage_, number), as_it_is = static_cast<double>(number);
+  return {std::min(stored, as_it_is), std::max(stored, as_it_is)};
+}
+
+/// What may be stored for one + factor x other, where all three lie within bounds.
+template <typename Real>
+Bounds StepForm<Real>::add(const Bounds& one, const Bounds& factor, const Bounds& other) const {
+  const auto product = [](double left, double right) { return static_cast<Real>(left) * static_cast<Real>(right); };
+  const auto [low, high] = std::minmax({product(factor.lowest, other.lowest), product(factor.lowest, other.highest),
+                                        product(factor.highest, other.lowest), product(factor.highest, other.highest)});
+  const auto one_low = static_cast<Real>(one.lowest), one_high = static_cast<Real>(one.highest);
+  const Real magnitudes = std::max(std::abs(one_low), std::abs(one_high)) + std::max(std::abs(low), std::abs(high));
+  return {bounds_of(storage_, Sum<Real>{one_low + low, magnitudes}).lowest,
+          bounds_of(storage_, Sum<Real>{one_high + high, magnitudes}).highest};
+}
+
+/// Each operation stores its result, so that in bfloat16 each rounds to bfloat16: bounds are carried from one to the
+/// next. The momentum is never rounded: LibTorch is given it as a tensor.
+template <typename Real>
+ElementBounds StepForm<Real>::sgd_bounds(const Element<Real>& before, Real gradient,
+                                         std::optional<double> buffer) const {
+  const Bounds parameter = exactly(before.parameter);
+  Bounds direction = exactly(gradient);
+  if (decay_ != 0) direction = add(direction, factor(decay_), parameter);
+  ElementBounds after;
+  if (momentum_ != 0) {
+    if (!first_) {
+      const Bounds kept = add(exactly(Real{0}), exactly(momentum_), exactly(before.moment1));
+      direction = add(kept, exactly(Real{1}), direction);
+    }
+    after.moment1 = direction;
+    if (buffer) direction = {*buffer, *buffer};
+  }
+  after.parameter = add(parameter, factor(-rate_), direction);
+  return after;
+}
+
+template class StepForm<double>;
+template class StepForm<long double>;
+
+}  // namespace plumbline::auditing

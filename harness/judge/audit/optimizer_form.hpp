@@ -1,0 +1,65 @@
+// What an optimiser's step has to make of one element, by the formulas of docs/exactness.md (7, Dtypes): one exact way
+// for what a number would be, and one with bounds for what it may be. Written from that page, in numbers wider than the
+// trainers'; nothing here is theirs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "harness/judge/audit/bounds.hpp"
+#include "support/json.hpp"
+
+namespace plumbline::auditing {
+
+struct OptimizerForm {
+  bool adamw = false;  ///< else SGD
+  double beta1 = 0, beta2 = 0, eps = 0;
+  double momentum = 0;
+  double weight_decay = 0;
+
+  bool keeps_moment1() const { return adamw || momentum != 0; }
+  bool keeps_moment2() const { return adamw; }
+};
+/// Of a manifest's `optimizer`; nothing for one that the record format does not name.
+std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
+
+/// One element of a parameter and its moments; 0 for those that the optimiser lacks.
+template <typename Real>
+struct Element {
+  Real parameter = 0, moment1 = 0, moment2 = 0;
+};
+
+struct ElementBounds {
+  Bounds parameter, moment1, moment2;
+};
+
+/// One step of a dtype. Real: double, and long double for float64.
+template <typename Real>
+class StepForm {
+ public:
+  /// `step` from 0.
+  StepForm(const OptimizerForm& form, Storage storage, double rate, std::int64_t step);
+
+  /// `gradient`: clipped.
+  Element<Real> exact(const Element<Real>& before, Real gradient) const;
+  /// `buffer`: SGD's momentum buffer as it was recorded after the step, from which the parameter has to follow; without
+  /// it what the buffer may be decides.
+  ElementBounds bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const;
+
+ private:
+  ElementBounds adamw_bounds(const Element<Real>& before, Real gradient) const;
+  ElementBounds sgd_bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const;
+  Bounds factor(Real number) const;
+  Bounds add(const Bounds& one, const Bounds& factor, const Bounds& other) const;
+
+  OptimizerForm form_;
+  Storage storage_;
+  bool first_;
+  Real beta1_, beta2_, eps_, momentum_, decay_, rate_;
+  Real size_, correction2_;  ///< lr / (1 - beta1^t) and 1 - beta2^t of AdamW
+};
+
+extern template class StepForm<double>;
+extern template class StepForm<long double>;
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,153 @@
+#include <cmath>
+#include <limits>
+
+#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/audit/value_audit.hpp"
+#include "record/digest.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+/// What a row of tensors.csv says of its values.
+struct Facts {
+  double l2 = 0;
+  float max_abs = 0;
+  std::int64_t nonzero = 0, nan = 0, inf = 0;
+  std::optional<std::int64_t> nonzero_rows;  ///< of matrices
+};
+
+Facts facts_of(const std::vector<double>& values, const Shape& shape) {
+  Facts facts;
+  long double squares = 0;
+  double largest = 0;
+  for (const double value : values) {
+    squares += static_cast<long double>(value) * static_cast<long double>(value);
+    largest = std::abs(value) > largest ? std::abs(value) : largest;
+    facts.nonzero += value != 0 ? 1 : 0;
+    facts.nan += std::isnan(value) ? 1 : 0;
+    facts.inf += std::isinf(value) ? 1 : 0;
+  }
+  facts.l2 = static_cast<double>(std::sqrt(squares));
+  facts.max_abs = facts.nan > 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(largest);
+  if (shape.size() != 2) return facts;
+  facts.nonzero_rows = 0;
+  const auto width = static_cast<std::size_t>(shape[1]);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(shape[0]); ++row) {
+    std::size_t column = 0;
+    while (column < width && values[row * width + column] == 0) ++column;
+    *facts.nonzero_rows += column < width ? 1 : 0;
+  }
+  return facts;
+}
+
+class RowAudit {
+ public:
+  RowAudit(const AuditedRecord& audited, const TensorPlace& place, Audit& audit)
+      : audited_(audited), place_(place), row_(*place.row), audit_(audit) {}
+
+  void against(const SafetensorsEntry& tensor) {
+    if (tensor.dtype != row_.dtype) return report("dtype", tensor.dtype, row_.dtype);
+    if (tensor.shape != row_.shape) return report("shape", shape_text(tensor.shape), shape_text(row_.shape));
+    equal("digest", tensor_digest(tensor.dtype, tensor.shape, tensor.bytes), row_.digest);
+    const std::vector<double> values = values_of(tensor);
+    const Facts facts = facts_of(values, tensor.shape);
+    equal("nonzero", to_text(facts.nonzero), to_text(row_.nonzero));
+    equal("nan", to_text(facts.nan), to_text(row_.nan));
+    equal("inf", to_text(facts.inf), to_text(row_.inf));
+    if (row_.nonzero_rows) {
+      equal("nonzero_rows", facts.nonzero_rows ? to_text(*facts.nonzero_rows) : "none", to_text(*row_.nonzero_rows));
+    }
+    audit_.count("elements", static_cast<std::int64_t>(values.size()));
+    if (audited_.external()) return;
+    equal("max_abs", to_text(facts.max_abs), to_text(row_.max_abs));
+    audit_.count("numbers");
+    const double allowed = (static_cast<double>(values.size()) + 2) * 0x1p-53;
+    const bool same = to_text(facts.l2) == to_text(row_.l2);  // not finite, say
+    if (!same && !(std::abs(row_.l2 - facts.l2) <= allowed * facts.l2))
+      report("l2", to_text(facts.l2), to_text(row_.l2));
+  }
+
+  void report(const std::string& column, const std::string& expected, const std::string& got) {
+    Finding finding = at_tensor(place_, column + " of " + row_.kind + " " + row_.name);
+    finding.expected = expected;
+    finding.got = got;
+    finding.why = "it is not that of the values in " + Dumps::name(place_.rank, row_.step);
+    audit_.findings.push_back(std::move(finding));
+  }
+
+ private:
+  /// Texts are the shortest that read back to the same bits, so they are equal only for equal numbers.
+  void equal(const std::string& column, const std::string& expected, const std::string& got) {
+    audit_.count("numbers");
+    if (expected != got) report(column, expected, got);
+  }
+
+  const AuditedRecord& audited_;
+  const TensorPlace& place_;
+  const TensorRow& row_;
+  Audit& audit_;
+};
+
+void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t index, const SafetensorsEntry* tensor,
+                        Audit& audit) {
+  audit.count("numbers");
+  std::string expected = "none", got = row.digest;
+  if (tensor) expected = tensor_digest(tensor->dtype, tensor->shape, tensor->bytes);
+  if (tensor && expected == got && tensor->dtype == row.dtype && tensor->shape == row.shape) return;
+  if (expected == got)
+    expected = tensor->dtype + " " + shape_text(tensor->shape), got = row.dtype + " " + shape_text(row.shape);
+  Finding finding;
+  finding.place = Place::boundary;
+  finding.file = table_line(rank, "boundaries.csv", index);
+  finding.step = row.step;
+  finding.microbatch = row.microbatch;
+  finding.rank = rank;
+  finding.item = "digest of the " + row.direction + " boundary at " + row.cut + ", side " + row.side;
+  finding.expected = expected;
+  finding.got = got;
+  finding.why = "it is not that of the values in " + Dumps::name(rank, row.step);
+  audit.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void audit_rows_by_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+  std::map<std::int64_t, std::set<std::string>> with_row;
+  for (const TensorPlace& place : audited.tensors(step)) {
+    const std::string key = place.row->kind + "/" + place.row->name;
+    with_row[place.rank].insert(key);
+    RowAudit row(audited, place, audit);
+    const SafetensorsEntry* tensor = dumps.find(place.rank, step, key);
+    if (tensor) {
+      row.against(*tensor);
+    } else {
+      row.report("digest", "none", place.row->digest);
+    }
+  }
+  for (const RankRecord& rank : audited.record().ranks) {
+    for (std::size_t i = 0; i < rank.boundaries.size(); ++i) {
+      const BoundaryRow& row = rank.boundaries[i];
+      if (row.step != step) continue;
+      const std::string key =
+          "boundary/" + row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut + "/" + row.side;
+      with_row[rank.rank].insert(key);
+      audit_boundary_row(row, rank.rank, i, dumps.find(rank.rank, step, key), audit);
+    }
+    for (const auto& [key, tensor] : dumps.file(rank.rank, step).entries()) {
+      if (with_row[rank.rank].contains(key) || key.starts_with("gradient_use/")) continue;
+      Finding finding;
+      finding.file = Dumps::name(rank.rank, step);
+      finding.step = step;
+      finding.rank = rank.rank;
+      finding.item = key;
+      finding.expected = "a row of tensors.csv or boundaries.csv";
+      finding.got = "none";
+      finding.why = "a tensor was dumped that no row speaks of";
+      audit.findings.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace plumbline::auditing

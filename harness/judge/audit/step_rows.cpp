@@ -1,0 +1,128 @@
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "harness/judge/audit/clipping_form.hpp"
+#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/audit/table_audit.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+template <typename Number>
+std::string text_of(const std::optional<Number>& value) {
+  return value ? to_text(*value) : "absent";
+}
+
+class StepRows {
+ public:
+  StepRows(const AuditedRecord& audited, Audit& audit)
+      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {
+    if (!rate_) {
+      audit.not_audited.push_back(
+          "learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
+    }
+  }
+
+  void rank(const RankRecord& rank) {
+    rank_ = rank.rank;
+    std::map<std::int64_t, Sums> sums;
+    for (const MicrobatchRow& row : rank.microbatches) sums[row.step].add(row);
+    for (std::size_t i = 0; i < rank.steps.size(); ++i) {
+      line_ = i;
+      row_ = &rank.steps[i];
+      norm();
+      coefficient();
+      if (rate_)
+        exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step)), row_->learning_rate);
+      totals(sums[row_->step]);
+    }
+  }
+
+ private:
+  struct Sums {
+    std::int64_t tokens = 0, valid = 0;
+    std::map<std::int64_t, std::optional<float>> losses;  ///< by microbatch
+    void add(const MicrobatchRow& row) {
+      tokens += row.tokens;
+      valid += row.valid_tokens;
+      losses[row.microbatch] = row.loss;
+    }
+    /// From left to right in float32, in which every dtype's losses are recorded; nothing where one is absent.
+    std::optional<float> loss() const {
+      float sum = 0;
+      for (const auto& [microbatch, one] : losses) {
+        if (!one) return std::nullopt;
+        sum += *one;
+      }
+      return sum;
+    }
+  };
+
+  void norm() {
+    if (!row_->gradient_norm) {
+      if (!audited_.external()) report(Place::norm, "gradient_norm", "a norm", "absent", "every rank has it");
+      return;
+    }
+    const auto [first, fresh] = norms_.emplace(row_->step, *row_->gradient_norm);
+    if (!fresh) exactly(Place::norm, "gradient_norm", std::optional(first->second), row_->gradient_norm);
+  }
+
+  void coefficient() {
+    if (!row_->gradient_norm) return;
+    const auto& limit = audited_.manifest().clip_norm;
+    exactly(Place::norm, "clip_coefficient", std::optional(clip_coefficient_of(*row_->gradient_norm, limit)),
+            row_->clip_coefficient);
+  }
+
+  void totals(const Sums& sums) {
+    exactly(Place::data, "tokens", std::optional(sums.tokens), std::optional(row_->tokens));
+    exactly(Place::data, "valid_tokens", std::optional(sums.valid), std::optional(row_->valid_tokens));
+    const auto loss = sums.loss();
+    if (row_->loss && loss) exactly(Place::loss, "loss", loss, row_->loss);
+  }
+
+  template <typename Number>
+  void exactly(Place place, const std::string& item, const std::optional<Number>& expected,
+               const std::optional<Number>& got) {
+    audit_.count("numbers");
+    if (got && std::memcmp(&*got, &*expected, sizeof(Number)) == 0) return;
+    const std::string why = place == Place::norm && item == "gradient_norm" ? "other ranks have another norm"
+                            : place == Place::norm          ? "it is not min(1, limit / norm) of this row's norm"
+                            : place == Place::learning_rate ? "it is not the rate of this step"
+                                                            : "it is not the sum over the step's microbatches";
+    report(place, item, text_of(expected), text_of(got), why);
+  }
+
+  void report(Place place, const std::string& item, const std::string& expected, const std::string& got,
+              const std::string& why) {
+    Finding finding;
+    finding.place = place;
+    finding.file = table_line(rank_, "steps.csv", line_);
+    finding.step = row_->step;
+    finding.rank = rank_;
+    finding.item = item;
+    finding.expected = expected;
+    finding.got = got;
+    finding.why = why;
+    audit_.findings.push_back(std::move(finding));
+  }
+
+  const AuditedRecord& audited_;
+  Audit& audit_;
+  std::optional<LearningRateForm> rate_;
+  std::map<std::int64_t, double> norms_;  ///< of the first rank that has one, by step
+  std::int64_t rank_ = 0;
+  std::size_t line_ = 0;
+  const StepRow* row_ = nullptr;
+};
+
+}  // namespace
+
+void audit_step_rows(const AuditedRecord& audited, Audit& audit) {
+  StepRows rows(audited, audit);
+  for (const RankRecord& rank : audited.record().ranks) rows.rank(rank);
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "harness/judge/audit/clipping_form.hpp"
+#include "harness/judge/audit/optimizer_form.hpp"
+#include "harness/judge/audit/power.hpp"
+#include "harness/judge/audit/value_audit.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+/// The values of one parameter that a step begins and ends with.
+struct Values {
+  std::vector<double> parameter, moment1, moment2;
+};
+
+/// Elements of one tensor that are not admitted; the first is told.
+struct Refused {
+  std::int64_t number = 0;
+  std::size_t first = 0;
+  double got = 0;
+  Bounds bounds;
+  void look(std::size_t element, double value, const Bounds& admitted) {
+    if (admitted.admit(value) || number++ > 0) return;
+    first = element;
+    got = value;
+    bounds = admitted;
+  }
+};
+
+class ParameterUpdate {
+ public:
+  ParameterUpdate(const AuditedRecord& audited, Dumps& dumps, const OptimizerForm& form, const StepNumbers& numbers,
+                  const TensorPlace& place, Audit& audit)
+      : audited_(audited), dumps_(dumps), form_(form), numbers_(numbers), place_(place), audit_(audit) {}
+
+  void run() {
+    const auto before = values(numbers_.step - 1), after = values(numbers_.step);
+    const SafetensorsEntry* gradient = dumps_.find(place_.rank, numbers_.step, "gradient/" + place_.row->name);
+    if (!before || !after) return;  // what was not dumped audit_rows_by_values tells
+    if (!gradient) return without_gradient(*before, *after);
+    const std::vector<double> raw = values_of(*gradient);
+    if (raw.size() != after->parameter.size()) return;  // so is another shape
+    if (storage_of(place_.row->dtype) == Storage::float64) {
+      elements<long double>(*before, raw, *after);
+    } else {
+      elements<double>(*before, raw, *after);
+    }
+  }
+
+ private:
+  /// Nothing where one of them was not dumped, or not in one shape. Moments begin at 0.
+  std::optional<Values> values(std::int64_t step) {
+    Values found;
+    const auto read = [&](const char* kind, bool kept, std::vector<double>& values) {
+      const SafetensorsEntry* tensor = kept ? dumps_.find(place_.rank, step, kind + ("/" + place_.row->name)) : nullptr;
+      if (tensor && tensor->dtype == place_.row->dtype && tensor->shape == place_.row->shape)
+        values = values_of(*tensor);
+    };
+    read("parameter", true, found.parameter);
+    read("moment1", form_.keeps_moment1() && step >= 0, found.moment1);
+    read("moment2", form_.keeps_moment2() && step >= 0, found.moment2);
+    const std::size_t size = found.parameter.size();
+    if (found.moment1.empty() && (step < 0 || !form_.keeps_moment1())) found.moment1.assign(size, 0);
+    if (found.moment2.empty() && (step < 0 || !form_.keeps_moment2())) found.moment2.assign(size, 0);
+    if (found.moment1.size() != size || found.moment2.size() != size) return std::nullopt;
+    return found;
+  }
+
+  void without_gradient(const Values& before, const Values& after) {
+    const auto& frozen = audited_.manifest().frozen;
+    Refused moved;
+    for (std::size_t i = 0; i < after.parameter.size(); ++i) {
+      moved.look(i, after.parameter[i], {before.parameter[i], before.parameter[i]});
+    }
+    audit_.count("updated_elements", static_cast<std::int64_t>(after.parameter.size()));
+    if (std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
+      Finding finding = at_tensor(place_, "parameter " + place_.row->name);
+      finding.expected = "a gradient, or its name in `frozen`";
+      finding.got = "neither";
+      finding.why = "nothing says how it was updated";
+      audit_.findings.push_back(std::move(finding));
+    }
+    report("parameter", moved, "it is frozen, and moved");
+  }
+
+  template <typename Real>
+  void elements(const Values& before, const std::vector<double>& raw, const Values& after) {
+    const Storage storage = storage_of(place_.row->dtype);
+    const StepForm<Real> step(form_, storage, numbers_.rate, numbers_.step);
+    Mistakes<Real> mistakes(form_, storage, numbers_);
+    Refused parameter, moment1, moment2;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const Element<Real> element{static_cast<Real>(before.parameter[i]), static_cast<Real>(before.moment1[i]),
+                                  static_cast<Real>(before.moment2[i])};
+      const auto gradient = static_cast<Real>(clipped(storage, raw[i], numbers_.coefficient));
+      const ElementBounds bounds = step.bounds(element, gradient, after.moment1[i]);
+      parameter.look(i, after.parameter[i], bounds.parameter);
+      if (form_.keeps_moment1()) moment1.look(i, after.moment1[i], bounds.moment1);
+      if (form_.keeps_moment2()) moment2.look(i, after.moment2[i], bounds.moment2);
+      // With SGD's recorded buffer taken for granted no mistake before it would show in the parameter.
+      mistakes.weigh(element, static_cast<Real>(raw[i]), gradient,
+                     form_.adamw ? bounds : step.bounds(element, gradient, std::nullopt));
+    }
+    audit_.count("updated_elements", static_cast<std::int64_t>(raw.size()));
+    mistakes.add_to(audit_.power[kind_of_parameter(place_.row->name)]);
+    const std::string from = "it does not follow from the values before the step, the clipped gradient and the rate " +
+                             to_text(numbers_.rate);
+    report("moment1", moment1, from);
+    report("moment2", moment2, from);
+    report("parameter", parameter, from);
+  }
+
+  void report(const std::string& kind, const Refused& refused, const std::string& why) {
+    if (refused.number == 0) return;
+    Finding finding;
+    finding.place = Place::parameter;
+    finding.file = Dumps::name(place_.rank, numbers_.step);
+    finding.step = numbers_.step;
+    finding.rank = place_.rank;
+    finding.stage = place_.row->stage;
+    finding.item = kind + " " + place_.row->name + ", element " + std::to_string(refused.first);
+    const std::string low = to_text(refused.bounds.lowest), high = to_text(refused.bounds.highest);
+    finding.expected = low == high ? low : low + " to " + high;
+    finding.got = to_text(refused.got);
+    std::int64_t all = 1;
+    for (const auto size : place_.row->shape) all *= size;
+    finding.why = why + ", in " + std::to_string(refused.number) + " of " + std::to_string(all) + " elements";
+    audit_.findings.push_back(std::move(finding));
+  }
+
+  const AuditedRecord& audited_;
+  Dumps& dumps_;
+  const OptimizerForm& form_;
+  const StepNumbers& numbers_;
+  const TensorPlace& place_;
+  Audit& audit_;
+};
+
+/// Nothing where the rank's row lacks one of them.
+std::optional<StepNumbers> numbers_of(const RankRecord& rank, std::int64_t step) {
+  StepNumbers numbers;
+  numbers.step = step;
+  bool found = false;
+  for (const StepRow& row : rank.steps) {
+    if (row.step == step - 1) numbers.last_rate = row.learning_rate;
+    if (row.step != step || !row.learning_rate || !row.clip_coefficient) continue;
+    numbers.rate = *row.learning_rate;
+    numbers.coefficient = *row.clip_coefficient;
+    found = true;
+  }
+  return found ? std::optional(numbers) : std::nullopt;
+}
+
+}  // namespace
+
+void audit_updates(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+  const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
+  if (!form) return;  // audit_record says so
+  for (const RankRecord& rank : audited.record().ranks) {
+    const auto numbers = numbers_of(rank, step);
+    if (!numbers) continue;
+    for (const TensorPlace& place : audited.tensors(step)) {
+      if (place.rank != rank.rank || place.row->kind != "parameter") continue;
+      ParameterUpdate(audited, dumps, *form, *numbers, place, audit).run();
+    }
+  }
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,79 @@
+#include "harness/commands/record_check.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/harness/judge/audit/trained_run.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Mistake;
+using ::testing::Not;
+using testing::TemporaryFolder;
+using testing::TrainedRun;
+
+std::filesystem::path write(const TemporaryFolder& folder, const std::string& optimizer, Mistake mistake) {
+  TrainedRun trained{testing::synthetic_candidate(testing::trained_plan(optimizer, true)), "float32", mistake};
+  return trained.write(folder / "record");
+}
+
+TEST(RecordCheck, TellsWhatWasRecomputedAndWhatItCouldSee) {
+  const TemporaryFolder folder;
+
+  const RecordCheck check = check_record(write(folder, "adamw", Mistake::none));
+
+  EXPECT_TRUE(check.holds());
+  EXPECT_THAT(to_text(check), AllOf(HasSubstr("pipeline, level dump, float32, adamw, 2 ranks, 2 steps"),
+                                    HasSubstr("tables and dumped values"), HasSubstr("layers.*.mlp.up_proj.weight"),
+                                    HasSubstr("applied twice 96"), HasSubstr("\nHOLDS\n")));
+  const Json json = to_json(check);
+  EXPECT_EQ(json.at("schema"), "plumbline-record-check/1");
+  EXPECT_EQ(json.at("holds"), true);
+  EXPECT_GT(json.at("audit").at("power").at("norm.weight").at("tells").at("no update"), 0);
+}
+
+TEST(RecordCheck, NamesFileRankStepAndWhatWasExpected) {
+  const TemporaryFolder folder;
+
+  const RecordCheck check = check_record(write(folder, "sgd", Mistake::clip_with_epsilon));
+
+  EXPECT_FALSE(check.holds());
+  EXPECT_THAT(to_text(check), AllOf(HasSubstr("rank-0/steps.csv:2: step 0, rank 0, clip_coefficient: "),
+                                    HasSubstr("(expected "), HasSubstr("\nDOES NOT HOLD\n")));
+  const Json finding = to_json(check).at("audit").at("findings").at(0);
+  EXPECT_EQ(finding.at("place"), "norm");
+  EXPECT_EQ(finding.at("file"), "rank-0/steps.csv:2");
+  EXPECT_EQ(finding.at("step"), 0);
+  EXPECT_EQ(finding.at("rank"), 0);
+  EXPECT_EQ(finding.at("item"), "clip_coefficient");
+}
+
+TEST(RecordCheck, SaysWhatALevelDoesNotHold) {
+  const TemporaryFolder folder;
+  TrainedRun trained{testing::synthetic_candidate(testing::trained_plan("adamw", true))};
+  const auto path = trained.write(folder / "dumped");
+  trained.run.manifest["level"] = "full";
+  trained.run.manifest.erase("learning_rate_schedule");
+  testing::write_run(trained.run, folder / "full");
+
+  const std::string text = to_text(check_record(folder / "full"));
+
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("the tables alone"), HasSubstr("not audited: values: a record of level full"),
+                    HasSubstr("not audited: learning rates"), HasSubstr("\nHOLDS\n"), Not(HasSubstr("could see"))));
+}
+
+TEST(RecordCheck, ARecordThatCannotBeReadIsAnInputError) {
+  const TemporaryFolder folder;
+  const auto path = write(folder, "adamw", Mistake::none);
+  folder.file("record/rank-1/dumps/step-1.safetensors", "cut off");
+
+  EXPECT_THROW(check_record(path), InputError);
+  EXPECT_THROW(check_record(folder / "nothing"), InputError);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,144 @@
+// Whole records, audited: right ones of every dtype and optimiser, and the same with one mistake that both trainers
+// would make alike.
+#include "harness/judge/audit/audit.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/judge/audit/power.hpp"
+#include "tests/harness/judge/audit/trained_run.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using testing::Mistake;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::TrainedRun;
+
+struct Kind {
+  std::string dtype, optimizer;
+  bool tied;
+};
+
+std::string name_of(const ::testing::TestParamInfo<Kind>& info) {
+  return info.param.dtype + "_" + info.param.optimizer + (info.param.tied ? "_tied" : "_untied");
+}
+
+class AuditOfEachKind : public ::testing::TestWithParam<Kind> {
+ protected:
+  Audit audit(Mistake mistake) {
+    const auto plan = testing::trained_plan(GetParam().optimizer, GetParam().tied);
+    TrainedRun trained{testing::synthetic_candidate(plan), GetParam().dtype, mistake};
+    return audit_record(read_record(trained.write(folder_ / std::to_string(static_cast<int>(mistake)))));
+  }
+
+  /// Some finding is of this place, in this step, and no other place is told before.
+  static void expect_first(const Audit& found, Place place, std::int64_t step, const std::string& item) {
+    ASSERT_FALSE(found.findings.empty());
+    bool seen = false;
+    for (const Finding& finding : found.findings) {
+      EXPECT_GE(finding.step, step) << words_of(finding);
+      seen = seen || (finding.place == place && finding.step == step && finding.item.starts_with(item));
+    }
+    EXPECT_TRUE(seen) << words_of(found.findings.front());
+  }
+
+  bool adamw() const { return GetParam().optimizer == "adamw"; }
+
+  TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, AuditOfEachKind,
+                         ::testing::Values(Kind{"float32", "adamw", true}, Kind{"float32", "adamw", false},
+                                           Kind{"float32", "sgd", true}, Kind{"float32", "sgd", false},
+                                           Kind{"float64", "adamw", true}, Kind{"float64", "adamw", false},
+                                           Kind{"float64", "sgd", true}, Kind{"float64", "sgd", false},
+                                           Kind{"bfloat16", "adamw", true}, Kind{"bfloat16", "adamw", false},
+                                           Kind{"bfloat16", "sgd", true}, Kind{"bfloat16", "sgd", false}),
+                         name_of);
+
+TEST_P(AuditOfEachKind, FindsNothingInARightRecordAndCouldHaveSeenAllMistakes) {
+  const Audit right = audit(Mistake::none);
+
+  for (const Finding& finding : right.findings) ADD_FAILURE() << words_of(finding);
+  EXPECT_THAT(right.not_audited, IsEmpty());
+  EXPECT_TRUE(right.from_values);
+  EXPECT_THAT(what_it_cannot_see(right), IsEmpty());
+  EXPECT_GT(right.recomputed.at("updated_elements"), 0);
+  EXPECT_EQ(right.recomputed.count("tied_sums"), GetParam().tied ? 1 : 0);
+}
+
+TEST_P(AuditOfEachKind, ARateOneStepEarlyIsRed) {
+  expect_first(audit(Mistake::rate_a_step_early), Place::learning_rate, 0, "learning_rate");
+}
+
+TEST_P(AuditOfEachKind, TheLastStepsRateIsRed) {
+  expect_first(audit(Mistake::last_rate_applied), Place::parameter, 1, "parameter");
+}
+
+TEST_P(AuditOfEachKind, AClipThatIsNotAppliedIsRed) {
+  expect_first(audit(Mistake::clip_not_applied), Place::parameter, 0, "moment1");
+}
+
+TEST_P(AuditOfEachKind, AnEpsilonInTheClipCoefficientIsRed) {
+  expect_first(audit(Mistake::clip_with_epsilon), Place::norm, 0, "clip_coefficient");
+}
+
+TEST_P(AuditOfEachKind, AStepTakenTwiceIsRed) {
+  expect_first(audit(Mistake::applied_twice), Place::parameter, 0, "moment1");
+}
+
+TEST_P(AuditOfEachKind, AStepNotTakenIsRed) {
+  expect_first(audit(Mistake::no_update), Place::parameter, 0, "moment1");
+}
+
+TEST_P(AuditOfEachKind, WeightDecayLeftOutIsRed) {
+  expect_first(audit(Mistake::no_weight_decay), Place::parameter, 0, adamw() ? "parameter" : "moment1");
+}
+
+TEST_P(AuditOfEachKind, ExchangedMomentsAreRed) {
+  if (!adamw()) return;  // SGD has one
+
+  expect_first(audit(Mistake::moments_exchanged), Place::parameter, 0, "moment1");
+}
+
+TEST_P(AuditOfEachKind, AdamWithDecayInTheGradientIsRed) {
+  if (!adamw()) return;
+
+  expect_first(audit(Mistake::decay_into_gradient), Place::parameter, 0, "moment1");
+}
+
+TEST_P(AuditOfEachKind, BiasCorrectionLeftOutIsRed) {
+  if (!adamw()) return;
+
+  const Audit found = audit(Mistake::no_bias_correction);
+
+  // With these betas the two corrections cancel in the first step, but for epsilon and rounding.
+  EXPECT_THAT(found.findings, Contains(AllOf(Field(&Finding::place, Place::parameter), Field(&Finding::step, 1),
+                                             Field(&Finding::item, StartsWith("parameter ")))));
+}
+
+TEST_P(AuditOfEachKind, AnotherDenominatorIsRed) {
+  if (!adamw()) return;
+
+  expect_first(audit(Mistake::eps_inside_the_root), Place::parameter, 0, "parameter");
+}
+
+TEST_P(AuditOfEachKind, ATiedWeightCountedTwiceInTheNormIsRed) {
+  if (!GetParam().tied) return;
+
+  expect_first(audit(Mistake::norm_counts_tied_twice), Place::norm, 0, "gradient_norm");
+}
+
+TEST_P(AuditOfEachKind, AUseOfATiedWeightThatIsNotAddedIsRed) {
+  if (!GetParam().tied) return;
+
+  expect_first(audit(Mistake::tied_use_dropped), Place::gradient, 0, "gradient");
+}
+
+}  // namespace
+}  // namespace plumbline::auditing
