@@ -7,6 +7,7 @@
 
 #include "harness/commands/record_check.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 namespace {
