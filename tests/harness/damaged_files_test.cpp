@@ -29,24 +29,24 @@ class DamagedFiles : public ::testing::Test {
   static void expect_taken_or_refused(const fs::path& path, int times, const std::function<void()>& read,
                                       std::vector<std::string> names = {}) {
     names.push_back(path.filename().string());
-    const int refused = read_damaged(path, times, names, read);
-    EXPECT_GT(refused, times / 4) << path;
-    EXPECT_LT(refused, times) << path << ": nothing is read at all";
+    ASSERT_NO_THROW(read()) << path << ": nothing is read at all";
+    EXPECT_GT(read_damaged(path, times, names, read), times / 4) << path;
   }
   testing::TemporaryFolder folder;
 };
 
 TEST_F(DamagedFiles, ASweepFileAndItsRunFileAreTakenOrRefused) {
-  const auto config =
-      folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
-  const auto run = folder.file("run.toml", testing::bytes_of(PLUMBLINE_FIXTURES "/runs/quick.toml"));
+  const std::string there = "../models/stories260k/config.json";
+  folder.file("config.json", testing::bytes_of(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
+  std::string text = testing::bytes_of(PLUMBLINE_FIXTURES "/runs/quick.toml");
+  ASSERT_NE(text.find(there), std::string::npos);
+  const auto run = folder.file("run.toml", text.replace(text.find(there), there.size(), "config.json"));
   const auto sweep = folder.file("sweep.toml", R"(run = ["run.toml"]
 world_sizes = [1, 2, 4]
 schedules = ["afab", "1f1b", "zb-v"]
 optimizers = ["adamw", "sgd"]
 clipping = true
-repeat = 1
-timeout_ms = 10000
+time_limit_s = 100
 [[cell]]
 run = "run.toml"
 world_size = 3
@@ -57,16 +57,15 @@ run = "run.toml"
 world_size = 2
 lengths = [16, 8, [3, 4], 1]
 )");
-  ASSERT_NO_THROW(make_plan(read_sweep_file(sweep)));
 
-  expect_taken_or_refused(sweep, 1500, [&] { make_plan(read_sweep_file(sweep)); }, {"run.toml"});
-  expect_taken_or_refused(run, 1500, [&] { make_plan(read_sweep_file(sweep)); }, {"sweep.toml"});
+  expect_taken_or_refused(sweep, 300, [&] { make_plan(read_sweep_file(sweep)); }, {"run.toml"});
+  expect_taken_or_refused(run, 300, [&] { make_plan(read_sweep_file(sweep)); }, {"sweep.toml"});
 }
 
 TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
   const auto path = folder.file("s.csv", testing::bytes_of(PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv"));
 
-  expect_taken_or_refused(path, 2000, [&] {
+  expect_taken_or_refused(path, 400, [&] {
     const ImportedSchedule imported = import_schedule(path, {});
     static_cast<void>(check_imported(imported, ExecutionModel::buffered));
   });
@@ -74,19 +73,18 @@ TEST_F(DamagedFiles, AScheduleIsTakenOrRefused) {
   asked.schedule = path.string();
   asked.ranks = 2;
   asked.microbatches = 4;
-  expect_taken_or_refused(path, 2000, [&] { make_runnable(asked); });
+  expect_taken_or_refused(path, 400, [&] { make_runnable(asked); });
 }
 
 TEST_F(DamagedFiles, TheTablesOfARecordAreTakenOrRefused) {
   SyntheticCell cell;
   const fs::path record = cell.write_candidate();
-  ASSERT_NO_THROW(read_record(record));
 
-  expect_taken_or_refused(record / "rank-1" / "exit.json", 500, [&] { read_record(record); },
+  expect_taken_or_refused(record / "rank-1" / "exit.json", 150, [&] { read_record(record); },
                           {".csv"});  // an end that is no longer `ok` asks less of the tables, one that is, more
   for (const char* table :
        {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"}) {
-    expect_taken_or_refused(record / "rank-1" / table, 150, [&] { read_record(record); });
+    expect_taken_or_refused(record / "rank-1" / table, 60, [&] { read_record(record); });
   }
 }
 
@@ -97,7 +95,7 @@ TEST_F(DamagedFiles, AManifestIsRefusedOrJudgedInWordsOfOurs) {
 
   for (const fs::path& record : {reference, candidate}) {
     expect_taken_or_refused(
-        record / "manifest.json", 600,
+        record / "manifest.json", 150,
         [&] {
           const CellVerdict verdict = compare_records(reference, candidate);
           ++judged;
@@ -127,8 +125,8 @@ TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
   verdict.cells = {cell.judge()};
   write_verdict(verdict_file, verdict);
 
-  expect_taken_or_refused(finding, 1500, [&] { read_launch_finding(finding); });
-  expect_taken_or_refused(verdict_file, 500, [&] { read_verdict(verdict_file); });
+  expect_taken_or_refused(finding, 500, [&] { read_launch_finding(finding); });
+  expect_taken_or_refused(verdict_file, 150, [&] { read_verdict(verdict_file); });
 }
 
 TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
@@ -136,9 +134,8 @@ TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
 "unit_roundoff": 5.96e-08, "reference": "run-1", "shadow": {"run_id": "run-2", "record": "shadow"}, "null_runs": 20,
 "left_out": 0.1, "factor": 4.0, "lambda": 4.0, "limits": [{"step": 0, "item": "loss", "own": 1e-7, "null": 2e-7,
 "pooled": 3e-7, "n": 10.0, "cap": 1e-3, "limit": 4e-7, "by": "null_runs"}]})");
-  ASSERT_NO_THROW(judging::read_calibration(path));
 
-  expect_taken_or_refused(path, 1500, [&] { judging::read_calibration(path); });
+  expect_taken_or_refused(path, 500, [&] { judging::read_calibration(path); });
 }
 
 }  // namespace
