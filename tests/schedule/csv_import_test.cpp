@@ -40,6 +40,7 @@ TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
   for (const auto& entry : fs::directory_iterator(fs::path(PLUMBLINE_FIXTURES) / "schedules")) {
     SCOPED_TRACE(entry.path().filename());
     const std::string stem = entry.path().stem().string();
+    if (stem.find("-p") == std::string::npos) continue;  // made by hand, not by a generator
     const ImportedSchedule imported = import_schedule(entry.path(), {.dialect = CsvDialect::torch});
     const auto findings = check_imported(imported, ExecutionModel::blocking);
     EXPECT_EQ(imported.schedule.microbatches, std::stoi(stem.substr(stem.rfind('m') + 1)));
