@@ -46,7 +46,7 @@ endfunction()
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
 # shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do.
 function(plumbline_room_test name)
-  cmake_parse_arguments(arg "" "SHARDS;ROOM" "USES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
     set(arg_ROOM ${name})
   endif()
@@ -56,6 +56,7 @@ function(plumbline_room_test name)
   endif()
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main)
+  plumbline_use_precompiled(${arg_PRECOMPILED} ${name}_test)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)

@@ -1,0 +1,25 @@
+# Headers that many files see and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that
+# take it. What a source includes it still names itself: the preset asan compiles without these, and tests/structure every header alone.
+
+# plumbline_precompiled(<set> USES <libraries> HEADERS <header>...)
+function(plumbline_precompiled set)
+  cmake_parse_arguments(arg "" "" "USES;HEADERS" ${ARGN})
+  set(source "${CMAKE_BINARY_DIR}/generated/precompiled_${set}.cpp") # a target has a source, be it an empty one
+  file(CONFIGURE OUTPUT "${source}" CONTENT "")
+  add_library(plumbline_precompiled_${set} OBJECT EXCLUDE_FROM_ALL "${source}")
+  target_link_libraries(plumbline_precompiled_${set} PRIVATE plumbline_options ${arg_USES})
+  target_precompile_headers(plumbline_precompiled_${set} PRIVATE ${arg_HEADERS})
+endfunction()
+
+# plumbline_use_precompiled(<set> <target>...)
+function(plumbline_use_precompiled set)
+  foreach(target ${ARGN})
+    target_precompile_headers(${target} REUSE_FROM plumbline_precompiled_${set})
+  endforeach()
+endfunction()
+
+set(plumbline_common_headers <algorithm> <filesystem> <fstream> <functional> <map> <nlohmann/json.hpp> <optional> <set> <span>
+                             <sstream> <string> <vector>)
+plumbline_precompiled(common USES plumbline::json HEADERS ${plumbline_common_headers})
+set(plumbline_torch_headers ${plumbline_common_headers} <ATen/Tensor.h> <ATen/TensorOperators.h> <ATen/core/grad_mode.h> <ATen/ops/empty.h>
+                            <ATen/ops/zeros.h>)
