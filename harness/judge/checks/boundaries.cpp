@@ -80,6 +80,14 @@ Judged check_boundaries(const CellEvidence& evidence) {
   compare_boundaries(evidence, comparable_gradients, judgement);
   compare_traffic(evidence, judgement);
 
+  if (records_its_cuts(evidence)) {
+    if (!comparable_gradients) judgement.leave_out("gradients at the cuts, which carry another factor");
+    const auto cuts = static_cast<std::int64_t>(evidence.model.units.size()) - 1;
+    return judgement.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
+                                  std::to_string(cuts) + " cuts are " + agreement(evidence),
+                              {{"computed", 2 * evidence.steps() * evidence.microbatches() * cuts}},
+                              {"nonzero_tensors"});
+  }
   if (evidence.stages.crossings.empty()) {
     // One stage: the claim is that nothing crossed and nothing was moved, and what is looked at is the ranks' tables.
     judgement.look_at("tables", 2 * static_cast<std::int64_t>(evidence.candidate.ranks.size()));

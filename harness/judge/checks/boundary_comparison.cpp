@@ -1,5 +1,6 @@
 #include "harness/judge/checks/boundary_comparison.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -39,6 +40,23 @@ class BoundaryComparison {
     const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, 0, *computed, nullptr)
                                          : end({"send", from_rank, to_rank}, 0, *computed, nullptr);
     if (!crossing.local()) end({"receive", to_rank, from_rank}, 1, *computed, first);
+  }
+
+  /// The candidate's own tensor at a cut, of a record of one rank that calls them `computed` as a reference does.
+  void computed(std::int64_t step, std::int64_t microbatch, const std::string& direction, std::size_t unit) {
+    step_ = step, microbatch_ = microbatch, number_ = static_cast<std::int64_t>(unit);
+    direction_ = direction, cut_ = evidence_.model.units[unit];
+    from_stage_.reset(), to_stage_.reset();
+    const BoundaryRow* mine = nullptr;
+    for (const auto& placed : evidence_.candidate_rows.boundaries(step, microbatch, direction, cut_)) {
+      if (placed.row->side == "computed" && !mine) mine = placed.row;
+    }
+    if (!mine) return report(0, 0, "a row", "none", "the candidate records no tensor at this cut");
+    seen_.insert(mine);
+    const auto* theirs = reference_boundary(evidence_, step, microbatch, direction, cut_);
+    if (!theirs) return report(0, 0, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+    judgement_.look_at("computed");
+    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, 0, evidence_.limits);
   }
 
   /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
@@ -206,7 +224,23 @@ void compare_boundaries(const CellEvidence& evidence, bool compare_gradients, Ju
       for (std::size_t i = crossings; i-- > 0;) comparison.crossing(step, m, "backward", i);
     }
   }
+  if (records_its_cuts(evidence)) {
+    const std::size_t units = evidence.model.units.size();
+    for (std::int64_t step = 0; step < evidence.steps(); ++step) {
+      for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
+        for (std::size_t unit = 1; unit < units; ++unit) comparison.computed(step, m, "forward", unit);
+        for (std::size_t unit = units; unit-- > 1;) comparison.computed(step, m, "backward", unit);
+      }
+    }
+  }
   comparison.rest();
+}
+
+bool records_its_cuts(const CellEvidence& evidence) {
+  const auto& rows = evidence.candidate_rows.all_boundaries();
+  return evidence.reference.manifest.world_size == 1 && evidence.candidate.manifest.world_size == 1 &&
+         evidence.stages.crossings.empty() &&
+         std::any_of(rows.begin(), rows.end(), [](const auto& placed) { return placed.row->side == "computed"; });
 }
 
 }  // namespace plumbline::judging

@@ -291,6 +291,26 @@ TEST_F(PythonWriter, RecordsOfOneAndOfThreeRanksHoldAndWhatTheyLackIsSaid) {
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 2 * 12);
 }
 
+TEST_F(PythonWriter, TwoRecordsOfOneRankAreComparedCutByCut) {
+  const auto one = write("one"), other = write("other");
+  std::string actions = read_file(other / "rank-0/actions.csv");
+  actions.replace(actions.find("0,0,0STEP,0,,0,1,0"), 18, "0,0,0STEP,0,,0,2,0");  // of a run of its own
+  write_file(other / "rank-0/actions.csv", actions);
+
+  const auto verdict = compare_records(one, other);
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_EQ(result_of(verdict, "boundaries").looked_at.at("computed"), 2 * 5 * 2 * 3)
+      << "steps, microbatches, ways, cuts";
+
+  std::string rows = read_file(other / "rank-0/boundaries.csv");
+  rows.erase(rows.rfind("1,4,backward,layers.0"));  // the last one
+  write_file(other / "rank-0/boundaries.csv", rows);
+  const auto lacking = compare_records(one, other);
+  EXPECT_THAT(with_outcome(lacking, Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_THAT(comparison_text(lacking), HasSubstr("the candidate records no tensor at this cut"));
+}
+
 TEST_F(PythonWriter, FaultOnACutIsFoundThere) {
   const auto verdict =
       compare_records(write("one"), write("faulty", "--narrow --stages embed_tokens/layers.0,norm,lm_head"));
