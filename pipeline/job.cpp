@@ -76,7 +76,8 @@ PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) t
   throw InputError(session.run.path.string() + ": " + error.what());
 }
 
-void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan) {
+void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan,
+                  const Json& libraries, bool one_clock) {
   const auto units = unit_names(session.config);
   std::vector<StageEntry> stages;
   std::vector<std::vector<std::string>> units_of_stages;
@@ -102,8 +103,11 @@ void begin_record(const PipelineOptions& options, const Session& session, const 
       std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
     }
   }
-  write_manifest(options.record, make_manifest("pipeline", options.command, session.run, session.config, session.plan,
-                                               plan.schedule.placement.ranks, schedule, stages, session.gpus));
+  Json manifest = make_manifest("pipeline", options.command, session.run, session.config, session.plan,
+                                plan.schedule.placement.ranks, schedule, stages, session.gpus);
+  manifest["versions"].update(libraries);
+  if (!one_clock) manifest["clock_skew_ns"] = nullptr;  // nobody compared them
+  write_manifest(options.record, manifest);
   if (session.run.record_level == RecordLevel::none) return;
   write_schedule_csv(options.record, schedule.csv);
   if (!order.empty()) write_accumulation_csv(options.record, order);

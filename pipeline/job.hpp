@@ -19,8 +19,10 @@ Session load_job(const PipelineOptions& options);
 PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams);
 
 /// What rank 0 does before any rank begins: the folder is this run's, and says what it will hold. Throws InputError
-/// when the folder holds another run.
-void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan);
+/// when the folder holds another run. `libraries`: name and version of what carries messages;
+/// `one_clock`: whether all ranks read the same one.
+void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan,
+                  const Json& libraries = Json::object(), bool one_clock = true);
 
 /// What one rank keeps, and what all together keep on one GPU, from the first step to the last.
 MemoryPlan memory_of(const Session& session, const PipelinePlan& plan, int rank);

@@ -10,6 +10,7 @@
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/transport/message_transport.hpp"
+#include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
 #include "pipeline/transport/nccl/nccl_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
@@ -113,9 +114,10 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
 
   const auto seams = make_seams(transport->rank());
   PipelinePlan plan;
+  const bool one_clock = all_on_one_host();
   const Hindrance no_plan = hindrance_in([&] {
     plan = make_plan(*session, transport->world_size(), *seams);
-    if (transport->rank() == 0) begin_record(options, *session, plan);
+    if (transport->rank() == 0) begin_record(options, *session, plan, {{"mpi", mpi_version()}}, one_clock);
   });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
   plan.origin_ns = std::stoll(transport->broadcast(std::to_string(monotonic_ns())));

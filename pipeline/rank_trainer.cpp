@@ -72,7 +72,8 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(),
                   session.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank),
       page_(writer_.folder() / "progress"),
-      loss_(seams.loss(token_weighted_loss)) {
+      loss_(seams.loss(token_weighted_loss)),
+      fed_(session.plan.microbatches()) {
   const MemoryScope scope(MemoryOwner::scratch);
   for (Stage& stage : stages_) {
     set_initial_values(stage.slice(), session.run);
@@ -207,7 +208,9 @@ void RankTrainer::forward(std::int64_t step, const Action& action) {
   LossTarget target;
   at::Tensor input;
   if (here.first() || here.last()) {
-    Microbatch data = to_device(session_.plan.make(step, action.microbatch), session_.device);
+    Microbatch made = session_.plan.make(step, action.microbatch);
+    fed_.take(action.microbatch, made);
+    Microbatch data = to_device(std::move(made), session_.device);
     if (here.first()) input = std::move(data.ids);
     target = {std::move(data.labels), session_.plan.step_valid_tokens(), loss_};
   }
@@ -365,8 +368,7 @@ void RankTrainer::step(std::int64_t step) {
   reap_finished_sends();
   log_.end_step(step);
 
-  const bool sees_data = std::ranges::any_of(stages_, [](const Stage& s) { return s.first() || s.last(); });
-  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), sees_data))
+  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), fed_.end_step()))
     writer_.add(std::move(row));
   for (const TrafficCount& count : transport_.take_traffic()) {
     writer_.add(TrafficRow{step, count.peer, direction_name(count.direction), count.send ? "send" : "receive",
@@ -407,7 +409,7 @@ void RankTrainer::finish(const std::string& status, int code) {
                                                               {"bytes", buffers->bytes},
                                                               {"given_back", buffers->given_back}});
   }
-  writer_.finish({transport_.rank(), status, code, std::nullopt, log_.last_action()});
+  writer_.finish({transport_.rank(), status, code, std::nullopt, log_.last_action(), fed_.digest()});
 }
 
 }  // namespace plumbline

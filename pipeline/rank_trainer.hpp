@@ -14,6 +14,7 @@
 #include "record/progress_page.hpp"
 #include "schedule/schedule.hpp"
 #include "training/action_log.hpp"
+#include "training/fed_data.hpp"
 #include "training/gpu/gpu_memory_log.hpp"
 #include "training/session.hpp"
 #include "training/step_end.hpp"
@@ -90,6 +91,7 @@ class RankTrainer {
   std::map<Key, at::Tensor> leaving_;
   std::vector<Posted> sends_;
   StepLosses losses_;
+  FedData fed_;
   std::int64_t start_bytes_ = 0;
   std::int64_t activation_peak_ = 0;
   StepUpdate update_;

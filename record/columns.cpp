@@ -1,19 +1,45 @@
 #include "record/columns.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "record/cells.hpp"
+#include "record/digest.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
+/// Whole numbers count something, from 0 on. No run counts further than this, and sums of such numbers do not overflow.
+constexpr std::int64_t most = std::int64_t{1} << 56;
+
+template <typename Value>
+constexpr bool is_whole = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, std::optional<std::int64_t>>;
+
+bool is_count(const std::optional<std::int64_t>& value, std::int64_t least) {
+  return !value || (*value >= least && *value <= most);
+}
+
+/// `least`: of whole numbers.
 template <typename Row, typename Value>
-Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required) {
-  return {std::move(name), kind_of_cell(static_cast<const Value*>(nullptr)),
-          [field](const Row& row) { return cell_text(row.*field); },
-          [field](Row& row, const std::string& text) { return read_cell(text, row.*field); }, presence};
+Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required,
+                   std::int64_t least = 0) {
+  std::string wanted = kind_of_cell(static_cast<const Value*>(nullptr));
+  if constexpr (is_whole<Value>) wanted += " from " + std::to_string(least) + " to 2^56";
+  return {std::move(name), std::move(wanted), [field](const Row& row) { return cell_text(row.*field); },
+          [field, least](Row& row, const std::string& text) {
+            Value value{};
+            if (!read_cell(text, value)) return false;
+            if constexpr (is_whole<Value>)
+              if (!is_count(value, least)) return false;
+            row.*field = std::move(value);
+            return true;
+          },
+          presence};
 }
 
 /// A text for which `good` holds.
@@ -47,10 +73,6 @@ Column<Row> dtype_column(std::string Row::*field) {
                      [](const std::string& text) { return dtype_size(text) > 0; });
 }
 
-bool is_digest(const std::string& text) {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 template <typename Row>
 Column<Row> digest_column(std::string Row::*field) {
   return text_column("digest", field, "a digest of 32 lower-case hex digits", is_digest);
@@ -68,7 +90,9 @@ const Table<StepRow>& table_of<StepRow>() {
        column("clip_coefficient", &StepRow::clip_coefficient), column("learning_rate", &StepRow::learning_rate),
        column("tokens", &StepRow::tokens), column("valid_tokens", &StepRow::valid_tokens),
        column("live_tokens", &StepRow::live_tokens, Presence::external_may_lack_value),
-       column("seconds", &StepRow::seconds)}};
+       column("seconds", &StepRow::seconds, Presence::external_may_leave_empty)},
+      {"step"},
+      Complete::each_step};
   return table;
 }
 
@@ -81,7 +105,9 @@ const Table<MicrobatchRow>& table_of<MicrobatchRow>() {
        column("tokens", &MicrobatchRow::tokens), column("valid_tokens", &MicrobatchRow::valid_tokens),
        column("loss", &MicrobatchRow::loss),
        text_column("data_digest", &MicrobatchRow::data_digest, "empty or a digest of 32 lower-case hex digits",
-                   [](const std::string& text) { return text.empty() || is_digest(text); })}};
+                   [](const std::string& text) { return text.empty() || is_digest(text); })},
+      {"step", "microbatch"},
+      Complete::each_microbatch};
   return table;
 }
 
@@ -89,13 +115,15 @@ template <>
 const Table<TensorRow>& table_of<TensorRow>() {
   static const Table<TensorRow> table{
       "tensors.csv",
-      {column("step", &TensorRow::step),
+      {column("step", &TensorRow::step, Presence::required, /*least=*/-1),
        word_column("kind", &TensorRow::kind, {"gradient", "parameter", "moment1", "moment2"}),
        name_column("name", &TensorRow::name), column("stage", &TensorRow::stage), dtype_column(&TensorRow::dtype),
        column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
        column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),
        column("nonzero_rows", &TensorRow::nonzero_rows, Presence::external_may_lack_column),
-       column("nan", &TensorRow::nan), column("inf", &TensorRow::inf)}};
+       column("nan", &TensorRow::nan), column("inf", &TensorRow::inf)},
+      {"step", "kind", "name", "stage"},
+      Complete::unique};
   return table;
 }
 
@@ -108,7 +136,9 @@ const Table<BoundaryRow>& table_of<BoundaryRow>() {
        column("from_stage", &BoundaryRow::from_stage), column("to_stage", &BoundaryRow::to_stage),
        word_column("side", &BoundaryRow::side, {"send", "receive", "local", "computed"}),
        column("peer", &BoundaryRow::peer), dtype_column(&BoundaryRow::dtype), column("shape", &BoundaryRow::shape),
-       digest_column(&BoundaryRow::digest), column("bytes", &BoundaryRow::bytes)}};
+       digest_column(&BoundaryRow::digest), column("bytes", &BoundaryRow::bytes)},
+      {"step", "microbatch", "direction", "cut", "from_stage", "to_stage", "side"},
+      Complete::unique};
   return table;
 }
 
@@ -120,7 +150,9 @@ const Table<ActionRow>& table_of<ActionRow>() {
        column("stage", &ActionRow::stage), column("microbatch", &ActionRow::microbatch),
        column("start_ns", &ActionRow::start_ns), column("end_ns", &ActionRow::end_ns),
        column("wait_ns", &ActionRow::wait_ns),
-       column("peak_bytes", &ActionRow::peak_bytes, Presence::external_may_lack_column)}};
+       column("peak_bytes", &ActionRow::peak_bytes, Presence::external_may_lack_column)},
+      {"step", "index"},
+      Complete::each_index};
   return table;
 }
 
@@ -136,7 +168,9 @@ const Table<MemoryRow>& table_of<MemoryRow>() {
        column("activation_peak_bytes", &MemoryRow::activation_peak_bytes, presence),
        column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
        column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence),
-       column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column)}};
+       column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column)},
+      {"step"},
+      Complete::each_step};
   return table;
 }
 
@@ -147,7 +181,9 @@ const Table<SavedRow>& table_of<SavedRow>() {
       {column("microbatch", &SavedRow::microbatch), name_column("unit", &SavedRow::unit),
        column("saved_bytes", &SavedRow::saved_bytes), column("forward_bytes", &SavedRow::forward_bytes),
        column("backward_bytes", &SavedRow::backward_bytes), column("input_bytes", &SavedRow::input_bytes),
-       column("retained_bytes", &SavedRow::retained_bytes), column("weight_bytes", &SavedRow::weight_bytes)}};
+       column("retained_bytes", &SavedRow::retained_bytes), column("weight_bytes", &SavedRow::weight_bytes)},
+      {"microbatch", "unit"},
+      Complete::each_microbatch_unit};
   return table;
 }
 
@@ -158,7 +194,9 @@ const Table<TrafficRow>& table_of<TrafficRow>() {
       {column("step", &TrafficRow::step), column("peer", &TrafficRow::peer),
        word_column("direction", &TrafficRow::direction, directions),
        word_column("side", &TrafficRow::side, {"send", "receive"}), column("operations", &TrafficRow::operations),
-       column("bytes", &TrafficRow::bytes)}};
+       column("bytes", &TrafficRow::bytes)},
+      {"step", "peer", "direction", "side"},
+      Complete::unique};
   return table;
 }
 
@@ -169,7 +207,9 @@ const Table<GpuMemoryRow>& table_of<GpuMemoryRow>() {
       {column("step", &GpuMemoryRow::step), column("requested_peak_bytes", &GpuMemoryRow::requested_peak_bytes),
        column("reserved_peak_bytes", &GpuMemoryRow::reserved_peak_bytes),
        column("reserved_bytes", &GpuMemoryRow::reserved_bytes), column("free_bytes", &GpuMemoryRow::free_bytes),
-       column("total_bytes", &GpuMemoryRow::total_bytes)}};
+       column("total_bytes", &GpuMemoryRow::total_bytes)},
+      {"step"},
+      Complete::each_step};
   return table;
 }
 

@@ -28,11 +28,22 @@ struct Column {
   Presence presence = Presence::required;
 };
 
-/// A row type's file ("steps.csv") and its columns in the file's order.
+/// What a complete rank's table must hold of its keys; which of the others there must be is a check's to judge.
+enum class Complete {
+  each_step,             ///< one row for every step of the run
+  each_microbatch,       ///< one row for every microbatch of every step
+  each_index,            ///< in every step rows that count from 0 without a gap
+  each_microbatch_unit,  ///< one row for every microbatch of a step and unit of the model
+  unique,                ///< no key twice, none that the run lacks
+};
+
+/// A row type's file ("steps.csv"), its columns in the file's order, and its key: no two rows have it in common.
 template <typename Row>
 struct Table {
   std::string file;
   std::vector<Column<Row>> columns;
+  std::vector<std::string> key;  ///< names of columns
+  Complete complete = Complete::unique;
 };
 
 template <typename Row>

@@ -8,6 +8,10 @@
 
 namespace plumbline {
 
+bool is_digest(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes) {
   std::size_t expected = dtype_size(dtype);
   for (const std::int64_t size : shape) expected *= static_cast<std::size_t>(size);

@@ -2,18 +2,17 @@
 
 #include <limits>
 
+#include "record/digest.hpp"
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
 
 void write_exit_file(const std::filesystem::path& path, const ExitFile& exit) {
-  Json json = {{"rank", exit.rank},
-               {"status", exit.status},
-               {"code", exit.code},
-               {"signal", nullptr},
-               {"last_action", exit.last_action}};
+  Json json = {{"rank", exit.rank}, {"status", exit.status},           {"code", exit.code},
+               {"signal", nullptr}, {"last_action", exit.last_action}, {"data_digest", nullptr}};
   if (exit.signal) json["signal"] = *exit.signal;
+  if (exit.data_digest) json["data_digest"] = *exit.data_digest;
   write_json(path, json);
 }
 
@@ -28,6 +27,10 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.code = static_cast<int>(keys.integer("code", smallest, largest));
   exit.signal = keys.optional_text("signal");
   exit.last_action = keys.optional_text("last_action").value_or("");
+  exit.data_digest = keys.optional_text("data_digest");
+  if (exit.data_digest && !is_digest(*exit.data_digest))
+    keys.fail("data_digest", "'" + *exit.data_digest + "' is not a digest of 32 lower-case hex digits");
+  if (exit.status == "ok" && exit.signal) keys.fail("signal", "must be null where status is 'ok'");
   return exit;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
@@ -15,22 +16,22 @@ namespace {
 constexpr std::int64_t most_ranks = 65536;
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
-/// "plumbline-record/<version>" of the version that we know.
-void check_schema(const std::filesystem::path& path, const JsonKeys& keys) {
-  const std::string schema = keys.text("schema");
-  if (schema == record_schema) return;
-  const std::string known = record_schema;
-  const std::string family = known.substr(0, known.find('/') + 1);
-  const auto version = schema.starts_with(family) ? parse_integer(schema.substr(family.size())) : std::nullopt;
-  const auto our_version = parse_integer(known.substr(family.size()));
-  if (version && *version > *our_version)
+/// Of "plumbline-record/<number>".
+std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
+  const std::string schema = keys.text("schema"), family = record_family;
+  const std::int64_t number = schema.starts_with(family) ? parse_integer(schema.substr(family.size())).value_or(0) : 0;
+  const std::string known = family + to_text(oldest_schema) + " to " + family + to_text(record_schema);
+  if (number > record_schema)
     throw InputError(path.string() + ": written by a newer version (schema " + schema + "); this one reads " + known +
                      ": use a newer plumbline");
-  throw InputError(path.string() + ": schema '" + schema + "' is not known; this version reads " + known);
+  if (number < oldest_schema)
+    throw InputError(path.string() + ": schema '" + schema + "' is not known; this version reads " + known);
+  return number;
 }
 
 void read_data(const JsonKeys& data, Manifest& manifest) {
-  manifest.data_digest = data.text("digest");
+  // Schema 2 tells it in exit.json, of what was fed.
+  if (manifest.schema == 1) manifest.data_digest = data.text("digest");
   manifest.microbatches = data.integer("microbatches", 1, most_counted);
   data.text("source");
 }
@@ -38,7 +39,8 @@ void read_data(const JsonKeys& data, Manifest& manifest) {
 void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   manifest.schedule_name = schedule.text("name");
   manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1, most_ranks);
-  schedule.integer("microbatches", 1);
+  if (schedule.integer("microbatches", 1) != manifest.microbatches)
+    schedule.fail("microbatches", "is not data.microbatches, " + to_text(manifest.microbatches));
   // A trainer of someone else's may have no list; it says so with null.
   const bool may_lack = manifest.role == "external" && schedule.has("digest");
   manifest.schedule_digest = may_lack ? schedule.optional_text("digest").value_or("") : schedule.text("digest");
@@ -81,6 +83,9 @@ void read_tied(const JsonKeys& keys, Manifest& manifest) {
                        std::all_of(names.begin(), names.end(), [](const Json& name) { return name.is_string(); });
     if (!texts) keys.fail("tied", "each element must list the two or more names of one weight");
     manifest.tied.push_back(names.get<std::vector<std::string>>());
+    const auto& group = manifest.tied.back();
+    if (std::set<std::string>(group.begin(), group.end()).size() != group.size())
+      keys.fail("tied", "names one weight twice in a group");
   }
 }
 
@@ -93,20 +98,52 @@ void check_optimizer(const JsonKeys& optimizer) {
   for (const std::string& key : numbers) optimizer.number(key);
 }
 
+void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
+  const bool may_lack = manifest.schema == 1 || manifest.role == "external";
+  if (may_lack && !keys.has_value("learning_rate_schedule")) return;
+  const JsonKeys schedule = keys.object("learning_rate_schedule");
+  auto& read = manifest.learning_rate_schedule.emplace();
+  read.total_steps = schedule.integer("total_steps", 1);
+  read.warmup_steps = schedule.integer("warmup_steps", 0, read.total_steps);
+  read.start_factor = schedule.number("start_factor");
+  read.final_factor = schedule.number("final_factor");
+}
+
+/// What a role leaves no choice in.
+void check_role(const JsonKeys& keys, const Manifest& manifest) {
+  if (manifest.role == "external") return;
+  const auto stages = static_cast<std::int64_t>(manifest.stages.size());
+  if (manifest.role == "reference" && manifest.world_size != 1)
+    keys.fail("world_size", "is " + to_text(manifest.world_size) + ", yet a reference is one device");
+  if (manifest.role == "reference" && manifest.schedule_name != "sequential")
+    keys.fail("schedule.name", "is '" + manifest.schedule_name + "', yet a reference's is 'sequential'");
+  const auto expected = manifest.world_size * manifest.chunks_per_rank;
+  if (stages != expected)
+    keys.fail("stages",
+              "are " + to_text(stages) + ", yet world_size x schedule.chunks_per_rank is " + to_text(expected));
+}
+
 void check_optional_kinds(const JsonKeys& keys) {
   if (keys.has("command")) keys.texts("command");
   for (const char* key : {"versions", "machine", "environment"})
     if (keys.has(key)) keys.object(key);
-  if (keys.has("clock_skew_ns")) keys.number("clock_skew_ns");
+  if (keys.has("environment") && keys.object("environment").has_value("attention"))
+    keys.object("environment").text("attention");  // the bytes of a layer are counted by it
+  if (keys.has_value("clock_skew_ns") && !(keys.number("clock_skew_ns") >= 0))
+    keys.fail("clock_skew_ns", "is negative");
 }
 
 }  // namespace
+
+std::string record_schema_name() {
+  return record_family + to_text(record_schema);
+}
 
 Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   Manifest manifest;
   manifest.json = json;
   const JsonKeys keys(path, json);
-  check_schema(path, keys);
+  manifest.schema = read_schema(path, keys);
   manifest.run_id = keys.text("run_id");
   if (manifest.run_id.empty()) keys.fail("run_id", "must not be empty");
   manifest.role = keys.word("role", {"reference", "pipeline", "external"});
@@ -129,6 +166,8 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   if (!keys.at("clip_norm").is_null()) manifest.clip_norm = keys.number("clip_norm");
   manifest.level = parse_record_level(keys.word("level", {"none", "summary", "full", "dump"}));
   keys.text("started");
+  read_learning_rate_schedule(keys, manifest);
+  check_role(keys, manifest);
   check_optional_kinds(keys);
   return manifest;
 }

@@ -19,11 +19,22 @@ struct StageEntry {
   std::vector<std::string> units;
 };
 
+/// Linear from `start_factor` x the rate over `warmup_steps`, then cosine to `final_factor` x the rate at `total_steps`.
+struct LearningRateSchedule {
+  std::int64_t warmup_steps = 0;
+  double start_factor = 1;
+  double final_factor = 0;
+  std::int64_t total_steps = 0;
+};
+
 struct Manifest {
-  Json json;  ///< as read, unknown keys kept
+  Json json;                ///< as read, unknown keys kept
+  std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
   std::string transport;  ///< empty: not said
   std::int64_t seed = 0, world_size = 0, steps = 0;
+  /// Schema 1: as the manifest has it. Schema 2: read_record takes it from the ranks' exit.json; empty before that, and
+  /// where no rank tells.
   std::string data_digest;
   std::int64_t microbatches = 0;
   std::string schedule_name, schedule_digest, accumulation, accumulation_digest;
@@ -34,6 +45,7 @@ struct Manifest {
   std::string loss_scaling = "before";
   double boundary_gradient_factor = 1;
   std::optional<double> clip_norm;
+  std::optional<LearningRateSchedule> learning_rate_schedule;  ///< an external record may lack it, and one of schema 1
   RecordLevel level = RecordLevel::full;
 };
 Manifest read_manifest(const std::filesystem::path& record);
@@ -65,7 +77,7 @@ struct Record {
 
 /// Reads everything that the level promises. A rank that did not end well (no exit.json, or its status is not ok) is
 /// read as far as it came: `completion` judges it. Throws InputError with file and line for all else that is not as
-/// docs/record-format.md says.
+/// docs/record-format.md says: RecordError where it can name file, rank and step.
 Record read_record(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -128,6 +128,8 @@ struct ExitFile {
   int code = 0;
   std::optional<std::string> signal;
   std::string last_action;
+  /// Schema 2: of all data that the rank was fed, in (step, microbatch) order; nothing where it sees none.
+  std::optional<std::string> data_digest = std::nullopt;
 };
 
 }  // namespace plumbline

@@ -16,6 +16,7 @@
 #include "support/progress_line.hpp"
 #include "training/action_log.hpp"
 #include "training/environment.hpp"
+#include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_memory_log.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -74,6 +75,7 @@ class ReferenceTrainer {
   std::optional<ListedAccumulation> listed_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
   StepLosses losses_;
+  FedData fed_;
   std::int64_t activation_peak_ = 0;
 };
 
@@ -110,7 +112,8 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& varian
       actions_(writer_, monotonic_ns(), session.gpu()),
       gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(), GpuProcess::one_rank),
       page_(writer_.folder() / "progress"),
-      listed_(std::move(listed)) {
+      listed_(std::move(listed)),
+      fed_(session.plan.microbatches()) {
   const MemoryScope scope(MemoryOwner::scratch);
   if (variant.shadow_of) {
     LlamaSlice own(session.config, all_units(session), parse_dtype(*variant.shadow_of), session.device);
@@ -123,7 +126,9 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& varian
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
-  Microbatch data = to_device(session_.plan.make(step, microbatch), session_.device);
+  Microbatch made = session_.plan.make(step, microbatch);
+  fed_.take(microbatch, made);
+  Microbatch data = to_device(std::move(made), session_.device);
   UnitMeter unit_meter(meter_, recorder_, units_, step, microbatch);
   const MemoryScope scope(MemoryOwner::activations);
   const auto number = std::to_string(microbatch);
@@ -138,7 +143,8 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   const at::TensorOptions scalar = loss.options();
   loss.reset();  // only the graph's edge is kept: the scalar's storage is no activation
   actions_.end(forward);
-  actions_.set_peak(forward, unit_meter.take_peak());
+  const std::int64_t forward_peak = unit_meter.take_peak();
+  actions_.set_peak(forward, forward_peak);
 
   page_.update({.step = step, .action_index = 2 * microbatch + 1, .microbatch = narrow, .action = "0B" + number});
   const std::size_t backward = actions_.begin("0B" + number, 0, microbatch);
@@ -149,7 +155,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   const std::int64_t backward_peak = unit_meter.take_peak();
   actions_.set_peak(backward, backward_peak);
 
-  activation_peak_ = std::max(activation_peak_, backward_peak);
+  activation_peak_ = std::max({activation_peak_, forward_peak, backward_peak});
   if (listed_) listed_->take(microbatch, slice_.parameters());
   if (step == 0) {
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
@@ -212,7 +218,8 @@ void ReferenceTrainer::step(std::int64_t step) {
   actions_.end(action);
   actions_.end_step(step);
 
-  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), true)) writer_.add(std::move(row));
+  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), fed_.end_step()))
+    writer_.add(std::move(row));
   writer_.add(memory_row(meter_, step, activation_peak_));
   gpu_memory_.end_step(step);
   recorder_.end_step(step);
@@ -236,7 +243,7 @@ void ReferenceTrainer::run(bool show_progress) {
 }
 
 void ReferenceTrainer::finish(const std::string& status, int code) {
-  writer_.finish({0, status, code, std::nullopt, actions_.last_action()});
+  writer_.finish({0, status, code, std::nullopt, actions_.last_action(), fed_.digest()});
 }
 
 /// One microbatch at a time is in flight: the longest decides.

@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "record/digest.hpp"
 #include "support/hash.hpp"
 #include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
@@ -152,21 +151,6 @@ std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
     for (std::int64_t i = 0; i < tokens(microbatch); ++i) live.insert(token(first + i));
   }
   return static_cast<std::int64_t>(live.size());
-}
-
-std::string BatchPlan::data_digest(std::int64_t step, std::int64_t microbatch) const {
-  const std::vector<std::int64_t> both = numbers(step, microbatch);
-  return tensor_digest("int64", {2, batch(microbatch), sequence_length(microbatch)}, std::as_bytes(std::span(both)));
-}
-
-std::string BatchPlan::data_digest(std::int64_t steps) const {
-  Hasher hasher;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
-      hasher.update(data_digest(step, microbatch));
-    }
-  }
-  return hasher.hex();
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {

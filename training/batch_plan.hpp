@@ -48,10 +48,6 @@ class BatchPlan {
   std::int64_t step_valid_tokens() const;  ///< of all microbatches, in every step
   /// Distinct ids that stand, in some row, at a position with a valid label at or after it. Looks at every token.
   std::int64_t live_tokens(std::int64_t step) const;
-  /// Digest of the int64 tensor 2 x batch x sequence: ids, then labels.
-  std::string data_digest(std::int64_t step, std::int64_t microbatch) const;
-  /// Of all microbatches of `steps` steps (run_record.md, data.digest).
-  std::string data_digest(std::int64_t steps) const;
   /// Microbatches of one step that are equal and hold valid tokens, each with the next one that is equal to it: a swap
   /// of these would be invisible.
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;

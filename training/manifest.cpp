@@ -1,5 +1,6 @@
 #include "training/manifest.hpp"
 
+#include "record/manifest.hpp"
 #include "support/hash.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
@@ -36,7 +37,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
                    const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus) {
   const auto& source = run.data.text ? run.data.text : run.data.tokens;
   Json manifest;
-  manifest["schema"] = "plumbline-record/1";
+  manifest["schema"] = record_schema_name();
   manifest["run_id"] = new_run_id();
   manifest["role"] = role;
   manifest["command"] = command;
@@ -47,9 +48,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
-  manifest["data"] = {{"digest", plan.data_digest(run.train.steps)},
-                      {"source", source ? source->generic_string() : ""},
-                      {"microbatches", plan.microbatches()}};
+  manifest["data"] = {{"source", source ? source->generic_string() : ""}, {"microbatches", plan.microbatches()}};
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
                           {"microbatches", plan.microbatches()},

@@ -63,7 +63,7 @@ MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t a
 }
 
 std::vector<MicrobatchRow> microbatch_rows(const BatchPlan& plan, std::int64_t step, const std::vector<float>& losses,
-                                           bool sees_data) {
+                                           const std::vector<std::string>& digests) {
   std::vector<MicrobatchRow> rows;
   for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
     MicrobatchRow row;
@@ -74,7 +74,7 @@ std::vector<MicrobatchRow> microbatch_rows(const BatchPlan& plan, std::int64_t s
     row.tokens = plan.tokens(microbatch);
     row.valid_tokens = plan.valid_tokens(microbatch);
     if (!losses.empty()) row.loss = losses.at(static_cast<std::size_t>(microbatch));
-    if (sees_data) row.data_digest = plan.data_digest(step, microbatch);
+    row.data_digest = digests.at(static_cast<std::size_t>(microbatch));
     rows.push_back(std::move(row));
   }
   return rows;

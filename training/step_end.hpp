@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "training/batch_plan.hpp"
 #include "training/memory_meter.hpp"
@@ -26,9 +28,10 @@ StepRow step_row(const BatchPlan& plan, std::int64_t step, const StepUpdate& upd
                  double seconds);
 /// `activation_peak_bytes`: largest over the step's actions.
 MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes);
-/// One per microbatch; `losses` empty where the rank does not own them, `sees_data` whether it reads ids or labels.
+/// One per microbatch; `losses` empty where the rank does not own them; `digests` of the data by microbatch, empty
+/// texts where the rank is fed none.
 std::vector<MicrobatchRow> microbatch_rows(const BatchPlan& plan, std::int64_t step, const std::vector<float>& losses,
-                                           bool sees_data);
+                                           const std::vector<std::string>& digests);
 /// Left-to-right sum in microbatch order, in fp32.
 float step_loss(const std::vector<float>& losses);
 

@@ -26,7 +26,7 @@ class Asked {
     request.dtype = text("train", "dtype", "float32");
     request.steps = integer("train", "steps", 0);
     request.optimizer = optimizer();
-    request.learning_rate_schedule = Json{{"steps", *request.steps},
+    request.learning_rate_schedule = Json{{"total_steps", *request.steps},
                                           {"warmup_steps", integer("train", "warmup_steps", 0)},
                                           {"start_factor", number("train", "start_factor", 1.0)},
                                           {"final_factor", 0.0}};

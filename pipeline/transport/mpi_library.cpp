@@ -42,6 +42,25 @@ void finalise_mpi() {
   check_mpi(MPI_Finalize(), "MPI_Finalize");
 }
 
+std::string mpi_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string whole(text.data(), static_cast<std::size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+bool all_on_one_host() {
+  MPI_Comm here = MPI_COMM_NULL;
+  int processes_here = 0;
+  int processes = 0;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_size(here, &processes_here), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &processes), "MPI_Comm_size");
+  check_mpi(MPI_Comm_free(&here), "MPI_Comm_free");
+  return processes_here == processes;
+}
+
 void abort_mpi(int exit_code) noexcept {
   MPI_Abort(MPI_COMM_WORLD, exit_code);
 }

@@ -13,6 +13,12 @@ void check_mpi(int code, const char* call);
 bool initialise_mpi();
 void finalise_mpi();
 
+/// "Open MPI v4.1.4": of the library that runs, up to its first comma.
+std::string mpi_version();
+
+/// Whether all processes run on one host, and so read one monotonic clock. Collective.
+bool all_on_one_host();
+
 /// MPI_Abort on all processes; the launcher sees this exit code.
 void abort_mpi(int exit_code) noexcept;
 

@@ -31,10 +31,10 @@ def tensor(key, shape, dtype="float32", kind="f"):
 f32 = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
 losses = [f32(v * (2 + 0.25 * (m % 2)) / sum(VALID)) for m, v in enumerate(VALID)]
 data = {(s, m): tensor(f"data {s} {m}", (2, 1, n), "int64", "q")[2] for s in range(STEPS) for m, n in enumerate(LENGTHS)}
-manifest = {"schema": "plumbline-record/1", "run_id": str(uuid.uuid4()), "role": "external", "seed": args.seed, "dtype": "float32",
+manifest = {"schema": "plumbline-record/2", "run_id": str(uuid.uuid4()), "role": "external", "seed": args.seed, "dtype": "float32",
     "model": {"vocab_size": V, "hidden_size": H, "intermediate_size": I, "num_hidden_layers": 1, "num_attention_heads": 2,
               "num_key_value_heads": 1, "rms_norm_eps": 1e-5, "rope_theta": 10000.0}, "device": "cpu", "world_size": len(stages),
-    "steps": STEPS, "data": {"digest": xxh3("".join(data.values()).encode()), "source": "drawn", "microbatches": len(LENGTHS)},
+    "steps": STEPS, "data": {"source": "drawn", "microbatches": len(LENGTHS)},
     "schedule": {"name": "by hand", "chunks_per_rank": 1, "microbatches": len(LENGTHS), "digest": None, "accumulation": "ascending"},
     "stages": [{"stage": r, "rank": r, "units": u} for r, u in enumerate(stages)], "tied": [], "clip_norm": CLIP, "level": "full",
     "optimizer": {"name": "sgd", "learning_rate": 0.1, "momentum": 0.0, "weight_decay": 0.0}, "started": "2026-01-01T00:00:00Z"}
@@ -48,11 +48,11 @@ for rank, mine in enumerate(stages):
             for name, unit, shape in shapes:
                 if units[unit] in mine:
                     x, text, digest = tensor(f"{kind} {s} {name}", shape)
-                    rows["tensors"].append([s, kind, name, rank, "float32", text, digest, 0, max(map(abs, x)), len(x), 0, 0])
+                    rows["tensors"].append([s, kind, name, rank, "float32", text, digest, math.sqrt(sum(v * v for v in x)), max(map(abs, x)), len(x), 0, 0])
         if s < 0: continue
         norm = math.sqrt(squares(s))
         rows["steps"].append([s, sum(losses) if last else "", norm, min(1.0, CLIP / norm), 0.1, sum(LENGTHS), sum(VALID), 0.01])
-        rows["memory"].append([s] + [""] * 7), rows["actions"].append([s, 0, f"{rank}STEP", rank, "", rank, rank + 1 + s, 0])
+        rows["memory"].append([s] + [""] * 7), rows["actions"].append([s, 0, f"{rank}STEP", rank, "", 9 * s, 9 * s + rank + 1, 0])
         for m, n in enumerate(LENGTHS):
             rows["microbatches"].append([s, m, n, 1, n, VALID[m], losses[m] if last else "", data[s, m]])
             for way in ("forward", "backward"):
@@ -76,4 +76,5 @@ for rank, mine in enumerate(stages):
         with open(args.folder / f"rank-{rank}" / f"{table}.csv", "w", newline="") as out:
             csv.writer(out, lineterminator="\n").writerows([header.split(","), *rows[table]])
     (args.folder / f"rank-{rank}" / "exit.json").write_text(json.dumps(
-        {"rank": rank, "status": "ok", "code": 0, "signal": None, "last_action": f"{rank}STEP"}))
+        {"rank": rank, "status": "ok", "code": 0, "signal": None, "last_action": f"{rank}STEP",
+         "data_digest": xxh3("".join(data.values()).encode())}))

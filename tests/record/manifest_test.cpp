@@ -88,7 +88,7 @@ TEST(Manifest, EveryRequiredKeyIsMissed) {
   for (const char* key : {"schema", "run_id", "role", "model", "seed", "dtype", "device", "world_size", "steps", "data",
                           "schedule", "stages", "tied", "optimizer", "clip_norm", "level", "started"})
     EXPECT_EQ(refusal(without("", key)), std::string("manifest.json: key ") + key + ": is missing");
-  for (const char* key : {"digest", "source", "microbatches"})
+  for (const char* key : {"source", "microbatches"})
     EXPECT_EQ(refusal(without("/data", key)), std::string("manifest.json: key data.") + key + ": is missing");
   for (const char* key : {"name", "chunks_per_rank", "microbatches", "digest", "accumulation"})
     EXPECT_EQ(refusal(without("/schedule", key)), std::string("manifest.json: key schedule.") + key + ": is missing");
@@ -114,11 +114,58 @@ TEST(Manifest, AnotherOptimiserBringsKeysOfItsOwn) {
 }
 
 TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {
-  EXPECT_THAT(refusal(with("/schema", "plumbline-record/2")),
-              HasSubstr("written by a newer version (schema plumbline-record/2)"));
+  EXPECT_THAT(refusal(with("/schema", "plumbline-record/3")),
+              HasSubstr("written by a newer version (schema plumbline-record/3)"));
+  EXPECT_THAT(refusal(with("/schema", "plumbline-record/0")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-verdict/1")), HasSubstr("schema 'plumbline-verdict/1' is not known"));
   EXPECT_THAT(refusal(with("/schema", "plumbline-record/x")), HasSubstr("is not known"));
   EXPECT_THAT(refusal(with("/schema", 1)), HasSubstr("key schema: must be a text"));
+}
+
+TEST(Manifest, TheFirstSchemaHasTheDataDigestAndNoScheduleOfTheLearningRate) {
+  Json json = with("/schema", "plumbline-record/1");
+  EXPECT_THAT(refusal(json), HasSubstr("key data.digest: is missing"));
+
+  json["data"]["digest"] = some_digest;
+  json.erase("learning_rate_schedule");
+  const Manifest manifest = parse(json);
+  EXPECT_EQ(manifest.schema, 1);
+  EXPECT_EQ(manifest.data_digest, some_digest);
+  EXPECT_FALSE(manifest.learning_rate_schedule);
+}
+
+TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
+  const auto read = parse(sample_manifest()).learning_rate_schedule.value();
+  EXPECT_EQ(read.warmup_steps, 0);
+  EXPECT_EQ(read.start_factor, 1);
+  EXPECT_EQ(read.final_factor, 0);
+  EXPECT_EQ(read.total_steps, 2);
+
+  Json json = sample_manifest();
+  json.erase("learning_rate_schedule");
+  EXPECT_THAT(refusal(json), HasSubstr("key learning_rate_schedule: is missing"));
+  json["role"] = "external";
+  EXPECT_NO_THROW(parse(json));
+  EXPECT_THAT(refusal(with("/learning_rate_schedule/warmup_steps", 3)),
+              HasSubstr("key learning_rate_schedule.warmup_steps: 3 is not between 0 and 2"));
+}
+
+TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(refusal(with("/schedule/microbatches", 3)),
+              HasSubstr("key schedule.microbatches: is not data.microbatches, 1"));
+  EXPECT_THAT(refusal(with("/clock_skew_ns", -1)), HasSubstr("key clock_skew_ns: is negative"));
+  EXPECT_THAT(refusal(with("/schedule/chunks_per_rank", 2)), HasSubstr("key stages: are 3, yet world_size x"));
+}
+
+TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
+  EXPECT_THAT(refusal(with("/role", "reference")), HasSubstr("key world_size: is 3, yet a reference is one device"));
+
+  Json json = with("/role", "reference");
+  json["world_size"] = 1;
+  json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
+  EXPECT_THAT(refusal(json), HasSubstr("key schedule.name: is 'afab', yet a reference's is 'sequential'"));
+  json["schedule"]["name"] = "sequential";
+  EXPECT_NO_THROW(parse(json));
 }
 
 TEST(Manifest, ValuesOfAnotherKindAreRefused) {
@@ -134,6 +181,7 @@ TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/level", "all")), HasSubstr("key level: 'all' is not known"));
   EXPECT_THAT(refusal(with("/tied", {"a", "b"})), HasSubstr("key tied"));
   EXPECT_THAT(refusal(with("/tied", Json::array({Json::array({"a"})}))), HasSubstr("key tied"));
+  EXPECT_THAT(refusal(with("/tied", Json::array({Json::array({"a", "b", "a"})}))), HasSubstr("names one weight twice"));
   EXPECT_THAT(refusal(with("/schedule/accumulation", "random")), HasSubstr("key schedule.accumulation"));
   EXPECT_THAT(refusal(with("/optimizer/eps", "1e-8")), HasSubstr("key optimizer.eps: must be a number"));
   EXPECT_THAT(refusal(with("/loss_scaling", "never")), HasSubstr("key loss_scaling"));

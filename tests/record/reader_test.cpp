@@ -40,6 +40,27 @@ class ReadRecord : public ::testing::Test {
     return json;
   }
 
+  static Json one_stage_of(const std::string& role, const std::string& level) {
+    Json json = sample_of(role, level);
+    json["world_size"] = 1;
+    json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
+    return json;
+  }
+  void write_one_stage(const Json& json) {
+    claim_record_folder(record);
+    write_manifest(record, json);
+    write_schedule_csv(record, sample_schedule);
+    RecordWriter writer(record, 0, parse_record_level(json["level"].get<std::string>()), false);
+    for (std::int64_t step = 0; step < 2; ++step) {
+      writer.add(sample_microbatch(0, step));
+      writer.add(sample_tensor(0, step));
+      writer.add(sample_action(0, step));
+      writer.add(sample_memory(step));
+      writer.end_step(sample_step(0, step));
+    }
+    writer.finish(good_exit(0));
+  }
+
   TemporaryFolder folder;
   std::filesystem::path record = folder / "run";
 };
@@ -171,19 +192,7 @@ TEST_F(ReadRecord, AnEmptyStageOwnsNoTensors) {
 }
 
 TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
-  Json json = sample_manifest();
-  json["world_size"] = 1;
-  json["stages"] = {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "norm", "lm_head"}}}};
-  claim_record_folder(record);
-  write_manifest(record, json);
-  write_schedule_csv(record, sample_schedule);
-  RecordWriter writer(record, 0, RecordLevel::full, false);
-  writer.add(sample_microbatch(0, 0));
-  writer.add(sample_tensor(0, 0));
-  writer.add(sample_action(0, 0));
-  writer.add(sample_memory(0));
-  writer.end_step(sample_step(0, 0));
-  writer.finish(good_exit(0));
+  write_one_stage(one_stage_of("pipeline", "full"));
 
   const Record back = read();
 
@@ -193,8 +202,9 @@ TEST_F(ReadRecord, AtWorldSizeOneThereIsNoTraffic) {
 }
 
 TEST_F(ReadRecord, AReferenceMustHaveItsSavedBytes) {
-  Json json = sample_of("reference", "summary");
-  write(json);
+  Json json = one_stage_of("reference", "summary");
+  json["schedule"]["name"] = "sequential";
+  write_one_stage(json);
 
   EXPECT_THAT(refusal(), HasSubstr("rank-0/saved.csv: is missing"));
 }
@@ -351,6 +361,12 @@ TEST_F(ReadRecord, RanksBeyondTheWorldAreRefused) {
   std::filesystem::create_directory(record / "rank-3");
 
   EXPECT_THAT(refusal(), HasSubstr("rank-3: stands there, yet manifest.json says world_size 3"));
+  std::filesystem::remove(record / "rank-3");
+  for (const char* name : {"rank-7", "rank-01", "rank-x", "rank-"}) {
+    std::filesystem::create_directory(record / name);
+    EXPECT_THAT(refusal(), HasSubstr(std::string(name) + ": stands there"));
+    std::filesystem::remove(record / name);
+  }
 }
 
 }  // namespace

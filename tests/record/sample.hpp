@@ -19,10 +19,10 @@ inline const std::string sample_schedule = "0F0,0B0\n1F0,1B0\n2F0,2B0\n";
 /// Three ranks of one stage each, the one in the middle empty; two steps of one microbatch.
 inline Json sample_manifest() {
   return Json::parse(R"({
-    "schema": "plumbline-record/1", "run_id": "a-run", "role": "pipeline", "command": ["plumbline-pipeline"],
+    "schema": "plumbline-record/2", "run_id": "a-run", "role": "pipeline", "command": ["plumbline-pipeline"],
     "model": {"hidden_size": 64, "num_hidden_layers": 1}, "seed": 1, "dtype": "float32", "device": "cpu",
     "world_size": 3, "steps": 2,
-    "data": {"digest": "", "source": "fixtures/corpus", "microbatches": 1},
+    "data": {"source": "fixtures/corpus", "microbatches": 1},
     "schedule": {"name": "afab", "chunks_per_rank": 1, "microbatches": 1, "digest": ")" +
                      hash_hex(sample_schedule) + R"(", "accumulation": "ascending", "accumulation_digest": null},
     "stages": [{"stage": 0, "rank": 0, "units": ["embed_tokens", "layers.0"]},
@@ -30,6 +30,7 @@ inline Json sample_manifest() {
                {"stage": 2, "rank": 2, "units": ["norm", "lm_head"]}],
     "tied": [["lm_head.weight", "model.embed_tokens.weight"]],
     "optimizer": {"name": "adamw", "learning_rate": 0.001, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.1},
+    "learning_rate_schedule": {"warmup_steps": 0, "start_factor": 1, "final_factor": 0, "total_steps": 2},
     "clip_norm": 1.0, "level": "full", "versions": {"torch": "2.11.0"}, "clock_skew_ns": 0,
     "started": "2026-11-21T12:00:00Z", "note": "kept"})");
 }
@@ -49,7 +50,7 @@ inline MicrobatchRow sample_microbatch(std::int64_t rank, std::int64_t step) {
 inline TensorRow sample_tensor(std::int64_t rank, std::int64_t step) {
   return {step,
           "gradient",
-          rank == 0 ? "model.embed_tokens.weight" : "model.norm.weight",
+          rank == 0 ? "model.embed_tokens.weight" : "lm_head.weight",
           rank,
           "float32",
           {512, 64},
@@ -101,7 +102,7 @@ inline void add_sample_step(RecordWriter& writer, std::int64_t rank, std::int64_
 }
 
 inline ExitFile good_exit(std::int64_t rank) {
-  return {rank, "ok", 0, {}, ""};
+  return {rank, "ok", 0, {}, "", rank == 1 ? std::nullopt : std::optional(hash_hex(some_digest + some_digest))};
 }
 
 inline void write_sample_rank(const std::filesystem::path& record, std::int64_t rank,

@@ -141,29 +141,11 @@ TEST(BatchPlan, SeedAndTextDecideTheStart) {
   DataSettings other = data_of({{3}});
   other.seed = 8;
 
-  EXPECT_NE(BatchPlan(data_of({{3}}), counting(100000)).data_digest(0, 0),
-            BatchPlan(other, counting(100000)).data_digest(0, 0));
-  EXPECT_EQ(BatchPlan(other, counting(100000)).data_digest(3), BatchPlan(other, counting(100000)).data_digest(3));
-}
-
-TEST(BatchPlan, DigestIsThatOfIdsThenLabels) {
-  const BatchPlan plan(data_of({{3, 1}, {2, 2}}), counting(100));
-  std::string all;
-  for (std::int64_t step = 0; step < 2; ++step) {
-    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
-      const Microbatch made = plan.make(step, microbatch);
-      std::vector<std::int64_t> both = numbers_of(made.ids);
-      const std::vector<std::int64_t> labels = numbers_of(made.labels);
-      both.insert(both.end(), labels.begin(), labels.end());
-      const std::string digest =
-          tensor_digest("int64", {2, made.ids.size(0), made.ids.size(1)}, std::as_bytes(std::span(both)));
-
-      EXPECT_EQ(plan.data_digest(step, microbatch), digest);
-      all += digest;
-    }
-  }
-
-  EXPECT_EQ(plan.data_digest(2), hash_hex(all));
+  const auto ids = [](const DataSettings& data) {
+    return numbers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
+  };
+  EXPECT_NE(ids(data_of({{3}})), ids(other));
+  EXPECT_EQ(ids(other), ids(other));
 }
 
 TEST(BatchPlan, TensorsBelongToTheData) {

@@ -18,6 +18,8 @@ RunFile a_run() {
   run.train.seed = 9;
   run.train.optimizer.weight_decay = 0.25;
   run.train.clip_norm = 1.5;
+  run.train.warmup_steps = 2;
+  run.train.start_factor = 0.25;
   return run;
 }
 
@@ -40,14 +42,14 @@ TEST(Manifest, SaysWhatWasRun) {
 
   const Json manifest = manifest_of(run, false);
 
-  EXPECT_EQ(manifest.at("schema"), "plumbline-record/1");
+  EXPECT_EQ(manifest.at("schema"), "plumbline-record/2");
   EXPECT_EQ(manifest.at("role"), "pipeline");
   EXPECT_EQ(manifest.at("command"), Json({"program", "run.toml"}));
   EXPECT_EQ(manifest.at("model"), a_config(false).source);
   EXPECT_EQ(manifest.at("seed"), 9);
   EXPECT_EQ(manifest.at("world_size"), 2);
   EXPECT_EQ(manifest.at("steps"), 4);
-  EXPECT_EQ(manifest.at("data").at("digest"), BatchPlan(run.data, {1, 2, 3, 4, 5, 6, 7, 8}).data_digest(4));
+  EXPECT_FALSE(manifest.at("data").contains("digest")) << "exit.json has it, of what was fed";
   EXPECT_EQ(manifest.at("data").at("source"), "fixtures/corpus");
   EXPECT_EQ(manifest.at("data").at("microbatches"), 2);
   EXPECT_EQ(manifest.at("schedule").at("digest"), hash_hex("0F0,0B0\n"));
@@ -56,7 +58,7 @@ TEST(Manifest, SaysWhatWasRun) {
   EXPECT_EQ(manifest.at("stages").at(1), (Json{{"stage", 1}, {"rank", 1}, {"units", Json::array()}}));
   EXPECT_EQ(manifest.at("clip_norm"), 1.5);
   EXPECT_EQ(manifest.at("learning_rate_schedule"),
-            (Json{{"warmup_steps", 0}, {"start_factor", 1.0}, {"final_factor", 0}, {"total_steps", 4}}));
+            (Json{{"warmup_steps", 2}, {"start_factor", 0.25}, {"final_factor", 0}, {"total_steps", 4}}));
   EXPECT_EQ(manifest.at("level"), "full");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/evidence/step_rows.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 
@@ -28,14 +29,15 @@ bool same_shapes_in_all_steps(const CellEvidence& evidence) {
 
 class PeakComparison {
  public:
-  PeakComparison(const RankRecord& rank, const std::vector<PredictedPeak>& peaks, bool may_lack, Judgement& judgement)
-      : rank_(rank), peaks_(peaks), may_lack_(may_lack), judgement_(judgement) {}
+  PeakComparison(std::string whose, const RankRecord& rank, const std::vector<PredictedPeak>& peaks, bool may_lack,
+                 Judgement& judgement)
+      : whose_(std::move(whose)), rank_(rank), peaks_(peaks), may_lack_(may_lack), judgement_(judgement) {}
 
   void step(std::int64_t step) {
     std::vector<const ActionRow*> rows;
-    for (const auto& row : rank_.actions) {
+    for (const auto& row : step_rows(rank_.actions, step)) {
       const auto action = parse_action(row.action);
-      if (row.step == step && action && is_compute(action->type)) rows.push_back(&row);
+      if (action && is_compute(action->type)) rows.push_back(&row);
     }
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->index < b->index; });
     std::int64_t most = 0;
@@ -47,9 +49,7 @@ class PeakComparison {
         return;  // conformance names it; the floor fails here
       compare(*rows[i], peaks_[i]);
     }
-    for (const auto& row : rank_.memory) {
-      if (row.step == step) compare_peak_of_step(row, most, exact);
-    }
+    for (const auto& row : step_rows(rank_.memory, step)) compare_peak_of_step(row, most, exact);
   }
 
   bool lacking() const { return lacking_; }
@@ -69,8 +69,8 @@ class PeakComparison {
     const std::string got = row.peak_bytes ? std::to_string(*row.peak_bytes) : "absent";
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
     report(row.step, row.index, row.action, peak.bytes, got,
-           "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ", action " + row.action + " (index " +
-               std::to_string(row.index) + ", predicted peak in " + peak.unit + "): " + got +
+           whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ", action " + row.action +
+               " (index " + std::to_string(row.index) + ", predicted peak in " + peak.unit + "): " + got +
                " bytes of activations, predicted " + std::to_string(peak.bytes) + " (" + (difference > 0 ? "+" : "") +
                std::to_string(difference) + ")");
   }
@@ -84,8 +84,8 @@ class PeakComparison {
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
     const std::string got = row.activation_peak_bytes ? std::to_string(*row.activation_peak_bytes) : "absent";
     report(row.step, 1'000'000'000, "activation_peak_bytes", most, got,
-           "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ": activation_peak_bytes is " + got +
-               ", the law gives " + std::to_string(most));
+           whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ": activation_peak_bytes is " +
+               got + ", the law gives " + std::to_string(most));
   }
 
   void report(std::int64_t step, std::int64_t index, const std::string& item, std::int64_t expected,
@@ -93,12 +93,27 @@ class PeakComparison {
     judgement_.diverge(beside(step, index, rank_.rank), step, rank_.rank, item, std::to_string(expected), got, words);
   }
 
+  std::string whose_;
   const RankRecord& rank_;
   const std::vector<PredictedPeak>& peaks_;
   bool may_lack_;
   Judgement& judgement_;
   bool lacking_ = false;
 };
+
+/// The law holds for the reference as well: one device, one microbatch after the other.
+void compare_reference(const CellEvidence& evidence, const SavedTable& saved, const std::vector<std::int64_t>& bytes,
+                       Judgement& judgement) {
+  if (evidence.reference.manifest.role != "reference") return;
+  ActionList list;
+  for (std::int32_t m = 0; m < static_cast<std::int32_t>(evidence.microbatches()); ++m) {
+    list.push_back({0, ActionType::forward, m});
+    list.push_back({0, ActionType::backward, m});
+  }
+  const auto peaks = predict_peaks(list, evidence.reference_stages, saved, bytes);
+  PeakComparison comparison("reference, ", evidence.reference.ranks.at(0), peaks, false, judgement);
+  for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
+}
 
 }  // namespace
 
@@ -148,11 +163,12 @@ std::vector<std::string> compare_activations(const CellEvidence& evidence, Judge
       auto& most = predicted[static_cast<std::size_t>(rank.rank)];
       most = std::max(most, peak.bytes);
     }
-    PeakComparison comparison(rank, peaks, may_lack, judgement);
+    PeakComparison comparison("", rank, peaks, may_lack, judgement);
     for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
     judgement.look_at("ranks");
     cells_lack = cells_lack || comparison.lacking();
   }
+  compare_reference(evidence, saved, bytes, judgement);
   judgement.predicted_peaks(std::move(predicted));
   if (cells_lack) lacking.push_back("peak_bytes or activation_peak_bytes");
   return lacking;

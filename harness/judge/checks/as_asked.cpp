@@ -135,7 +135,7 @@ class AsAsked {
     if (!request_.learning_rate_schedule || !request_.optimizer) return;
     const auto number = [](const Json& json, const char* key) { return json.value(key, std::nan("")); };
     const double peak = number(*request_.optimizer, "learning_rate");
-    const double steps = number(*request_.learning_rate_schedule, "steps");
+    const double steps = number(*request_.learning_rate_schedule, "total_steps");
     const double warmup = number(*request_.learning_rate_schedule, "warmup_steps");
     const double start = number(*request_.learning_rate_schedule, "start_factor");
     const double end = number(*request_.learning_rate_schedule, "final_factor");

@@ -2,6 +2,7 @@
 // transport moved exactly what the list says.
 #include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/evidence/step_rows.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 
 namespace plumbline::judging {
@@ -28,8 +29,7 @@ void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edg
 
 std::map<TrafficEdge, Moved> counted(const RankRecord& rank, std::int64_t step) {
   std::map<TrafficEdge, Moved> traffic;
-  for (const auto& row : rank.traffic) {
-    if (row.step != step) continue;
+  for (const auto& row : step_rows(rank.traffic, step)) {
     Moved& moved = traffic[{row.peer, row.direction, row.side}];
     moved.operations += row.operations;
     moved.bytes += row.bytes;

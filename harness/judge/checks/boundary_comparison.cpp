@@ -204,6 +204,44 @@ class BoundaryComparison {
   std::optional<std::int64_t> from_stage_, to_stage_;
 };
 
+/// A reference has a tensor at every cut of its model, also where this candidate has none.
+void demand_every_cut(const CellEvidence& evidence, Judgement& judgement) {
+  if (evidence.reference.manifest.role != "reference") return;
+  const auto& units = evidence.model.units;
+  const auto report = [&](std::int64_t step, std::int64_t microbatch, const std::string& direction,
+                          const std::string& cut, const std::string& expected, const std::string& got) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.microbatch = microbatch;
+    divergence.rank = 0;
+    divergence.direction = direction;
+    divergence.item = cut;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = "reference: " + direction + " boundary at cut " + cut + ", " + step_words(step, microbatch) +
+                       ": expected " + expected + ", got " + got;
+    const auto position = evidence.model.unit_position(cut).value_or(0);
+    judgement.diverge(direction == "backward" ? at_backward(step, microbatch, position, 0)
+                                              : at_forward(step, microbatch, position, 0),
+                      std::move(divergence));
+  };
+  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
+    for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
+      for (const std::string direction : {"forward", "backward"}) {
+        for (std::size_t unit = 1; unit < units.size(); ++unit) {
+          if (evidence.reference_rows.boundaries(step, m, direction, units[unit]).empty())
+            report(step, m, direction, units[unit], "a tensor", "no row");
+        }
+      }
+    }
+  }
+  for (const auto& placed : evidence.reference_rows.all_boundaries()) {
+    const BoundaryRow& row = *placed.row;
+    if (evidence.model.unit_position(row.cut).value_or(0) == 0)
+      report(row.step, row.microbatch, row.direction, row.cut, "no such cut in this model", "a row");
+  }
+}
+
 }  // namespace
 
 const BoundaryRow* reference_boundary(const CellEvidence& evidence, std::int64_t step, std::int64_t microbatch,
@@ -234,6 +272,7 @@ void compare_boundaries(const CellEvidence& evidence, bool compare_gradients, Ju
     }
   }
   comparison.rest();
+  demand_every_cut(evidence, judgement);
 }
 
 bool records_its_cuts(const CellEvidence& evidence) {

@@ -75,9 +75,9 @@ class Census {
                shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);
       }
     }
-    for (const auto& placed : rows.all_tensors()) {
+    for (const auto& placed : rows.tensors_of(-1)) {
       const auto& row = *placed.row;
-      if (row.step != -1 || row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
+      if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
              whose + ": " + row.name + " is no parameter of this model");
     }

@@ -1,4 +1,5 @@
 // completion: both runs ended well, on every rank, with every step written.
+#include <algorithm>
 #include <optional>
 
 #include "harness/judge/checks/checks.hpp"
@@ -30,17 +31,18 @@ class Completion {
   void run() {
     if (launch_ && (!launch_->started || launch_->timed_out || launch_->exit_code != 0)) {
       const std::int64_t rank = launch_->culprit_rank.value_or(-1);
+      if (reading_.record && rank >= 0 && rank < static_cast<std::int64_t>(reading_.record->ranks.size()))
+        step_ = last_step(*reading_.record, reading_.record->ranks[static_cast<std::size_t>(rank)]);
       report(rank, item_of(rank), "exit code 0",
              launch_->timed_out ? "stopped by its time limit" : "exit code " + std::to_string(launch_->exit_code),
              launch_->words.empty() ? "the program did not end well" : launch_->words);
     }
-    if (!reading_.record) return report(-1, "record", "a record", "none that can be read", reading_.error);
-    const Record& record = *reading_.record;
-    const auto world = record.manifest.world_size;
-    if (static_cast<std::int64_t>(record.ranks.size()) != world) {
-      report(-1, "record", std::to_string(world) + " ranks", std::to_string(record.ranks.size()),
-             "the record holds " + std::to_string(record.ranks.size()) + " of " + std::to_string(world) + " ranks");
+    if (!reading_.record) {
+      step_ = reading_.place.step.value_or(0);
+      return report(reading_.place.rank.value_or(-1), reading_.place.file, "a record that can be read", "none",
+                    reading_.error);
     }
+    const Record& record = *reading_.record;
     for (const auto& rank : record.ranks) look_at(record, rank);
   }
 
@@ -49,6 +51,7 @@ class Completion {
     judgement_.look_at("ranks");
     judgement_.look_at("steps", static_cast<std::int64_t>(rank.steps.size()));
     const std::string name = "rank " + std::to_string(rank.rank);
+    step_ = last_step(record, rank);
     if (!rank.exit) {
       return report(rank.rank, name, "exit.json", "none",
                     name + " left no exit.json: it was killed outright, or is still running, after " +
@@ -59,18 +62,21 @@ class Completion {
                     name + " ended with status " + rank.exit->status + ", code " + std::to_string(rank.exit->code) +
                         (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action));
     }
-    if (record.manifest.level == RecordLevel::none) return;
-    for (std::int64_t step = 0; step < record.manifest.steps; ++step) {
-      const auto i = static_cast<std::size_t>(step);
-      if (i < rank.steps.size() && rank.steps[i].step == step) continue;
-      return report(rank.rank, name, "one row for step " + std::to_string(step), "none in its place",
-                    name + ": steps.csv has " + std::to_string(rank.steps.size()) + " rows and not one row each for " +
-                        std::to_string(record.manifest.steps) + " steps in order");
-    }
-    if (static_cast<std::int64_t>(rank.steps.size()) != record.manifest.steps) {
-      report(rank.rank, name, std::to_string(record.manifest.steps) + " steps", std::to_string(rank.steps.size()),
-             name + ": steps.csv has more rows than the run has steps");
-    }
+    look_at_last_action(rank);
+  }
+
+  /// A rank that ended well did so behind its last action.
+  void look_at_last_action(const RankRecord& rank) {
+    const std::string& told = rank.exit->last_action;
+    if (told.empty() || rank.actions.empty() || told == rank.actions.back().action) return;
+    report(rank.rank, "last_action", rank.actions.back().action, told,
+           "rank " + std::to_string(rank.rank) + ": last_action in exit.json is " + told +
+               ", the last of actions.csv " + rank.actions.back().action);
+  }
+
+  /// In which a rank ended that did not end well: whole steps are in its table.
+  static std::int64_t last_step(const Record& record, const RankRecord& rank) {
+    return std::min(static_cast<std::int64_t>(rank.steps.size()), record.manifest.steps - 1);
   }
 
   std::string item_of(std::int64_t rank) const {
@@ -86,6 +92,7 @@ class Completion {
   void report(std::int64_t rank, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& words) {
     FirstDivergence divergence;
+    divergence.step = step_;
     if (rank >= 0) divergence.rank = rank;
     divergence.item = item;
     divergence.expected = expected;
@@ -99,6 +106,7 @@ class Completion {
   const std::optional<LaunchFinding>& launch_;
   std::int64_t order_;
   Judgement& judgement_;
+  std::int64_t step_ = 0;
 };
 
 }  // namespace

@@ -1,13 +1,18 @@
-// conformance: what each rank did, in order, is the list that the manifest's schedule lowers to; and that schedule is
-// the one named.
+// conformance: what each rank did, in order, is the list that the manifest's schedule lowers to, and that schedule is
+// the one named; what the clocks tell does not contradict it.
 #include <algorithm>
 
+#include "harness/judge/checks/causality.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/evidence/step_rows.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 
 namespace plumbline::judging {
 namespace {
+
+/// What a rank did, as far as the list speaks of it.
+enum class Listed { all_actions, compute_alone };
 
 class Conformance {
  public:
@@ -41,53 +46,70 @@ class Conformance {
                   "the stage lies on another rank than the schedule places it on");
       }
     }
-    if (std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) == schedule_names().end())
-      return;
+  }
+
+  /// The list of a schedule that we know by name is made here, messages included; what else the record says of it is
+  /// not believed. Of someone else's trainer the name is a label, and the list its own.
+  std::vector<ActionList> lists() {
+    const auto& manifest = evidence_.candidate.manifest;
+    const bool known =
+        std::find(schedule_names().begin(), schedule_names().end(), manifest.schedule_name) != schedule_names().end();
+    if (!known || manifest.role == "external") return evidence_.lowered_list->ranks;
     const auto ranks = static_cast<std::int32_t>(manifest.world_size);
     const auto named = make_schedule(manifest.schedule_name, ranks, static_cast<std::int32_t>(manifest.microbatches),
                                      static_cast<std::int32_t>(manifest.chunks_per_rank));
     judgement_.compare("schedules");
-    for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.ranks.size(); ++rank) {
-      if (named.ranks[rank] == list.ranks[rank]) continue;
-      structure("schedule.csv, rank " + std::to_string(rank), text_of(named.ranks[rank]), text_of(list.ranks[rank]),
+    const auto& list = evidence_.compute_list->ranks;
+    for (std::size_t rank = 0; rank < named.ranks.size() && rank < list.size(); ++rank) {
+      if (named.ranks[rank] == list[rank]) continue;
+      structure("schedule.csv, rank " + std::to_string(rank), text_of(named.ranks[rank]), text_of(list[rank]),
                 "not the list of " + manifest.schedule_name);
     }
+    return lower(named, evidence_.tied()).ranks;
   }
 
-  void executed(const RankRecord& rank, std::int64_t step) {
-    const auto& lists = evidence_.lowered_list->ranks;
-    if (rank.rank >= static_cast<std::int64_t>(lists.size())) return;  // reported with the number of rows
-    const ActionList& expected = lists[static_cast<std::size_t>(rank.rank)];
+  /// One device takes the microbatches one by one.
+  void reference_lists() {
+    if (evidence_.reference.manifest.role != "reference") return;
+    ActionList expected;
+    std::string text;
+    for (std::int32_t m = 0; m < static_cast<std::int32_t>(evidence_.microbatches()); ++m) {
+      expected.push_back({0, ActionType::forward, m});
+      expected.push_back({0, ActionType::backward, m});
+    }
+    for (const Action& action : expected) text += (text.empty() ? "" : ",") + to_text(action);
+    if (evidence_.reference.schedule_csv && *evidence_.reference.schedule_csv != text + "\n")
+      structure("schedule.csv", text, "another list", "the reference's is not one microbatch after the other");
+    expected.push_back({0, ActionType::step, no_microbatch});
+    for (std::int64_t step = 0; step < evidence_.steps(); ++step)
+      executed("reference, ", evidence_.reference.ranks.at(0), step, expected, Listed::all_actions);
+  }
+
+  void executed(const std::string& whose, const RankRecord& rank, std::int64_t step, const ActionList& expected,
+                Listed listed) {
     std::size_t position = 0;
-    const ActionRow* compute_before = nullptr;
-    for (const ActionRow* pointer : in_order_of_issue(rank, step)) {
-      const ActionRow& row = *pointer;
+    const auto report = [&](std::size_t at, const std::string& wanted, const std::string& got) {
+      action(whose, rank.rank, step, at, wanted, got);
+    };
+    for (const ActionRow* row : in_order_of_issue(rank, step, listed)) {
       judgement_.compare("actions");
       const std::string wanted = position < expected.size() ? to_text(expected[position]) : "the end of the step";
-      if (row.action != wanted || row.index != static_cast<std::int64_t>(position)) {
-        return action(rank.rank, step, position, wanted, row.action + " with index " + std::to_string(row.index));
-      }
+      const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
+      if (row->action != wanted || !in_its_place)
+        return report(position, wanted, row->action + " with index " + std::to_string(row->index));
       const Action& planned = expected[position++];
-      const bool cells = row.stage == planned.stage && row.microbatch.value_or(no_microbatch) == planned.microbatch;
-      if (!cells) return action(rank.rank, step, position - 1, wanted, "stage or microbatch cell that says otherwise");
-      if (row.end_ns < row.start_ns)
-        return action(rank.rank, step, position - 1, "an end after its start", row.action + " ends before");
-      if (!is_compute(planned.type)) continue;
-      if (compute_before && row.start_ns < compute_before->end_ns) {
-        return action(rank.rank, step, position - 1, "compute one after the other",
-                      row.action + " overlaps " + compute_before->action);
-      }
-      compute_before = pointer;
+      if (row->stage != planned.stage || row->microbatch.value_or(no_microbatch) != planned.microbatch)
+        return report(position - 1, wanted, "stage or microbatch cell that says otherwise");
     }
-    if (position < expected.size())
-      action(rank.rank, step, position, to_text(expected[position]), "the end of the step");
+    if (position < expected.size()) report(position, to_text(expected[position]), "the end of the step");
   }
 
  private:
-  static std::vector<const ActionRow*> in_order_of_issue(const RankRecord& rank, std::int64_t step) {
+  static std::vector<const ActionRow*> in_order_of_issue(const RankRecord& rank, std::int64_t step, Listed listed) {
     std::vector<const ActionRow*> rows;
-    for (const auto& row : rank.actions) {
-      if (row.step == step) rows.push_back(&row);
+    for (const auto& row : step_rows(rank.actions, step)) {
+      const auto action = parse_action(row.action);
+      if (listed == Listed::all_actions || (action && is_compute(action->type))) rows.push_back(&row);
     }
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->index < b->index; });
     return rows;
@@ -105,12 +127,12 @@ class Conformance {
                        words + " (expected " + expected + ", got " + got + ")");
   }
 
-  void action(std::int64_t rank, std::int64_t step, std::size_t position, const std::string& expected,
-              const std::string& got) {
+  void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::size_t position,
+              const std::string& expected, const std::string& got) {
     const auto index = static_cast<std::int64_t>(position);
     judgement_.diverge(beside(step, index, rank), step, rank, expected, expected, got,
-                       "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " + std::to_string(index) +
-                           ": the list has " + expected + ", executed was " + got);
+                       whose + "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " +
+                           std::to_string(index) + ": the list has " + expected + ", executed was " + got);
   }
 
   const CellEvidence& evidence_;
@@ -120,7 +142,12 @@ class Conformance {
 }  // namespace
 
 Judged check_conformance(const CellEvidence& evidence) {
-  Judgement judgement("conformance", "conformance", "exact: the executed actions are the list");
+  Judgement judgement("conformance", "conformance",
+                      "exact: the executed actions are the list; by the clocks nothing begins before what it needs");
+  compare_times(evidence.reference, "reference", judgement);
+  compare_times(evidence.candidate, "candidate", judgement);
+  Conformance conformance(evidence, judgement);
+  conformance.reference_lists();
   if (!evidence.candidate.schedule_csv) {
     return judgement.conclude_as(Outcome::not_run,
                                  "the record has no schedule.csv: there is no list to hold the actions against");
@@ -132,13 +159,18 @@ Judged check_conformance(const CellEvidence& evidence) {
     judgement.diverge(beside(-1, -1, 0), std::move(divergence));
     return judgement.conclude_as(Outcome::fails, "");
   }
-  Conformance conformance(evidence, judgement);
   conformance.asked_for();
+  // Someone else's list may hold computations alone: where it has no messages, theirs are not held to ours.
+  const bool compute_alone = evidence.candidate.manifest.role == "external" && !evidence.lists_messages;
+  const Listed listed = compute_alone ? Listed::compute_alone : Listed::all_actions;
+  const std::vector<ActionList> lists = compute_alone ? evidence.compute_list->ranks : conformance.lists();
   std::int64_t planned = 0;
-  for (const auto& list : evidence.lowered_list->ranks) planned += static_cast<std::int64_t>(list.size());
+  for (const auto& list : lists) planned += static_cast<std::int64_t>(list.size());
   for (const auto& rank : evidence.candidate.ranks) {
     judgement.look_at("ranks");
-    for (std::int64_t step = 0; step < evidence.steps(); ++step) conformance.executed(rank, step);
+    if (rank.rank >= static_cast<std::int64_t>(lists.size())) continue;  // reported with the number of rows
+    for (std::int64_t step = 0; step < evidence.steps(); ++step)
+      conformance.executed("", rank, step, lists[static_cast<std::size_t>(rank.rank)], listed);
   }
   return judgement.conclude(std::to_string(planned) + " actions a step were executed as listed on every rank",
                             {{"actions", planned * evidence.steps()}});

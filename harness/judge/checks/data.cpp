@@ -1,4 +1,5 @@
 // data: both runs were fed the same microbatches in the same order, on every rank that sees them.
+#include <algorithm>
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -32,8 +33,8 @@ class DataComparison {
       return report(step, number, {}, "a row a rank", std::to_string(mine.size()), "rows of the candidate");
     }
     const std::string expected = digest_of(theirs);
-    reference_digests += expected;
-    candidate_digests += digest_of(mine);
+    if (evidence_.reference.manifest.schema == 1) reference_digests += expected;
+    if (evidence_.candidate.manifest.schema == 1) candidate_digests += digest_of(mine);
     if (expected.empty()) return report(step, number, {}, "a digest", "none", "data digest of the reference");
     if (digest_of(mine).empty()) return report(step, number, {}, "a digest", "none", "data digest of the candidate");
     judgement_.look_at("microbatches");
@@ -72,7 +73,7 @@ class DataComparison {
   }
 
   std::int64_t distinct() const { return static_cast<std::int64_t>(distinct_.size()); }
-  std::string reference_digests, candidate_digests;
+  std::string reference_digests, candidate_digests;  ///< of all microbatches, where the manifest has their digest
 
  private:
   static std::string digest_of(const std::vector<Placed<MicrobatchRow>>& rows) {
@@ -105,17 +106,77 @@ class DataComparison {
   std::set<std::string> distinct_;
 };
 
-void demand_manifest_digest(const Manifest& manifest, const std::string& digests, const std::string& whose,
-                            Judgement& judgement) {
-  const std::string computed = hash_hex(digests);
-  if (computed == manifest.data_digest) return;
-  FirstDivergence divergence;
-  divergence.item = "data.digest";
-  divergence.expected = computed;
-  divergence.got = manifest.data_digest;
-  divergence.words = "data.digest in the " + whose + "'s manifest is " + manifest.data_digest +
-                     ", but the digests of its microbatches give " + computed;
-  judgement.diverge(at_structure(10), std::move(divergence));
+/// The one digest that a record gives of all its data, against the digests of its microbatches.
+class WholeDigest {
+ public:
+  WholeDigest(const Record& record, std::string whose, Judgement& judgement)
+      : record_(record), whose_(std::move(whose)), judgement_(judgement) {}
+
+  /// `digests`: of all microbatches in order.
+  void of_manifest(const std::string& digests) {
+    const std::string computed = hash_hex(digests);
+    if (computed == record_.manifest.data_digest) return;
+    report({}, "data.digest", computed, record_.manifest.data_digest, "data.digest in the " + whose_ + "'s manifest");
+  }
+
+  /// Of every rank, of what its own table says that it was fed: all microbatches, or none.
+  void of_ranks() {
+    for (const auto& rank : record_.ranks) {
+      Hasher hasher;
+      std::int64_t fed = 0;
+      for (const auto& row : rank.microbatches) {
+        hasher.update(row.data_digest);
+        fed += row.data_digest.empty() ? 0 : 1;
+      }
+      const auto all = record_.manifest.steps * record_.manifest.microbatches;
+      const std::string name = whose_ + ", rank " + std::to_string(rank.rank);
+      if (fed != all && (fed > 0 || must_see(rank.rank))) {
+        report(rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed),
+               name + ": digests in microbatches.csv" +
+                   (must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
+      }
+      const auto& told = rank.exit->data_digest;
+      const auto computed = fed > 0 ? std::optional(hasher.hex()) : std::nullopt;
+      judgement_.compare("whole_digests");
+      if (record_.manifest.schema > 1 && told != computed) {
+        report(rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
+               name + ": data_digest in exit.json, against the digests in microbatches.csv");
+      }
+    }
+  }
+
+ private:
+  /// Ids go into embed_tokens, labels into the loss behind lm_head.
+  bool must_see(std::int64_t rank) const {
+    const auto takes_data = [](const std::string& unit) { return unit == "embed_tokens" || unit == "lm_head"; };
+    const auto& stages = record_.manifest.stages;
+    return std::any_of(stages.begin(), stages.end(), [&](const auto& stage) {
+      return stage.rank == rank && std::any_of(stage.units.begin(), stage.units.end(), takes_data);
+    });
+  }
+
+  void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
+              const std::string& got, const std::string& what) {
+    FirstDivergence divergence;
+    divergence.rank = rank;
+    divergence.item = item;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = what + ": expected " + expected + ", got " + got;
+    // Behind the microbatches: where one of those differs, this only follows from it.
+    judgement_.diverge(beside(-1, -1, rank.value_or(0)), std::move(divergence));
+  }
+
+  const Record& record_;
+  std::string whose_;
+  Judgement& judgement_;
+};
+
+void compare_whole_digests(const Record& record, const std::string& whose, const std::string& digests,
+                           Judgement& judgement) {
+  WholeDigest whole(record, whose, judgement);
+  if (record.manifest.schema == 1) whole.of_manifest(digests);
+  whole.of_ranks();
 }
 
 }  // namespace
@@ -127,8 +188,8 @@ Judged check_data(const CellEvidence& evidence) {
     for (std::int64_t m = 0; m < evidence.microbatches(); ++m) comparison.microbatch(step, m);
     comparison.totals(step);
   }
-  demand_manifest_digest(evidence.reference.manifest, comparison.reference_digests, "reference", judgement);
-  demand_manifest_digest(evidence.candidate.manifest, comparison.candidate_digests, "candidate", judgement);
+  compare_whole_digests(evidence.reference, "reference", comparison.reference_digests, judgement);
+  compare_whole_digests(evidence.candidate, "candidate", comparison.candidate_digests, judgement);
   judgement.look_at("distinct_microbatches", comparison.distinct());
   const auto all = evidence.steps() * evidence.microbatches();
   return judgement.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",

@@ -54,12 +54,14 @@ class EmptyStages {
         names.insert(parameter.name);
     }
     std::set<std::string> held;
-    for (const auto& placed : evidence_.candidate_rows.all_tensors()) {
-      const auto& row = *placed.row;
-      if (row.stage != stage_->stage) continue;
-      held.insert(row.name);
-      if (!names.contains(row.name)) {
-        report(at_structure(500), row.step, {}, placed.rank, row.name, "no " + row.kind + " on this stage", "a row");
+    for (std::int64_t step = -1; step < evidence_.steps(); ++step) {
+      for (const auto& placed : evidence_.candidate_rows.tensors_of(step)) {
+        const auto& row = *placed.row;
+        if (row.stage != stage_->stage) continue;
+        held.insert(row.name);
+        if (!names.contains(row.name)) {
+          report(at_structure(500), step, {}, placed.rank, row.name, "no " + row.kind + " on this stage", "a row");
+        }
       }
     }
     judgement_.look_at("parameters", static_cast<std::int64_t>(held.size()));

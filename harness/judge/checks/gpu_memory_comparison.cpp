@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "harness/judge/evidence/step_rows.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
 
 const MemoryRow* memory_of(const RankRecord& rank, std::int64_t step) {
-  const auto row = std::ranges::find(rank.memory, step, &MemoryRow::step);
-  return row == rank.memory.end() ? nullptr : &*row;
+  const auto rows = step_rows(rank.memory, step);
+  return rows.empty() ? nullptr : &rows.front();
 }
 
 class RecordComparison {
@@ -18,6 +19,7 @@ class RecordComparison {
       : record_(record),
         whose_(std::move(whose)),
         one_process_(record.manifest.transport == "threads"),
+        peaks_of_all_(peaks_of_all(record)),
         judgement_(judgement) {}
 
   void ranks() {
@@ -27,15 +29,7 @@ class RecordComparison {
         continue;
       }
       peak_so_far_ = 0;
-      for (std::int64_t step = 0; step < record_.manifest.steps; ++step) {
-        const auto rows = std::ranges::count(rank.gpu_memory, step, &GpuMemoryRow::step);
-        if (rows != 1) {
-          diverge(step, rank.rank, "gpu_memory.csv", "one row of the step", std::to_string(rows),
-                  "each step of a rank has one");
-          continue;
-        }
-        row_of(rank, *std::ranges::find(rank.gpu_memory, step, &GpuMemoryRow::step));
-      }
+      for (const auto& row : rank.gpu_memory) row_of(rank, row);
     }
   }
 
@@ -92,7 +86,7 @@ class RecordComparison {
                      "the allocator's own peak against peak_bytes of memory.csv, two counts of the same bytes");
     }
     peak_so_far_ = std::max(peak_so_far_, *own->peak_bytes);
-    const auto most = peaks_of_all();
+    const auto& most = peaks_of_all_;
     if (peak_so_far_ <= row.requested_peak_bytes && (!most || row.requested_peak_bytes <= *most)) return;
     diverge(row.step, rank.rank, "requested_peak_bytes",
             "at least " + std::to_string(peak_so_far_) + (most ? " and at most " + std::to_string(*most) : ""),
@@ -101,9 +95,9 @@ class RecordComparison {
   }
 
   /// Nothing where a rank does not say its peaks.
-  std::optional<std::int64_t> peaks_of_all() const {
+  static std::optional<std::int64_t> peaks_of_all(const Record& record) {
     std::int64_t sum = 0;
-    for (const auto& rank : record_.ranks) {
+    for (const auto& rank : record.ranks) {
       std::int64_t most = 0;
       for (const auto& row : rank.memory) {
         if (!row.peak_bytes) return std::nullopt;
@@ -131,6 +125,7 @@ class RecordComparison {
   const Record& record_;
   std::string whose_;
   bool one_process_;
+  std::optional<std::int64_t> peaks_of_all_;
   Judgement& judgement_;
   std::int64_t peak_so_far_ = 0;
 };

@@ -6,6 +6,8 @@
 #include "harness/judge/checks/activation_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
+#include "harness/judge/checks/memory_bounds.hpp"
+#include "harness/judge/evidence/step_rows.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 #include "support/numbers.hpp"
@@ -158,10 +160,9 @@ class MemoryComparison {
   static std::optional<std::int64_t> sum(const Record& record, std::int64_t step, const StateColumn& column) {
     std::int64_t total = 0;
     for (const auto& rank : record.ranks) {
-      const auto row =
-          std::find_if(rank.memory.begin(), rank.memory.end(), [&](const auto& r) { return r.step == step; });
-      if (row == rank.memory.end() || !((*row).*column.measured)) return std::nullopt;
-      total += *((*row).*column.measured);
+      const auto rows = step_rows(rank.memory, step);
+      if (rows.empty() || !(rows.front().*column.measured)) return std::nullopt;
+      total += *(rows.front().*column.measured);
     }
     return total;
   }
@@ -201,6 +202,8 @@ Judged check_memory(const CellEvidence& evidence) {
   for (const auto& what : compare_activations(evidence, judgement)) comparison.lack(what);
   comparison.leaks(evidence.reference, "reference");
   comparison.leaks(evidence.candidate, "candidate");
+  compare_memory_bounds(evidence.reference, "reference", judgement);
+  compare_memory_bounds(evidence.candidate, "candidate", judgement);
   comparison.buffers();
   comparison.processes();
   const GpuMemoryFinding gpu = compare_gpu_memory(evidence, judgement);

@@ -58,6 +58,7 @@ Judged check_parameters(const CellEvidence& evidence) {
   for (const auto& kind : moment_kinds(evidence)) kinds.push_back(kind);
   for (std::int64_t step = 0; step < evidence.steps(); ++step) {
     compare_learning_rates(evidence, step, judgement);
+    report_moments_that_the_optimiser_lacks(evidence, step, kinds, judgement);
     for (const auto& kind : kinds) {
       compare_tensors(evidence, step, kind, judgement);
       compare_tied_copies(evidence, step, kind, judgement);

@@ -16,9 +16,15 @@ namespace plumbline::judging {
 std::vector<std::string> moment_kinds(const CellEvidence& evidence);
 
 /// Compares all rows of one kind in one step: each parameter on the stage that holds its unit, exactly once, finite in
-/// both records, of equal dtype, shape and digest (in the calibrated tier: within its limit). Rows that no stage should
+/// both records, of equal dtype, shape and digest (in the calibrated tier: within its limit), and where the digest is
+/// equal with equal statistics. Rows that no stage should
 /// have diverge too. Counts tensors, elements, nonzero_elements, ranks.
 void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement);
+
+/// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, in either
+/// record.
+void report_moments_that_the_optimiser_lacks(const CellEvidence& evidence, std::int64_t step,
+                                             const std::vector<std::string>& kinds, Judgement& judgement);
 
 /// Copies of a tied weight that differ from each other in bits, for this kind and step. Not asked of copies on GPUs of
 /// different models in the calibrated tier.

@@ -47,6 +47,7 @@ Judged check_variable_lengths(const CellEvidence& evidence) {
   Judgement judgement("variable_lengths", "variable_lengths",
                       "exact: batch x sequence length of the microbatch x hidden size, at every cut");
   count_lengths(evidence, judgement);
+  for (const auto& placed : evidence.reference_rows.all_boundaries()) compare_shape(evidence, *placed.row, judgement);
   for (const auto& placed : evidence.candidate_rows.all_boundaries()) compare_shape(evidence, *placed.row, judgement);
   if (evidence.stages.crossings.empty()) {
     return judgement.conclude("one stage holds the whole model: nothing crosses a cut, whatever its length",

@@ -14,6 +14,9 @@ RecordReading read_for_judging(const std::filesystem::path& path) {
   reading.path = path;
   try {
     reading.record = read_record(path);
+  } catch (const RecordError& error) {
+    reading.error = error.what();
+    reading.place = error.place();
   } catch (const std::exception& error) {
     reading.error = describe_failure(error).words;
   }
@@ -37,6 +40,7 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
   try {
     RunnableSchedule lists = runnable_from_record((candidate.path / "schedule.csv").string(), manifest.schedule_name,
                                                   static_cast<std::int32_t>(manifest.chunks_per_rank), tied());
+    lists_messages = lists.own_messages;
     compute_list = std::move(lists.compute);
     lowered_list = std::move(lists.lowered);
   } catch (const InputError& error) {

@@ -12,6 +12,7 @@
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
 #include "record/record.hpp"
+#include "record/record_error.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline::judging {
@@ -23,6 +24,7 @@ struct RecordReading {
   std::filesystem::path path;
   std::optional<Record> record;
   std::string error;
+  RecordPlace place = {"record", {}, {}};  ///< where in it the error lies
 };
 RecordReading read_for_judging(const std::filesystem::path& path);
 
@@ -43,6 +45,7 @@ struct CellEvidence {
   StageMap reference_stages;
   std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; absent where it has none
   std::optional<Schedule> lowered_list;  ///< with messages, REDUCE and STEP
+  bool lists_messages = false;           ///< schedule.csv names messages of its own
   std::string schedule_error;            ///< why the lists are absent although the file is there
 
   std::int64_t steps() const { return reference.manifest.steps; }

@@ -17,7 +17,7 @@ const typename Map::mapped_type& find_rows(const Map& map, const Key& key) {
 RecordIndex::RecordIndex(const Record& record) {
   for (const auto& rank : record.ranks) {
     for (const auto& row : rank.tensors) {
-      all_tensors_.push_back({rank.rank, &row});
+      tensors_of_step_[row.step].push_back({rank.rank, &row});
       tensors_[{row.step, row.kind, row.name}].push_back({rank.rank, &row});
     }
     for (const auto& row : rank.boundaries) {
@@ -27,6 +27,10 @@ RecordIndex::RecordIndex(const Record& record) {
     for (const auto& row : rank.microbatches) microbatches_[{row.step, row.microbatch}].push_back({rank.rank, &row});
     for (const auto& row : rank.steps) steps_[row.step].push_back({rank.rank, &row});
   }
+}
+
+const std::vector<Placed<TensorRow>>& RecordIndex::tensors_of(std::int64_t step) const {
+  return find_rows(tensors_of_step_, step);
 }
 
 const std::vector<Placed<TensorRow>>& RecordIndex::tensors(std::int64_t step, const std::string& kind,

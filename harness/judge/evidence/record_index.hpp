@@ -31,11 +31,11 @@ class RecordIndex {
   const std::vector<Placed<StepRow>>& steps(std::int64_t step) const;
 
   /// All of them, for what is not asked for by key: rows that should not be there.
-  const std::vector<Placed<TensorRow>>& all_tensors() const { return all_tensors_; }
+  const std::vector<Placed<TensorRow>>& tensors_of(std::int64_t step) const;
   const std::vector<Placed<BoundaryRow>>& all_boundaries() const { return all_boundaries_; }
 
  private:
-  std::vector<Placed<TensorRow>> all_tensors_;
+  std::map<std::int64_t, std::vector<Placed<TensorRow>>> tensors_of_step_;
   std::vector<Placed<BoundaryRow>> all_boundaries_;
   std::map<std::tuple<std::int64_t, std::string, std::string>, std::vector<Placed<TensorRow>>> tensors_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::string, std::string>, std::vector<Placed<BoundaryRow>>>

@@ -46,7 +46,7 @@ struct Request {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> dtype;
   std::optional<Json> optimizer;               ///< `name` and all its numbers, as in a manifest
-  std::optional<Json> learning_rate_schedule;  ///< steps, warmup_steps, start_factor, final_factor
+  std::optional<Json> learning_rate_schedule;  ///< total_steps, warmup_steps, start_factor, final_factor
   std::optional<Json> clip_norm;               ///< a number, or null: no clipping
   std::optional<std::int64_t> steps;
   std::optional<std::vector<RequestedMicrobatch>> microbatches;  ///< of each step

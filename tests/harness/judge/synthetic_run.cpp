@@ -36,18 +36,20 @@ std::string data_digest(std::int64_t step, std::int64_t microbatch) {
   return hash_hex("data " + std::to_string(step) + " " + std::to_string(microbatch));
 }
 
+std::optional<std::string> whole_digest_of(const RankRecord& rank) {
+  std::string digests;
+  for (const auto& row : rank.microbatches) digests += row.data_digest;
+  return digests.empty() ? std::nullopt : std::optional(hash_hex(digests));
+}
+
 Json manifest_of(const SyntheticPlan& plan, const std::string& role,
                  const std::vector<std::vector<std::string>>& stages, const std::string& schedule,
                  const std::string& schedule_csv) {
-  std::string digests;
-  for (std::int64_t step = 0; step < synthetic_steps; ++step) {
-    for (std::int64_t m = 0; m < synthetic_microbatches; ++m) digests += data_digest(step, m);
-  }
   Json list = Json::array();
   for (std::size_t i = 0; i < stages.size(); ++i) list.push_back({{"stage", i}, {"rank", i}, {"units", stages[i]}});
   Json tied = Json::array();
   if (plan.tied) tied.push_back({"lm_head.weight", "model.embed_tokens.weight"});
-  return {{"schema", "plumbline-record/1"},
+  return {{"schema", "plumbline-record/2"},
           {"run_id", new_run_id()},
           {"role", role},
           {"command", {"synthetic"}},
@@ -59,7 +61,7 @@ Json manifest_of(const SyntheticPlan& plan, const std::string& role,
           {"environment", {{"attention", plan.device == "cpu" ? "flash" : "math"}}},
           {"world_size", stages.size()},
           {"steps", synthetic_steps},
-          {"data", {{"digest", hash_hex(digests)}, {"source", "synthetic"}, {"microbatches", synthetic_microbatches}}},
+          {"data", {{"source", "synthetic"}, {"microbatches", synthetic_microbatches}}},
           {"schedule",
            {{"name", schedule},
             {"chunks_per_rank", 1},
@@ -70,7 +72,10 @@ Json manifest_of(const SyntheticPlan& plan, const std::string& role,
           {"stages", list},
           {"tied", tied},
           {"optimizer", optimizer_json(plan.optimizer)},
+          {"learning_rate_schedule",
+           {{"warmup_steps", 1}, {"start_factor", 0.5}, {"final_factor", 0.0}, {"total_steps", synthetic_steps}}},
           {"clip_norm", 1.0},
+          {"clock_skew_ns", 0},
           {"level", plan.level},
           {"started", now_text()}};
 }
@@ -136,7 +141,7 @@ class RunBuilder {
       tensors(record, -1, "parameter");
       for (std::int64_t step = 0; step < synthetic_steps; ++step) add_step(record, step);
       if (reference_) saved(record);
-      record.exit = ExitFile{record.rank, "ok", 0, std::nullopt, "STEP"};
+      record.exit = ExitFile{record.rank, "ok", 0, std::nullopt, record.actions.back().action, whole_digest_of(record)};
       run_.ranks.push_back(std::move(record));
     }
     return std::move(run_);
@@ -232,8 +237,64 @@ class RunBuilder {
     }
   }
 
+  /// When each action of a rank's list begins and ends, and how long it waits.
+  struct Time {
+    std::int64_t start = 0, end = 0, wait = 0;
+  };
+
+  /// One clock for all ranks: a receive ends when its consumer has waited for what was sent, and nobody updates before
+  /// everybody has computed.
+  std::vector<std::vector<Time>> times_of(std::int64_t step) const {
+    std::vector<std::vector<Time>> times(lowered_.ranks.size());
+    std::vector<std::int64_t> now(lowered_.ranks.size(), 1'000'000 * step + (reference_ ? 7 : 0));
+    std::map<std::tuple<bool, std::int32_t, std::int32_t>, std::int64_t> sent;  // forward, receiving stage, microbatch
+    const auto input_of = [](const Action& action) {
+      const bool forward = action.type == ActionType::forward || action.type == ActionType::receive_forward;
+      return std::tuple{forward, action.stage, action.microbatch};
+    };
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t rank = 0; rank < times.size(); ++rank) {
+        const ActionList& list = lowered_.ranks[rank];
+        while (times[rank].size() < list.size()) {
+          const Action& action = list[times[rank].size()];
+          Time time{now[rank], now[rank] + 900, 0};
+          if (action.type == ActionType::reduce || action.type == ActionType::step) break;
+          if (is_compute(action.type)) {
+            for (std::size_t i = 0; i < times[rank].size(); ++i) {
+              const bool receive =
+                  list[i].type == ActionType::receive_forward || list[i].type == ActionType::receive_backward;
+              if (!receive || input_of(list[i]) != input_of(action)) continue;
+              const auto arrived = sent.find(input_of(action));
+              if (arrived == sent.end()) time.end = -1;
+              if (arrived == sent.end()) break;
+              time.wait = std::max<std::int64_t>(0, arrived->second + 100 - time.start) + 1;
+              times[rank][i].end = time.start + time.wait;
+              time.end = time.start + time.wait + 900;
+            }
+            if (time.end < 0) break;
+          }
+          if (action.type == ActionType::send_forward) sent[{true, action.stage + 1, action.microbatch}] = time.start;
+          if (action.type == ActionType::send_backward) sent[{false, action.stage - 1, action.microbatch}] = time.start;
+          times[rank].push_back(time);
+          now[rank] = is_compute(action.type) ? time.end + 10 : time.start + 10;
+          moved = true;
+        }
+      }
+    }
+    const std::int64_t all_computed = *std::max_element(now.begin(), now.end()) + 1000;
+    for (std::size_t rank = 0; rank < times.size(); ++rank) {
+      while (times[rank].size() < lowered_.ranks[rank].size()) {
+        times[rank].push_back({now[rank], all_computed + now[rank] % 1000, 0});
+        now[rank] += 10;
+      }
+    }
+    return times;
+  }
+
   std::int64_t actions(RankRecord& rank, std::int64_t step) {
     std::int64_t live = 0, peak = 0, index = 0;
+    const auto times = times_of(step)[static_cast<std::size_t>(rank.rank)];
     std::map<std::tuple<std::int64_t, std::string, std::string>, TrafficRow> traffic;
     for (const auto& action : lowered_.ranks[static_cast<std::size_t>(rank.rank)]) {
       ActionRow row{step,
@@ -241,9 +302,9 @@ class RunBuilder {
                     to_text(action),
                     action.stage,
                     std::nullopt,
-                    1000 * index + (reference_ ? 7 : 0),
-                    1000 * index + 900,
-                    0,
+                    times[static_cast<std::size_t>(index)].start,
+                    times[static_cast<std::size_t>(index)].end,
+                    times[static_cast<std::size_t>(index)].wait,
                     std::nullopt};
       if (action.microbatch != no_microbatch) row.microbatch = action.microbatch;
       if (is_compute(action.type)) {
@@ -388,7 +449,6 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 
 void keep_first_step(SyntheticRun& run) {
   const auto later = [](const auto& row) { return row.step > 0; };
-  std::string digests;
   for (auto& rank : run.ranks) {
     std::erase_if(rank.steps, later);
     std::erase_if(rank.microbatches, later);
@@ -399,9 +459,12 @@ void keep_first_step(SyntheticRun& run) {
     std::erase_if(rank.traffic, later);
     std::erase_if(rank.gpu_memory, later);
   }
-  for (std::int64_t m = 0; m < synthetic_microbatches; ++m) digests += data_digest(0, m);
   run.manifest["steps"] = 1;
-  run.manifest["data"]["digest"] = hash_hex(digests);
+  digest_data_again(run);
+}
+
+void digest_data_again(SyntheticRun& run) {
+  for (auto& rank : run.ranks) rank.exit->data_digest = whole_digest_of(rank);
 }
 
 TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name) {

@@ -66,6 +66,9 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 /// Leaves a run of one step.
 void keep_first_step(SyntheticRun& run);
 
+/// exit.json's digests, after rows of microbatches were changed.
+void digest_data_again(SyntheticRun& run);
+
 /// The rows of a rank that fit; fails the test when there is none.
 TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name);
 BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,

@@ -143,11 +143,14 @@ CellVerdict judged_with_rates(double first, double second) {
   AskedCell cell;
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) {
     (*request->optimizer)["learning_rate"] = 1.0;
-    request->learning_rate_schedule =
-        Json{{"steps", synthetic_steps}, {"warmup_steps", synthetic_steps}, {"start_factor", 0.5}, {"final_factor", 0}};
+    request->learning_rate_schedule = Json{{"total_steps", synthetic_steps},
+                                           {"warmup_steps", synthetic_steps},
+                                           {"start_factor", 0.5},
+                                           {"final_factor", 0}};
   }
   for (auto* run : {&cell.candidate, &cell.reference}) {
     run->manifest["optimizer"]["learning_rate"] = 1.0;
+    run->manifest["learning_rate_schedule"] = *cell.plan.request->learning_rate_schedule;
     for (auto& rank : run->ranks) rank.steps[0].learning_rate = first, rank.steps[1].learning_rate = second;
   }
   return cell.judge();

@@ -33,6 +33,41 @@ TEST(Completion, TruncatedTableIsNamedWithFileAndTheRestIsNotRun) {
 
   expect_only_completion_red(verdict);
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank-1/tensors.csv"));
+  EXPECT_EQ(verdict.first_divergence->item, "rank-1/tensors.csv");
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
+}
+
+TEST(Completion, ARowMissingFromOneRecordIsToldOfThatRecordWithRankAndStep) {
+  for (const bool of_candidate : {false, true}) {
+    SyntheticCell cell;
+    auto& rank = (of_candidate ? cell.candidate : cell.reference).ranks[0];
+    std::erase_if(rank.microbatches, [](const auto& row) { return row.step == 1 && row.microbatch == 3; });
+
+    const auto verdict = cell.judge();
+
+    expect_only_completion_red(verdict);
+    const std::string whose = of_candidate ? "candidate" : "reference";
+    EXPECT_THAT(result_of(verdict, "completion").reason,
+                HasSubstr(whose + "/rank-0/microbatches.csv: step 1 has no row of microbatch 3"));
+    EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(whose + ": "));
+    EXPECT_EQ(verdict.first_divergence->item, "rank-0/microbatches.csv");
+    EXPECT_EQ(verdict.first_divergence->rank, 0);
+    EXPECT_EQ(verdict.first_divergence->step, 1);
+  }
+}
+
+TEST(Completion, AStepThatTheRunLacksIsToldOfItsTable) {
+  SyntheticCell cell;
+
+  const auto verdict = judge_spoilt(cell, [](const auto& record) {
+    const auto path = record / "rank-1" / "memory.csv";
+    write_file(path, bytes_of(path) + "7,1,1,1,1,1,1,1,1\n");
+  });
+
+  expect_only_completion_red(verdict);
+  EXPECT_THAT(result_of(verdict, "completion").reason,
+              HasSubstr("rank-1/memory.csv:4: column 'step': '7' is not a step of this run, which has 0 to 1"));
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
 }
 
 TEST(Completion, RankThatLeftNoFolderIsNamed) {
@@ -69,6 +104,7 @@ TEST(Completion, KilledRankFailsInTheLaunchersWords) {
   expect_only_completion_red(verdict);
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("rank 1 was killed by signal 9 while in 1B3"));
   EXPECT_EQ(verdict.first_divergence->item, "rank 1");
+  EXPECT_EQ(verdict.first_divergence->step, 1) << "step 0 was whole";
 }
 
 TEST(Completion, KilledRankFailsWithoutALauncherToo) {

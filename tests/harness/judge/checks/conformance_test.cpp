@@ -71,14 +71,13 @@ TEST(Conformance, AnotherListThanTheFileThatWasAskedFor) {
 
 TEST(Conformance, ComputeThatOverlapsItself) {
   SyntheticCell cell;
-  auto& row = action_row(cell.candidate, 0, "0B4");
-  row.start_ns -= 500'000;
-  row.end_ns = row.start_ns + 10;
+  action_row(cell.candidate, 0, "0B3").end_ns += 1000;
 
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
-  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("overlaps"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("0B4"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("overlaps 0B3"));
 }
 
 }  // namespace

@@ -66,15 +66,54 @@ TEST(Data, TotalsOfTheStepOnEveryRank) {
   EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("live tokens"));
 }
 
-TEST(Data, DigestOfTheManifestIsRecomputed) {
+TEST(Data, TheDigestOfTheWholeRunIsRecomputedOnEveryRank) {
+  for (const std::size_t rank : {0, 1}) {
+    SyntheticCell cell;
+    cell.candidate.ranks[rank].exit->data_digest = other_digest;
+
+    EXPECT_EQ(expect_red(cell, {"data"}, "data_digest", 0).rank, static_cast<std::int64_t>(rank));
+  }
   SyntheticCell cell;
-  cell.reference.manifest["data"]["digest"] = other_digest;
-  cell.candidate.manifest["data"]["digest"] = other_digest;
+  cell.reference.ranks[0].exit->data_digest.reset();
+  const auto words = expect_red(cell, {"data"}, "data_digest", 0).words;
+  EXPECT_THAT(words, HasSubstr("reference, rank 0: data_digest in exit.json"));
+  EXPECT_THAT(words, HasSubstr("got null"));
+}
 
+TEST(Data, InTheFirstSchemaTheManifestHasTheDigestOfTheWholeRun) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["schema"] = "plumbline-record/1";
+    run->manifest["data"]["digest"] = *cell.reference.ranks[0].exit->data_digest;
+    for (auto& rank : run->ranks) rank.exit->data_digest.reset();
+  }
+  EXPECT_TRUE(cell.judge().holds);
+
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["data"]["digest"] = other_digest;
+  std::filesystem::remove_all(cell.folder / "reference");
+  std::filesystem::remove_all(cell.folder / "candidate");
   const auto verdict = cell.judge();
-
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data"));
-  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("data.digest"));
+  EXPECT_THAT(result_of(verdict, "data").reason, HasSubstr("data.digest in the reference's manifest"));
+}
+
+TEST(Data, ARankThatHoldsTheEmbeddingOrTheHeadSeesEveryMicrobatch) {
+  for (const std::size_t rank : {0, 1}) {
+    SyntheticCell cell;
+    for (auto& row : cell.candidate.ranks[rank].microbatches) row.data_digest.clear();
+    cell.candidate.ranks[rank].exit->data_digest.reset();
+
+    EXPECT_EQ(expect_red(cell, {"data"}, "data_digest", 0).rank, static_cast<std::int64_t>(rank));
+  }
+}
+
+TEST(Comparability, AnotherScheduleOfTheLearningRate) {
+  for (const char* key : {"warmup_steps", "start_factor", "final_factor", "total_steps"}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["learning_rate_schedule"][key] = 2;
+    if (std::string(key) == "total_steps") cell.candidate.manifest["learning_rate_schedule"][key] = 3;
+    expect_not_comparable(cell, std::string("learning rate schedule: ") + key);
+  }
 }
 
 TEST(Comparability, AnotherSeed) {

@@ -155,18 +155,16 @@ TEST(GpuMemory, AStepThatTheFileLacksFails) {
   SyntheticCell cell(on_gpus());
   cell.candidate.ranks[1].gpu_memory.pop_back();
 
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "gpu_memory.csv");
-  EXPECT_EQ(found.step, 1);
+  EXPECT_THAT(expect_red(cell, {"completion"}, "rank-1/gpu_memory.csv", 1).words, HasSubstr("no row of step 1"));
 }
 
 TEST(GpuMemory, AStepTwiceFails) {
   SyntheticCell cell(on_gpus());
   auto& rows = cell.candidate.ranks[0].gpu_memory;
-  rows.push_back(rows.front());
+  rows.push_back(rows.back());
 
-  EXPECT_EQ(expect_memory_red(cell).got, "2");
+  EXPECT_THAT(expect_red(cell, {"completion"}, "rank-0/gpu_memory.csv", 1).words,
+              HasSubstr("a second row of the same key"));
 }
 
 /// The verdict over a candidate one of whose files was spoiled on disk.

@@ -9,7 +9,9 @@ using ::testing::HasSubstr;
 
 TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
   SyntheticCell cell;
-  boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send").shape = {1, 3, 4};
+  auto& row = boundary_row(cell.candidate, 0, 2, "backward", "layers.1", "send");
+  row.shape = {1, 3, 4};
+  row.bytes = 48;
 
   const auto result = result_of(cell.judge(), "variable_lengths");
 
@@ -22,7 +24,10 @@ TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
 void make_lengths_equal(SyntheticRun& run) {
   for (auto& rank : run.ranks) {
     for (auto& row : rank.microbatches) row.sequence_length = 3;
-    for (auto& row : rank.boundaries) row.shape = {1, 3, 4};
+    for (auto& row : rank.boundaries) {
+      row.shape = {1, 3, 4};
+      row.bytes = 48;
+    }
   }
 }
 

@@ -1,0 +1,184 @@
+#include "harness/judge/checks/causality.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/step_rows.hpp"
+#include "schedule/action.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+struct Timed {
+  std::int64_t rank = 0;
+  const ActionRow* row = nullptr;
+  Action action;
+};
+
+/// A tensor on its way: direction (forward or not), receiving stage, microbatch.
+using MessageKey = std::tuple<bool, std::int64_t, std::int64_t>;
+
+std::optional<MessageKey> key_of(const Action& action) {
+  const std::int64_t stage = action.stage, microbatch = action.microbatch;
+  switch (action.type) {
+    case ActionType::send_forward:
+      return MessageKey{true, stage + 1, microbatch};
+    case ActionType::receive_forward:
+    case ActionType::forward:
+      return MessageKey{true, stage, microbatch};
+    case ActionType::send_backward:
+      return MessageKey{false, stage - 1, microbatch};
+    case ActionType::receive_backward:
+    case ActionType::backward:
+    case ActionType::backward_input:
+      return MessageKey{false, stage, microbatch};
+    default:
+      return std::nullopt;
+  }
+}
+
+class Times {
+ public:
+  Times(const Record& record, std::string whose, Judgement& judgement)
+      : record_(record), whose_(std::move(whose)), judgement_(judgement), last_step_end_(record.ranks.size(), 0) {
+    const Json skew = record.manifest.json.value("clock_skew_ns", Json());
+    if (skew.is_number()) skew_ = skew.get<double>();
+  }
+
+  bool clocks_compared() const { return skew_.has_value() || record_.manifest.world_size == 1; }
+
+  void step(std::int64_t step) {
+    step_ = step;
+    timed_.clear();
+    for (std::size_t i = 0; i < record_.ranks.size(); ++i) own_order(record_.ranks[i], last_step_end_[i]);
+    messages();
+    if (skew_) updates();
+  }
+
+ private:
+  /// What one rank's clock tells alone.
+  void own_order(const RankRecord& rank, std::int64_t& last_step_end) {
+    const auto rows = step_rows(rank.actions, step_);
+    const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
+    for (const ActionRow& row : rows) {
+      judgement_.look_at("times");
+      const auto action = parse_action(row.action);
+      const auto report_row = [&](const std::string& expected, const std::string& got) {
+        report(rank.rank, row, expected, got);
+      };
+      if (row.end_ns < row.start_ns) {
+        report_row("an end after its start", "ends before");
+      } else if (row.wait_ns > row.end_ns - row.start_ns) {
+        report_row("a wait within the action", "waits longer than it lasts");
+      }
+      if (row.start_ns < (before ? before->start_ns : last_step_end))
+        report_row(before ? "to be issued after " + before->action : "to be issued after the last step's STEP",
+                   "starts before");
+      if (update) report_row("no action after " + update->action, "stands behind it");
+      before = &row;
+      if (!action) continue;
+      if (action->type == ActionType::step) update = &row;
+      timed_.push_back({rank.rank, &row, *action});
+      if (!is_compute(action->type)) continue;
+      if (compute_before && row.start_ns < compute_before->end_ns)
+        report_row("compute one after the other", "overlaps " + compute_before->action);
+      compute_before = &row;
+    }
+    if (update) last_step_end = update->end_ns;
+    duration(rank, rows);
+  }
+
+  /// A step takes no less than its actions; half a microsecond is the rounding of seconds.
+  void duration(const RankRecord& rank, std::span<const ActionRow> rows) {
+    const auto of_step = step_rows(rank.steps, step_);
+    if (rows.empty() || of_step.empty() || !of_step.front().seconds) return;
+    const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
+    const double span = static_cast<double>(last->end_ns - rows.front().start_ns);
+    if (*of_step.front().seconds * 1e9 + 500 >= span) return;
+    judgement_.diverge(beside(step_, -20, rank.rank), step_, rank.rank, "seconds", "at least " + to_text(span * 1e-9),
+                       to_text(*of_step.front().seconds),
+                       whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) + ": the step took " +
+                           to_text(*of_step.front().seconds) + " s, its actions " + to_text(span * 1e-9) + " s");
+  }
+
+  void messages() {
+    std::map<MessageKey, const Timed*> sends, receives;
+    for (const Timed& timed : timed_) {
+      if (!is_communication(timed.action.type)) continue;
+      const bool send = timed.action.type == ActionType::send_forward || timed.action.type == ActionType::send_backward;
+      (send ? sends : receives)[*key_of(timed.action)] = &timed;
+    }
+    for (const auto& [key, receive] : receives) {
+      const auto send = sends.find(key);
+      if (!skew_ || send == sends.end()) continue;
+      judgement_.look_at("messages");
+      if (before(receive->row->end_ns, send->second->row->start_ns))
+        report(receive->rank, *receive->row, "an end after the start of " + send->second->row->action, "ends before");
+    }
+    for (const Timed& timed : timed_) {
+      if (!is_compute(timed.action.type)) continue;
+      const auto key = key_of(timed.action);
+      const auto receive = key ? receives.find(*key) : receives.end();
+      if (receive == receives.end() || receive->second->rank != timed.rank) continue;
+      const ActionRow &arrival = *receive->second->row, &row = *timed.row;
+      const bool waited = row.wait_ns > 0 && arrival.end_ns <= row.end_ns;
+      if (arrival.end_ns > row.start_ns && !waited)
+        report(timed.rank, row, "to compute after " + arrival.action + " has ended", "did not wait for it");
+    }
+  }
+
+  void updates() {
+    if (record_.manifest.role != "pipeline") return;
+    const Timed* latest = nullptr;
+    for (const Timed& timed : timed_)
+      if (is_compute(timed.action.type) && (!latest || timed.row->end_ns > latest->row->end_ns)) latest = &timed;
+    for (const Timed& timed : timed_) {
+      if (timed.action.type != ActionType::step || !latest) continue;
+      if (before(timed.row->end_ns, latest->row->end_ns))
+        report(timed.rank, *timed.row,
+               "an end after " + latest->row->action + " on rank " + std::to_string(latest->rank) +
+                   ", whose gradient its norm needs",
+               "ends before");
+    }
+  }
+
+  /// By more than the clocks may differ.
+  bool before(std::int64_t one, std::int64_t other) const {
+    return static_cast<double>(one) + *skew_ < static_cast<double>(other);
+  }
+
+  void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
+    judgement_.diverge(beside(step_, row.index, rank), step_, rank, row.action, expected, got,
+                       whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step_) + ", action " +
+                           std::to_string(row.index) + ": " + row.action + " (" + std::to_string(row.start_ns) +
+                           " to " + std::to_string(row.end_ns) + " ns, wait " + std::to_string(row.wait_ns) + " ns) " +
+                           got + "; expected " + expected);
+  }
+
+  const Record& record_;
+  std::string whose_;
+  Judgement& judgement_;
+  std::optional<double> skew_;  ///< absent: unknown
+  std::int64_t step_ = 0;
+  std::vector<std::int64_t> last_step_end_;  ///< by rank
+  std::vector<Timed> timed_;                 ///< of the step, rank by rank
+};
+
+}  // namespace
+
+void compare_times(const Record& record, const std::string& whose, Judgement& judgement) {
+  if (record.manifest.device != "cpu")
+    return judgement.leave_out("the " + whose + "'s times (those of launches on a GPU)");
+  Times times(record, whose, judgement);
+  if (!times.clocks_compared())
+    judgement.leave_out("times of the " + whose + "'s ranks against each other (no clock_skew_ns)");
+  for (std::int64_t step = 0; step < record.manifest.steps; ++step) times.step(step);
+}
+
+}  // namespace plumbline::judging

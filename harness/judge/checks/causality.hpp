@@ -1,0 +1,21 @@
+// What clocks tell of the order of work: within a rank, and between ranks as far as their clocks agree.
+#pragma once
+
+#include <string>
+
+#include "harness/judge/judgement.hpp"
+#include "record/record.hpp"
+
+namespace plumbline::judging {
+
+/// Demands of every step of a record: actions are issued one after the other, end no earlier than they start and wait
+/// no longer than they last; computations of a rank do not overlap; STEP is the last action, and no later step begins
+/// before it has ended; a receive does not end before its send began; no computation ends before what it takes has
+/// arrived, nor begins before that without having waited; no STEP ends while another rank still computes (its
+/// gradient norm needs all gradients).
+///
+/// Not of runs on GPUs, where an action's times are those of its launch; not between ranks whose clocks nobody
+/// compared (no clock_skew_ns): both are left out with a word.
+void compare_times(const Record& record, const std::string& whose, Judgement& judgement);
+
+}  // namespace plumbline::judging

@@ -1,0 +1,68 @@
+#include "harness/judge/checks/memory_bounds.hpp"
+
+#include <optional>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+using Bytes = std::optional<std::int64_t>;
+
+Bytes sum(const Bytes& left, const Bytes& right) {
+  return left && right ? Bytes(*left + *right) : std::nullopt;
+}
+
+class Bounds {
+ public:
+  Bounds(std::string whose, bool sends, Judgement& judgement)
+      : whose_(std::move(whose)), sends_(sends), judgement_(judgement) {}
+
+  void row(const RankRecord& rank, const MemoryRow& row, const MemoryRow* before) {
+    rank_ = rank.rank, step_ = row.step;
+    const Bytes values = sum(row.parameter_bytes, row.gradient_bytes);
+    const Bytes state = sum(values, row.optimizer_bytes);
+    at_least("peak_bytes", row.peak_bytes, state, "parameters, gradients and optimiser state");
+    at_least("peak_bytes", row.peak_bytes, sum(values, row.activation_peak_bytes),
+             "parameters, gradients and the activations' peak");
+    at_least("peak_bytes", row.peak_bytes, row.live_bytes, "what is alive at the step's end");
+    at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
+    if (!sends_ && row.buffer_bytes.value_or(0) != 0)
+      report("buffer_bytes", "0", *row.buffer_bytes, ", yet one device sends nothing");
+    if (before) at_least("process_peak_bytes", row.process_peak_bytes, before->process_peak_bytes, "the step before");
+  }
+
+ private:
+  void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what) {
+    if (!value || !least) return;
+    judgement_.look_at("memory_bounds");
+    if (*value >= *least) return;
+    report(item, "at least " + std::to_string(*least), *value, ", less than " + what + ", " + std::to_string(*least));
+  }
+
+  void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why) {
+    judgement_.diverge(beside(step_, -9, rank_), step_, rank_, item, expected, std::to_string(got),
+                       whose_ + ", rank " + std::to_string(rank_) + ", " + step_words(step_) + ": " + item + " is " +
+                           std::to_string(got) + why);
+  }
+
+  std::string whose_;
+  bool sends_;
+  Judgement& judgement_;
+  std::int64_t rank_ = 0, step_ = 0;
+};
+
+}  // namespace
+
+void compare_memory_bounds(const Record& record, const std::string& whose, Judgement& judgement) {
+  Bounds bounds(whose, record.manifest.role != "reference", judgement);
+  for (const auto& rank : record.ranks) {
+    const MemoryRow* before = nullptr;
+    for (const auto& row : rank.memory) {
+      bounds.row(rank, row, before);
+      before = &row;
+    }
+  }
+}
+
+}  // namespace plumbline::judging

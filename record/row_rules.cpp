@@ -1,0 +1,168 @@
+#include "record/row_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/safetensors.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::int64_t most = std::int64_t{1} << 56;
+
+std::optional<std::int64_t> product(std::int64_t left, std::int64_t right) {
+  std::int64_t result = 0;
+  if (left < 0 || right < 0 || __builtin_mul_overflow(left, right, &result) || result > most) return std::nullopt;
+  return result;
+}
+
+/// Collects the first thing wrong with a row.
+class Rules {
+ public:
+  void demand(bool good, const char* column, const std::string& why) {
+    if (!good && !bad_) bad_ = BadCell{column, why};
+  }
+  void below(std::int64_t value, std::int64_t end, const char* column, const std::string& what) {
+    demand(value < end, column, "is not a " + what + " of this run, which has 0 to " + std::to_string(end - 1));
+  }
+  void step(std::int64_t value, const Manifest& manifest) { below(value, manifest.steps, "step", "step"); }
+  void microbatch(std::int64_t value, const Manifest& manifest) {
+    below(value, manifest.microbatches, "microbatch", "microbatch");
+  }
+  void at_most(const std::optional<std::int64_t>& value, const std::optional<std::int64_t>& limit, const char* column,
+               const std::string& what) {
+    if (value && limit) demand(*value <= *limit, column, "is more than " + what + ", " + std::to_string(*limit));
+  }
+  const std::optional<BadCell>& bad() const { return bad_; }
+
+ private:
+  std::optional<BadCell> bad_;
+};
+
+const StageEntry* find_stage(const Manifest& manifest, std::int64_t stage) {
+  return stage >= 0 && stage < static_cast<std::int64_t>(manifest.stages.size())
+             ? &manifest.stages[static_cast<std::size_t>(stage)]
+             : nullptr;
+}
+
+void stage_of_rank(Rules& rules, std::int64_t stage, const Manifest& manifest, std::int64_t rank) {
+  const StageEntry* entry = find_stage(manifest, stage);
+  rules.demand(entry != nullptr && entry->rank == rank, "stage",
+               "is not a stage that manifest.json places on rank " + std::to_string(rank));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> size_of(const Shape& shape) {
+  std::optional<std::int64_t> size = 1;
+  for (const std::int64_t extent : shape)
+    if (size) size = product(*size, extent);
+  return size;
+}
+
+std::optional<BadCell> bad_cell(const StepRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the step's tokens");
+  rules.at_most(row.live_tokens, row.tokens, "live_tokens", "the step's tokens");
+  if (row.seconds)
+    rules.demand(std::isfinite(*row.seconds) && *row.seconds >= 0, "seconds", "is not a finite number from 0 on");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.microbatch(row.microbatch, manifest);
+  rules.demand(row.sequence_length >= 1, "sequence_length", "is not at least 1");
+  rules.demand(row.batch >= 1, "batch", "is not at least 1");
+  const auto positions = product(row.batch, row.sequence_length);
+  rules.demand(positions.has_value(), "batch", "makes more than 2^56 positions with its sequence_length");
+  rules.at_most(row.tokens, positions, "tokens", "batch x sequence_length");
+  rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the microbatch's tokens");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, std::int64_t rank) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.demand(row.step >= 0 || row.kind == "parameter", "step", "is the start, where parameters alone are listed");
+  stage_of_rank(rules, row.stage, manifest, rank);
+  const auto size = size_of(row.shape);
+  rules.demand(size.has_value(), "shape", "has more than 2^56 elements");
+  rules.at_most(row.nonzero, size, "nonzero", "the elements of the tensor");
+  rules.at_most(row.nan, size, "nan", "the elements of the tensor");
+  rules.at_most(row.inf, size ? *size - std::min(*size, row.nan) : size, "inf", "the elements that are no NaN");
+  rules.demand(!row.nonzero_rows || row.shape.size() == 2, "nonzero_rows", "stands at a tensor that is no matrix");
+  if (row.shape.size() != 2) return rules.bad();
+  rules.demand(row.nonzero_rows || manifest.role == "external", "nonzero_rows", "is absent at a matrix");
+  rules.at_most(row.nonzero_rows, row.shape[0], "nonzero_rows", "the rows of the matrix");
+  rules.at_most(row.nonzero_rows, row.nonzero, "nonzero_rows", "its non-zero elements");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const BoundaryRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.microbatch(row.microbatch, manifest);
+  const auto stages = static_cast<std::int64_t>(manifest.stages.size());
+  const bool computed = row.side == "computed";
+  if (row.from_stage) rules.below(*row.from_stage, stages, "from_stage", "stage");
+  if (row.to_stage) rules.below(*row.to_stage, stages, "to_stage", "stage");
+  if (row.peer) rules.below(*row.peer, manifest.world_size, "peer", "rank");
+  rules.demand(row.from_stage.has_value() != computed, "from_stage",
+               "must be empty where side is computed, and only there");
+  rules.demand(row.to_stage.has_value() != computed, "to_stage",
+               "must be empty where side is computed, and only there");
+  rules.demand(row.peer.has_value() != computed, "peer", "must be empty where side is computed, and only there");
+  rules.demand(manifest.role != "reference" || computed, "side",
+               "is not 'computed', which all boundaries of a reference are");
+  rules.demand(manifest.role != "pipeline" || !computed, "side", "is 'computed', which only one device can say");
+  const auto size = size_of(row.shape);
+  rules.demand(size.has_value(), "shape", "has more than 2^56 elements");
+  if (size)
+    rules.demand(product(*size, static_cast<std::int64_t>(dtype_size(row.dtype))) == row.bytes, "bytes",
+                 "is not what shape and dtype give");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const ActionRow& row, const Manifest& manifest, std::int64_t rank) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  stage_of_rank(rules, row.stage, manifest, rank);
+  if (row.microbatch) rules.microbatch(*row.microbatch, manifest);
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const MemoryRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const SavedRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.microbatch(row.microbatch, manifest);
+  const bool known = std::any_of(manifest.stages.begin(), manifest.stages.end(), [&](const StageEntry& stage) {
+    return std::find(stage.units.begin(), stage.units.end(), row.unit) != stage.units.end();
+  });
+  rules.demand(known, "unit", "is not a unit of a stage in manifest.json");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const TrafficRow& row, const Manifest& manifest, std::int64_t rank) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.below(row.peer, manifest.world_size, "peer", "rank");
+  rules.demand(row.peer != rank, "peer", "is the rank itself, between whose stages nothing is sent");
+  return rules.bad();
+}
+
+std::optional<BadCell> bad_cell(const GpuMemoryRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.at_most(row.free_bytes, row.total_bytes, "free_bytes", "the GPU's total_bytes");
+  return rules.bad();
+}
+
+}  // namespace plumbline

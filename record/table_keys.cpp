@@ -1,0 +1,74 @@
+#include "record/table_keys.hpp"
+
+#include <algorithm>
+
+namespace plumbline {
+namespace {
+
+std::int64_t units(const Manifest& manifest) {
+  std::int64_t count = 0;
+  for (const StageEntry& stage : manifest.stages) count += static_cast<std::int64_t>(stage.units.size());
+  return count;
+}
+
+}  // namespace
+
+TableKeys::TableKeys(const Manifest& manifest, Complete demand, bool complete)
+    : manifest_(manifest), demand_(demand), complete_(complete) {}
+
+std::optional<std::string> TableKeys::accept(std::optional<std::int64_t> step, std::int64_t number,
+                                             const std::string& key) {
+  if (step_ && step && *step < *step_)
+    return "a row of step " + std::to_string(*step) + " after those of step " + std::to_string(*step_) +
+           ": rows are written step by step";
+  if (step_ && step && *step > *step_)
+    if (const auto missing = end_step()) return missing;
+  const std::int64_t next = !step_ ? 0 : *step == *step_ ? *step : *step_ + 1;
+  const bool each_step = demand_ != Complete::unique && demand_ != Complete::each_microbatch_unit;
+  if (step && each_step && complete_ && *step > next) {
+    step_ = next;
+    return "no row of step " + std::to_string(next) + " stands before those of step " + std::to_string(*step);
+  }
+  step_ = step;
+  if (!keys_.insert(key).second) return "a second row of the same key: " + key;
+  numbers_.insert(number);
+  return std::nullopt;
+}
+
+std::optional<std::string> TableKeys::missing_number() const {
+  if (!complete_) return std::nullopt;
+  const bool microbatches = demand_ == Complete::each_microbatch;
+  if (!microbatches && demand_ != Complete::each_index) return std::nullopt;
+  // As many different numbers as there must be, none of them beyond the last, are all of them.
+  const auto wanted = microbatches ? manifest_.microbatches : *numbers_.rbegin() + 1;
+  if (static_cast<std::int64_t>(numbers_.size()) == wanted) return std::nullopt;
+  std::int64_t missing = 0;
+  while (numbers_.contains(missing)) ++missing;
+  return "step " + std::to_string(*step_) + " has no row of " + (microbatches ? "microbatch " : "index ") +
+         std::to_string(missing);
+}
+
+std::optional<std::string> TableKeys::end_step() {
+  const auto missing = numbers_.empty() ? std::nullopt : missing_number();
+  keys_.clear();
+  numbers_.clear();
+  return missing;
+}
+
+std::optional<std::string> TableKeys::finish() {
+  if (!complete_) return std::nullopt;
+  if (demand_ == Complete::each_microbatch_unit) {
+    const auto wanted = manifest_.microbatches * units(manifest_);
+    if (static_cast<std::int64_t>(keys_.size()) == wanted) return std::nullopt;
+    return "has " + std::to_string(keys_.size()) + " rows, not one for each of " +
+           std::to_string(manifest_.microbatches) + " microbatches and " + std::to_string(units(manifest_)) + " units";
+  }
+  if (demand_ == Complete::unique) return std::nullopt;
+  if (const auto missing = end_step()) return missing;
+  if (step_ && *step_ + 1 == manifest_.steps) return std::nullopt;
+  step_ = step_ ? *step_ + 1 : 0;
+  return "no row of step " + std::to_string(*step_) + ", yet manifest.json says " + std::to_string(manifest_.steps) +
+         " steps";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,100 @@
+#include "record/row_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "record/manifest.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+using namespace testing;
+
+const Manifest manifest = parse_manifest("manifest.json", sample_manifest());
+
+template <typename Row, typename Change>
+std::string refused(Row row, Change change, std::int64_t rank = 0) {
+  EXPECT_FALSE(bad_cell(row, manifest, rank)) << "it is right before the change";
+  change(row);
+  const auto bad = bad_cell(row, manifest, rank);
+  return bad ? bad->column : "";
+}
+
+TEST(RowRules, StepsAndMicrobatchesAreThoseOfTheRun) {
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.step = 2; }), "step");
+  EXPECT_EQ(refused(sample_memory(1), [](auto& row) { row.step = 2; }), "step");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.step = 2; }), "step");
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.microbatch = 1; }), "microbatch");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.microbatch = 1; }), "microbatch");
+  EXPECT_EQ(refused(sample_action(0, 1), [](auto& row) { row.microbatch = 1; }), "microbatch");
+  EXPECT_EQ(refused(SavedRow{0, "norm", 1, 2, 3, {}, {}, {}}, [](auto& row) { row.microbatch = 1; }), "microbatch");
+  EXPECT_EQ(refused(GpuMemoryRow{1, 1, 1, 1, 1, 1}, [](auto& row) { row.step = 2; }), "step");
+}
+
+TEST(RowRules, StagesAndPeersAreWhereTheManifestPlacesThem) {
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.stage = 1; }), "stage");
+  EXPECT_EQ(refused(sample_action(0, 1), [](auto& row) { row.stage = 3; }), "stage");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.from_stage = 3; }), "from_stage");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.to_stage = 3; }), "to_stage");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.peer = 3; }), "peer");
+  EXPECT_EQ(refused(sample_traffic(0, 1), [](auto& row) { row.peer = 3; }), "peer");
+  EXPECT_EQ(refused(sample_traffic(0, 1), [](auto& row) { row.peer = 0; }), "peer");
+  EXPECT_EQ(refused(SavedRow{0, "norm", 1, 2, 3, {}, {}, {}}, [](auto& row) { row.unit = "layers.1"; }), "unit");
+}
+
+TEST(RowRules, CountsOfATensorFitItsSize) {
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero = 512 * 64 + 1; }), "nonzero");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nan = 512 * 64 + 1; }), "nan");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nan = 1, row.inf = 512 * 64; }), "inf");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero_rows = 513; }), "nonzero_rows");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero = 511; }), "nonzero_rows");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero_rows.reset(); }), "nonzero_rows");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.shape = {512 * 64}; }), "nonzero_rows");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.shape = {1LL << 40, 1LL << 40}; }), "shape");
+}
+
+TEST(RowRules, TheStartHasParametersAlone) {
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.step = -1; }), "step");
+  TensorRow start = sample_tensor(0, 1);
+  start.kind = "parameter", start.step = -1;
+  EXPECT_FALSE(bad_cell(start, manifest, 0));
+}
+
+TEST(RowRules, BytesOfABoundaryAreThoseOfItsShape) {
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.bytes += 4; }), "bytes");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.shape = {1LL << 40, 1LL << 40}; }), "shape");
+}
+
+TEST(RowRules, ABoundaryThatWasComputedHasNoEnds) {
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.from_stage.reset(); }), "from_stage");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.to_stage.reset(); }), "to_stage");
+  EXPECT_EQ(refused(sample_boundary(0, 1), [](auto& row) { row.peer.reset(); }), "peer");
+  const auto computed = [](auto& row) {
+    row.side = "computed", row.from_stage.reset(), row.to_stage.reset(), row.peer.reset();
+  };
+  EXPECT_EQ(refused(sample_boundary(0, 1), computed), "side") << "a pipeline computes no cut by itself";
+}
+
+TEST(RowRules, TokensFitTheMicrobatch) {
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.tokens = 65; }), "tokens");
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.valid_tokens = 65; }), "valid_tokens");
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.batch = 0; }), "batch");
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.batch = 1LL << 52; }), "batch");
+  EXPECT_EQ(refused(sample_microbatch(0, 1), [](auto& row) { row.sequence_length = 0; }), "sequence_length");
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.valid_tokens = 65; }), "valid_tokens");
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.live_tokens = 65; }), "live_tokens");
+}
+
+TEST(RowRules, SecondsAreANumberFromZeroOn) {
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = -5; }), "seconds");
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = NAN; }), "seconds");
+}
+
+TEST(RowRules, AGpuHasNoMoreFreeThanItHas) {
+  EXPECT_EQ(refused(GpuMemoryRow{1, 1, 1, 1, 1, 1}, [](auto& row) { row.free_bytes = 2; }), "free_bytes");
+}
+
+}  // namespace
+}  // namespace plumbline

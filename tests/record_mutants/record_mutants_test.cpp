@@ -1,0 +1,185 @@
+// A right record in which one cell, row, key or byte is another is red at that place, or docs/record-format.md says
+// that nobody judges it: its list is read here, so that the two cannot drift.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "harness/commands/compare.hpp"
+#include "harness/judge/judge.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/record_mutants/mutants.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+const std::filesystem::path tree = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path();
+
+/// A line of the table in docs/record-format.md: `| record | place | change | why |`; several changes by commas.
+struct NotJudged {
+  std::string record, place, change;
+
+  bool covers(const std::string& of_record, const Mutant& mutant) const {
+    const auto fits = [](const std::string& pattern, const std::string& text) {
+      return pattern == "any" || pattern == text ||
+             (pattern.ends_with('*') && text.starts_with(pattern.substr(0, pattern.size() - 1)));
+    };
+    return fits(record, of_record) && fits(place, mutant.place) && fits(change, mutant.change);
+  }
+};
+
+std::vector<NotJudged> not_judged() {
+  std::istringstream text(read_file(tree / "docs" / "record-format.md"));
+  std::vector<NotJudged> all;
+  bool inside = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("## ")) inside = line == "## What is not judged";
+    if (!inside || !line.starts_with("| ") || line.starts_with("| record |")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line.substr(2));
+    for (std::string cell; std::getline(row, cell, '|');) {
+      std::erase(cell, '`');
+      const auto first = cell.find_first_not_of(' ');
+      cells.push_back(first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
+    }
+    if (cells.size() < 4) continue;
+    std::istringstream changes(cells[2]);
+    for (std::string change; std::getline(changes, change, ',');)
+      all.push_back({cells[0], cells[1], change.substr(change.find_first_not_of(' '))});
+  }
+  return all;
+}
+
+enum class Side { reference, candidate };
+
+struct Pair {
+  const char* name;       ///< for the list: which record is changed
+  const char* reference;  ///< folders beside tests/frozen_records/schema-2
+  const char* candidate;
+  Side changed;
+  bool external;
+};
+
+class RecordMutants : public ::testing::TestWithParam<Pair> {
+ protected:
+  void SetUp() override {
+    const auto frozen = tree / "tests" / "frozen_records" / "schema-2";
+    const auto options = std::filesystem::copy_options::recursive;
+    std::filesystem::copy(frozen / GetParam().reference, folder_ / "reference", options);
+    std::filesystem::copy(frozen / GetParam().candidate, folder_ / "candidate", options);
+  }
+
+  std::filesystem::path changed() const {
+    return folder_ / (GetParam().changed == Side::reference ? "reference" : "candidate");
+  }
+
+  CellVerdict judge() const {
+    if (GetParam().external) return compare_records(folder_ / "reference", folder_ / "candidate", std::nullopt);
+    CellPlan plan;
+    plan.id = "mutant";
+    plan.clipping_must_act = true;
+    return judge_cell(plan, folder_ / "reference", folder_ / "candidate");
+  }
+
+  /// Without waiting for the disk: this is done thousands of times.
+  static void put(const std::filesystem::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  CellVerdict judge(const Mutant& mutant) const {
+    const auto path = changed() / mutant.file;
+    const std::string before = read_file(path);
+    put(path, mutant.bytes);
+    CellVerdict verdict = judge();
+    put(path, before);
+    return verdict;
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::string words_of(const CheckResult& check) {
+  return check.name + ": " + check.reason + (check.first_divergence ? " [" + check.first_divergence->item + "]" : "");
+}
+
+/// Whether a check that does not hold speaks of the place.
+bool names_the_place(const CellVerdict& verdict, const Mutant& mutant) {
+  return std::any_of(verdict.checks.begin(), verdict.checks.end(), [&](const CheckResult& check) {
+    if (check.outcome == Outcome::holds || check.outcome == Outcome::not_applicable) return false;
+    const std::string words = words_of(check);
+    return std::any_of(mutant.items.begin(), mutant.items.end(),
+                       [&](const std::string& item) { return !item.empty() && words.find(item) != std::string::npos; });
+  });
+}
+
+TEST_P(RecordMutants, EachIsRedAtItsPlaceOrListedAsNotJudged) {
+  const CellVerdict right = judge();
+  ASSERT_TRUE(right.holds) << comparison_text(right);
+  const std::vector<NotJudged> list = not_judged();
+  const std::vector<Mutant> mutants = mutants_of(changed());
+  ASSERT_GT(mutants.size(), 300U);
+  std::set<std::string> survivors, elsewhere;
+  std::size_t killed = 0;
+
+  for (const Mutant& mutant : mutants) {
+    const std::string id = mutant.file + ", " + mutant.place + ", " + mutant.change + ", " + mutant.where;
+    std::optional<CellVerdict> verdict;
+    try {
+      verdict = judge(mutant);
+    } catch (const InputError& error) {  // compare refuses what it cannot read: exit code 2
+      ++killed;
+      if (std::string(error.what()).find(mutant.file) == std::string::npos) elsewhere.insert(id + ": " + error.what());
+      continue;
+    }
+    if (verdict->holds) {
+      const bool listed =
+          std::any_of(list.begin(), list.end(), [&](const auto& line) { return line.covers(GetParam().name, mutant); });
+      if (!listed) survivors.insert(id);
+      continue;
+    }
+    ++killed;
+    if (!names_the_place(*verdict, mutant)) elsewhere.insert(id + ": " + comparison_text(*verdict));
+  }
+
+  EXPECT_THAT(survivors, IsEmpty()) << survivors.size() << " of " << mutants.size()
+                                    << " hold and are not in docs/record-format.md, What is not judged";
+  EXPECT_THAT(elsewhere, IsEmpty()) << elsewhere.size() << " are red, but nothing says where";
+  RecordProperty("mutants", static_cast<int>(mutants.size()));
+  RecordProperty("killed", static_cast<int>(killed));
+  std::cout << GetParam().name << ": " << mutants.size() << " mutants, " << killed << " red\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ours, RecordMutants,
+                         ::testing::Values(Pair{"pipeline", "reference", "pipeline", Side::candidate, false},
+                                           Pair{"reference", "reference", "pipeline", Side::reference, false}),
+                         [](const auto& pair) { return std::string(pair.param.name); });
+INSTANTIATE_TEST_SUITE_P(Theirs, RecordMutants,
+                         ::testing::Values(Pair{"external", "external-reference", "external", Side::candidate, true}),
+                         [](const auto& pair) { return std::string(pair.param.name); });
+
+/// A line that no mutant needs is a claim nobody holds: each names a place and a change that some mutant has.
+TEST(NotJudged, EachLineIsOfARecordAPlaceAndAChangeThatThereAre) {
+  const std::vector<NotJudged> list = not_judged();
+  ASSERT_FALSE(list.empty());
+  const auto frozen = tree / "tests" / "frozen_records" / "schema-2";
+  for (const NotJudged& line : list) {
+    bool needed = false;
+    for (const char* record : {"pipeline", "reference", "external"}) {
+      const auto mutants = mutants_of(frozen / record);
+      needed = needed || std::any_of(mutants.begin(), mutants.end(),
+                                     [&](const auto& mutant) { return line.covers(record, mutant); });
+    }
+    EXPECT_TRUE(needed) << line.record << ", " << line.place << ", " << line.change;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing
