@@ -34,7 +34,7 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 }  // namespace
 
 double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<Parameter>& parameters) {
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   const std::vector<ParameterNorm> own = gradient_norms(parameters);
   if (transport.world_size() == 1) return total_norm(config, own);
   std::string total;

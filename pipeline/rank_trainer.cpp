@@ -74,7 +74,7 @@ RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Trans
       page_(writer_.folder() / "progress"),
       loss_(seams.loss(token_weighted_loss)),
       fed_(session.plan.microbatches()) {
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   for (Stage& stage : stages_) {
     set_initial_values(stage.slice(), session.run);
     seams_.slice_made(stage.slice());
@@ -326,9 +326,8 @@ void RankTrainer::update(std::int64_t step, const Action& action) {
 
 void RankTrainer::step(std::int64_t step) {
   const std::int64_t begin_ns = monotonic_ns();
-  meter_.reset_total_peak();
+  begin_step_memory(meter_);
   gpu_memory_.begin_step();
-  meter_.reset_peak(MemoryOwner::transport);
   start_bytes_ = meter_.count(MemoryOwner::activations).live;
   activation_peak_ = 0;
   if (owns_loss()) losses_.begin(session_.plan.microbatches());
@@ -374,9 +373,9 @@ void RankTrainer::step(std::int64_t step) {
     writer_.add(TrafficRow{step, count.peer, direction_name(count.direction), count.send ? "send" : "receive",
                            count.operations, count.bytes});
   }
+  recorder_.end_step(step);
   writer_.add(memory_row(meter_, step, activation_peak_));
   gpu_memory_.end_step(step);
-  recorder_.end_step(step);
   std::optional<float> loss;
   if (owns_loss()) loss = step_loss(losses_.read());
   writer_.end_step(step_row(session_.plan, step, update_, loss, static_cast<double>(monotonic_ns() - begin_ns) * 1e-9));

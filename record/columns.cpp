@@ -168,7 +168,12 @@ const Table<MemoryRow>& table_of<MemoryRow>() {
        column("activation_peak_bytes", &MemoryRow::activation_peak_bytes, presence),
        column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
        column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence),
-       column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column)},
+       column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column),
+       column("table_bytes", &MemoryRow::table_bytes, Presence::older_may_lack_column),
+       column("data_bytes", &MemoryRow::data_bytes, Presence::older_may_lack_column),
+       column("other_bytes", &MemoryRow::other_bytes, Presence::older_may_lack_column),
+       column("other_peak_bytes", &MemoryRow::other_peak_bytes, Presence::older_may_lack_column),
+       column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::older_may_lack_column)},
       {"step"},
       Complete::each_step};
   return table;

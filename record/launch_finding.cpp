@@ -14,6 +14,7 @@ Json to_json(const LaunchFinding& finding) {
           {"culprit_rank", finding.culprit_rank ? Json(*finding.culprit_rank) : Json(nullptr)},
           {"words", finding.words},
           {"process_peak_bytes", finding.process_peak_bytes},
+          {"process_private_bytes", finding.process_private_bytes},
           {"seconds", finding.seconds}};
 }
 
@@ -33,12 +34,17 @@ LaunchFinding read_launch_finding(const std::filesystem::path& file) {
   keys.at("culprit_rank");
   if (keys.has_value("culprit_rank")) finding.culprit_rank = keys.integer("culprit_rank", 0);
   finding.words = keys.text("words");
-  const Json& peaks = keys.at("process_peak_bytes");
-  if (!peaks.is_array()) keys.fail("process_peak_bytes", "must be a list of bytes");
-  for (const Json& bytes : peaks) {
-    if (!bytes.is_number_integer()) keys.fail("process_peak_bytes", "must be a list of bytes");
-    finding.process_peak_bytes.push_back(bytes.get<std::int64_t>());
-  }
+  const auto bytes_of_ranks = [&](const char* key) {
+    std::vector<std::int64_t> ranks;
+    if (!keys.at(key).is_array()) keys.fail(key, "must be a list of bytes");
+    for (const Json& bytes : keys.at(key)) {
+      if (!bytes.is_number_integer()) keys.fail(key, "must be a list of bytes");
+      ranks.push_back(bytes.get<std::int64_t>());
+    }
+    return ranks;
+  };
+  finding.process_peak_bytes = bytes_of_ranks("process_peak_bytes");
+  finding.process_private_bytes = bytes_of_ranks("process_private_bytes");
   finding.seconds = keys.number("seconds");
   return finding;
 }

@@ -21,6 +21,8 @@ struct LaunchFinding {
   std::string words;  ///< "rank 2 was killed by signal 9 while in 2B3; ranks 0, 1, 3 waited for it"
   std::vector<std::int64_t>
       process_peak_bytes;  ///< VmHWM of each rank as the launcher read it; empty when it could not
+  std::vector<std::int64_t>
+      process_private_bytes;  ///< of each rank the most RssAnon + RssShmem that was seen; empty as above
   double seconds = 0;
 };
 

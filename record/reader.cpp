@@ -19,12 +19,14 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-bool may_lack_column(Presence presence) {
-  return presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value;
+bool may_lack_column(Presence presence, bool external) {
+  if (presence == Presence::older_may_lack_column) return true;
+  return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }
 
 bool must_have_value_of_our_own(Presence presence) {
-  return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty;
+  return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty ||
+         presence == Presence::older_may_lack_column;
 }
 
 /// A column of the row type and where it stands in the file.
@@ -38,7 +40,7 @@ template <typename Row>
 std::vector<Placed<Row>> place_columns(const CsvTable& table, bool external) {
   std::vector<Placed<Row>> placed;
   for (const Column<Row>& column : table_of<Row>().columns)
-    if (table.has(column.name) || !(external && may_lack_column(column.presence)))
+    if (table.has(column.name) || !may_lack_column(column.presence, external))
       placed.push_back({&column, table.column(column.name)});
   return placed;
 }

@@ -87,7 +87,13 @@ struct MemoryRow {
   std::optional<std::int64_t> activation_peak_bytes;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> process_peak_bytes;
-  std::optional<std::int64_t> live_bytes;  ///< at the step's end
+  // at the step's end
+  std::optional<std::int64_t> live_bytes;
+  std::optional<std::int64_t> table_bytes;
+  std::optional<std::int64_t> data_bytes;
+  std::optional<std::int64_t> other_bytes;
+  std::optional<std::int64_t> other_peak_bytes;  ///< within the step
+  std::optional<std::int64_t> process_private_bytes;
 };
 
 struct SavedRow {

@@ -53,7 +53,7 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
 }
 
 void ListedAccumulation::take(std::int64_t microbatch, std::vector<Parameter>& parameters) {
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::gradients);
   std::vector<at::Tensor> gradients;
   gradients.reserve(parameters.size());
   for (const Parameter& parameter : parameters) gradients.push_back(parameter.value.grad().clone());

@@ -114,7 +114,7 @@ ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& varian
       page_(writer_.folder() / "progress"),
       listed_(std::move(listed)),
       fed_(session.plan.microbatches()) {
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   if (variant.shadow_of) {
     LlamaSlice own(session.config, all_units(session), parse_dtype(*variant.shadow_of), session.device);
     set_initial_values(own, session.run);
@@ -198,7 +198,7 @@ void ReferenceTrainer::measure_split_backward() {
 
 void ReferenceTrainer::step(std::int64_t step) {
   const std::int64_t begin_ns = monotonic_ns();
-  meter_.reset_total_peak();
+  begin_step_memory(meter_);
   gpu_memory_.begin_step();
   activation_peak_ = 0;
   losses_.begin(session_.plan.microbatches());
@@ -220,9 +220,9 @@ void ReferenceTrainer::step(std::int64_t step) {
 
   for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), fed_.end_step()))
     writer_.add(std::move(row));
+  recorder_.end_step(step);
   writer_.add(memory_row(meter_, step, activation_peak_));
   gpu_memory_.end_step(step);
-  recorder_.end_step(step);
   const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_.read()), seconds));
 }

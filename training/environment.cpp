@@ -83,6 +83,17 @@ Json variable(const char* name) {
   return value == nullptr ? Json(nullptr) : Json(value);
 }
 
+/// Which of the compiler's checkers is built in; they keep memory of their own.
+Json sanitizer() {
+#if defined(__SANITIZE_ADDRESS__)
+  return "address";
+#elif defined(__SANITIZE_THREAD__)
+  return "thread";
+#else
+  return nullptr;
+#endif
+}
+
 }  // namespace
 
 void apply_deterministic_settings() {
@@ -146,6 +157,7 @@ Json environment_json() {
   const bool flash = context.userEnabledFlashSDP(), math = context.userEnabledMathSDP();
   flags["attention"] = flash == math ? "not fixed" : flash ? "flash" : "math";
   flags["compute_threads"] = at::get_num_threads();
+  flags["sanitizer"] = sanitizer();
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR",
                            "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", cublas_workspace}) {
     flags[name] = variable(name);

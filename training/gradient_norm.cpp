@@ -1,9 +1,9 @@
 #include "training/gradient_norm.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/stack.h>
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
@@ -73,21 +73,30 @@ void add_tied_uses(std::vector<Parameter>& parameters) {
 
 std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& parameters) {
   const at::NoGradGuard no_grad;
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   std::vector<ParameterNorm> norms;
-  std::vector<at::Tensor> found;
+  std::vector<at::Tensor> gradients;
   for (const Parameter& parameter : parameters) {
     if (!parameter.alias) {
       norms.push_back({parameter.name, 0});
-      found.push_back(at::linalg_vector_norm(gradient_of(parameter), 2, std::nullopt, /*keepdim=*/false, at::kDouble));
+      gradients.push_back(gradient_of(parameter));
     }
   }
-  if (found.empty()) {
+  if (gradients.empty()) {
     return norms;
   }
-  const at::Tensor together = at::stack(found).to(at::kCPU);  // one wait for a GPU, not one a parameter
+  // One tensor for all from the start, so that some of a model's parameters never take more at once than all of them;
+  // and one wait for a GPU, not one a parameter.
+  const auto count = static_cast<std::int64_t>(gradients.size());
+  const at::Tensor together = at::empty({count}, gradients.front().options().dtype(at::kDouble));
+  for (std::int64_t i = 0; i < count; ++i) {
+    at::Tensor norm = together.select(0, i);
+    at::linalg_vector_norm_out(norm, gradients[static_cast<std::size_t>(i)], 2, std::nullopt, /*keepdim=*/false,
+                               at::kDouble);
+  }
+  const at::Tensor host = together.to(at::kCPU);
   for (std::size_t i = 0; i < norms.size(); ++i) {
-    norms[i].norm = together.const_data_ptr<double>()[i];
+    norms[i].norm = host.const_data_ptr<double>()[i];
   }
   return norms;
 }
@@ -141,7 +150,7 @@ void scale_gradients(std::vector<Parameter>& parameters, double coefficient) {
     }
     if (!gradient.is_cpu()) {
       const at::NoGradGuard no_grad;
-      const MemoryScope scope(MemoryOwner::scratch);
+      const MemoryScope scope(MemoryOwner::other);
       const at::Tensor exact = at::mul(gradient.to(at::kDouble), at::Scalar(coefficient));
       gradient.copy_(gradient.scalar_type() == at::kBFloat16 ? round_to_bfloat16(exact) : exact);
       continue;

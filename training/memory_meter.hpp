@@ -11,7 +11,7 @@
 namespace plumbline {
 
 enum class MemoryOwner : std::uint8_t {
-  other,
+  other,  ///< what no owner below is named for, the optimiser's and the clipping's own among it
   parameters,
   gradients,
   optimizer,
@@ -20,9 +20,8 @@ enum class MemoryOwner : std::uint8_t {
   tables,       ///< RoPE
   transport,    ///< send and receive buffers
   recorder,     ///< digests, dumps
-  scratch,      ///< the optimiser's and the clipping's own
 };
-inline constexpr std::size_t memory_owners = 10;
+inline constexpr std::size_t memory_owners = 9;
 
 struct MemoryCount {
   std::int64_t live = 0;

@@ -85,7 +85,7 @@ Optimizer::Optimizer(const OptimizerSettings& settings, std::vector<Parameter>& 
 
 void Optimizer::step(double learning_rate) {
   const at::NoGradGuard no_grad;
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   // A rank that owns nothing still counts its steps.
   if (!values_.empty()) {
     if (settings_.name == adamw) {

@@ -16,7 +16,7 @@ class Optimizer {
   /// Makes the state (zeroed) of every parameter that is no alias, under MemoryOwner::optimizer.
   Optimizer(const OptimizerSettings& settings, std::vector<Parameter>& parameters);
 
-  /// One update with the gradients as they stand. Scratch is owned by MemoryOwner::scratch.
+  /// One update with the gradients as they stand. Its own tensors belong to MemoryOwner::other.
   void step(double learning_rate);
 
   std::int64_t steps_done() const { return steps_done_; }

@@ -9,14 +9,15 @@
 namespace plumbline {
 namespace {
 
-/// VmHWM of this process in bytes; nothing where /proc does not tell.
-std::optional<std::int64_t> process_peak_bytes() {
+/// Fills in what /proc tells of this process.
+void add_process_memory(MemoryRow& row) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
     std::int64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
+    if (word == "VmHWM:" && status >> kibibytes) row.process_peak_bytes = kibibytes * 1024;
+    if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes)
+      row.process_private_bytes = row.process_private_bytes.value_or(0) + kibibytes * 1024;
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -27,7 +28,7 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
   update.gradient_norm = global_norm;
   update.clip_coefficient = clip_coefficient(global_norm, train.clip_norm);
   update.learning_rate = learning_rate(train, step);
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   scale_gradients(parameters, update.clip_coefficient);
   optimizer.step(update.learning_rate);
   return update;
@@ -48,6 +49,12 @@ StepRow step_row(const BatchPlan& plan, std::int64_t step, const StepUpdate& upd
   return row;
 }
 
+void begin_step_memory(MemoryMeter& meter) {
+  meter.reset_total_peak();
+  meter.reset_peak(MemoryOwner::transport);
+  meter.reset_peak(MemoryOwner::other);
+}
+
 MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes) {
   MemoryRow row;
   row.step = step;
@@ -57,8 +64,12 @@ MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t a
   row.optimizer_bytes = meter.count(MemoryOwner::optimizer).live;
   row.activation_peak_bytes = activation_peak_bytes;
   row.buffer_bytes = meter.count(MemoryOwner::transport).peak;
-  row.process_peak_bytes = process_peak_bytes();
   row.live_bytes = meter.total().live;
+  row.table_bytes = meter.count(MemoryOwner::tables).live;
+  row.data_bytes = meter.count(MemoryOwner::data).live;
+  row.other_bytes = meter.count(MemoryOwner::other).live;
+  row.other_peak_bytes = meter.count(MemoryOwner::other).peak;
+  add_process_memory(row);
   return row;
 }
 

@@ -26,7 +26,10 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
 
 StepRow step_row(const BatchPlan& plan, std::int64_t step, const StepUpdate& update, std::optional<float> loss,
                  double seconds);
-/// `activation_peak_bytes`: largest over the step's actions.
+/// From now on the meter's peaks are the new step's.
+void begin_step_memory(MemoryMeter& meter);
+/// What the meter counts now, when the step's recorder has let go of all. `activation_peak_bytes`: largest over the
+/// step's actions.
 MemoryRow memory_row(const MemoryMeter& meter, std::int64_t step, std::int64_t activation_peak_bytes);
 /// One per microbatch; `losses` empty where the rank does not own them; `digests` of the data by microbatch, empty
 /// texts where the rank is fed none.

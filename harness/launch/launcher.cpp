@@ -223,6 +223,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   }
   finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   finding.process_peak_bytes = watch.peak_bytes();
+  finding.process_private_bytes = watch.private_bytes();
   const bool ended_itself = status.has_value();
   // What the ranks do is looked at before the tree is ended: what they do then says nothing of what went wrong.
   watch.glance();

@@ -47,12 +47,15 @@ std::optional<ProcessState> process_state(pid_t pid) {
   return process;
 }
 
-std::optional<std::int64_t> process_peak_bytes(pid_t pid) {
+std::optional<ProcessMemory> process_memory(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmHWM:", 0) == 0) return std::strtoll(line.c_str() + 6, nullptr, 10) * 1024;
+  ProcessMemory memory;
+  for (std::string word; status >> word;) {
+    std::int64_t kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) memory.peak = kibibytes * 1024;
+    if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes) memory.private_now += kibibytes * 1024;
   }
-  return std::nullopt;
+  return memory.peak > 0 ? std::optional(memory) : std::nullopt;
 }
 
 ProcessTree::ProcessTree() : self_(getpid()) {

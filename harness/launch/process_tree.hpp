@@ -22,8 +22,13 @@ struct ProcessState {
 
 /// Nothing when there is no such process.
 std::optional<ProcessState> process_state(pid_t pid);
-/// VmHWM of /proc/<pid>/status in bytes: the most that was ever resident. Nothing when it is gone or a zombie.
-std::optional<std::int64_t> process_peak_bytes(pid_t pid);
+/// Of /proc/<pid>/status, in bytes.
+struct ProcessMemory {
+  std::int64_t peak = 0;         ///< VmHWM: the most that was ever resident, pages of files that were read among it
+  std::int64_t private_now = 0;  ///< RssAnon + RssShmem: what is resident and no page of a file
+};
+/// Nothing when it is gone or a zombie.
+std::optional<ProcessMemory> process_memory(pid_t pid);
 
 /// All processes that come to be below this one from now on. The caller becomes the kernel's "child subreaper", so that
 /// a process whose parent ends becomes our child and cannot leave the tree. Children that were there before are left

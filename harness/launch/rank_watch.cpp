@@ -44,7 +44,10 @@ void RankWatch::glance() {
     }
     const auto state = process_state(rank.pid);
     if (state && state->state == 'T') rank.last_stopped = std::chrono::steady_clock::now();
-    if (const auto peak = process_peak_bytes(rank.pid)) rank.peak_bytes = std::max(rank.peak_bytes, *peak);
+    if (const auto memory = process_memory(rank.pid)) {
+      rank.peak_bytes = std::max(rank.peak_bytes, memory->peak);
+      rank.private_bytes = std::max(rank.private_bytes, memory->private_now);
+    }
     if (state && state->alive()) continue;
     rank.gone = true;
     rank.gone_order = glances_with_losses_ + 1;
@@ -92,6 +95,13 @@ std::vector<std::int64_t> RankWatch::peak_bytes() const {
     peaks.push_back(rank.peak_bytes);
   }
   return peaks;
+}
+
+std::vector<std::int64_t> RankWatch::private_bytes() const {
+  std::vector<std::int64_t> most;
+  if (peak_bytes().empty()) return most;
+  for (const auto& rank : ranks_) most.push_back(rank.private_bytes);
+  return most;
 }
 
 }  // namespace plumbline

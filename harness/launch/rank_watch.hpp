@@ -30,6 +30,9 @@ class RankWatch {
   std::vector<RankSight> sights() const;
   /// VmHWM of each rank at its last glance; empty unless every rank's was read.
   std::vector<std::int64_t> peak_bytes() const;
+  /// The most RssAnon + RssShmem of each rank at any glance; empty likewise. What lives for less than the time between
+  /// two glances may not be in it.
+  std::vector<std::int64_t> private_bytes() const;
 
  private:
   struct Rank {
@@ -38,7 +41,7 @@ class RankWatch {
     bool gone = false;
     std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T
     std::int64_t gone_order = 0;
-    std::int64_t peak_bytes = 0;
+    std::int64_t peak_bytes = 0, private_bytes = 0;
   };
   const ProcessTree& tree_;
   std::vector<Rank> ranks_;

@@ -10,6 +10,7 @@
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/process_base.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/second_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
@@ -69,6 +70,10 @@ std::string with_original(std::string words, const fs::path& copy, const fs::pat
   return words;
 }
 
+bool asks_for(const CellPlan& plan, const std::string& check) {
+  return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
+}
+
 /// Why a cell does not hold, in one line.
 std::string complaint(const CellVerdict& cell) {
   if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
@@ -114,6 +119,7 @@ class Sweep {
         folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume, to_json(kept_)),
         progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
         trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }),
+        bases_(trainers_, folder_),
         second_runs_(file, plan, folder_, trainers_, services, signals_) {}
 
   Verdict run() {
@@ -253,12 +259,21 @@ class Sweep {
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
       check_stop(verdict.id + " was run once more");
-      second_runs_.run(*cell, references_[cell->reference], verdict);
+      PlannedCell once_more = *cell;
+      add_process_base(*cell, once_more.plan);
+      second_runs_.run(once_more, references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
       progress_.line("      " + verdict.id +
                      " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
                      verdict.second_run->words);
     }
+  }
+
+  void add_process_base(const PlannedCell& cell, CellPlan& plan) {
+    if (file_.device != "cpu" || !asks_for(plan, "memory")) return;
+    const MeasuredBase& measured = bases_.of(cell);
+    plan.process_base = measured.base;
+    plan.why_no_process_base = measured.why_not;
   }
 
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
@@ -274,6 +289,7 @@ class Sweep {
     plan.reference_launch = reference;
     plan.request = trainers_.request_of(cell);
     plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
+    if (plan.launch->exit_code == 0) add_process_base(cell, plan);
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
@@ -333,6 +349,7 @@ class Sweep {
   SweepFolder folder_;
   SweepProgress progress_;
   SweepTrainers trainers_;
+  ProcessBases bases_;
   SecondRuns second_runs_;
   std::vector<LaunchFinding> references_;
   std::vector<CellVerdict> cells_;

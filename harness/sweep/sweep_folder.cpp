@@ -103,7 +103,11 @@ void SweepFolder::keep_cell(const CellVerdict& verdict) const {
 }
 
 std::optional<LaunchFinding> SweepFolder::finished_reference(const std::string& id) const {
-  const fs::path file = launch("reference-" + id) / "finding.json";
+  return finished_launch("reference-" + id);
+}
+
+std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id) const {
+  const fs::path file = launch(id) / "finding.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   return read_launch_finding(file);

@@ -17,6 +17,7 @@ namespace plumbline {
 ///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
 ///   repeats/<id>/              records of the second runs (R0)
 ///   dumps/<id>/, again/<id>/   records of a failing cell's second run: at level dump, to localise it, or as before
+///   bases/<id>/                records of runs that train next to nothing, to measure what a process takes besides
 ///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
 ///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt, finding.json of each run
 ///   verdict.json, junit.xml, results.csv, report.html
@@ -38,12 +39,14 @@ class SweepFolder {
   std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
   std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
   std::filesystem::path again(const std::string& id) const { return path_ / "again" / id; }
+  std::filesystem::path base(const std::string& id) const { return path_ / "bases" / id; }
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
   /// What an earlier run of this sweep has finished; nothing when it has not.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_reference(const std::string& id) const;
+  std::optional<LaunchFinding> finished_launch(const std::string& id) const;
   void keep_cell(const CellVerdict& cell) const;
   void keep_reference(const std::string& id, const LaunchFinding& finding) const;
   /// Clears the way for a run: what an interrupted one left of this record goes, its launch folder is there and empty.

@@ -8,6 +8,7 @@
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/smallest_run.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -17,6 +18,13 @@ namespace plumbline {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr const char* run_file = "run.toml";
+constexpr const char* accumulation_file = "accumulation.csv";
+
+}  // namespace
+
 SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, const SweepFolder& folder,
                              StopSignals& signals, std::function<void()> at_glance)
     : file_(file), programs_(programs), folder_(folder), signals_(signals), at_glance_(std::move(at_glance)) {}
@@ -24,19 +32,37 @@ SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, co
 LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
                                  bool dump) const {
   const std::string text = reference_run(reference.run, reference.changes, folder_.launch(id));
-  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1,
-               dump ? at_level_dump(text) : text, reference.accumulation, request_of(reference, dump));
+  Files files{{run_file, dump ? at_level_dump(text) : text}};
+  if (!reference.accumulation.empty()) files[accumulation_file] = reference.accumulation;
+  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1, files,
+               request_of(reference, dump));
 }
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
                                  const std::optional<fs::path>& start_weights) const {
   std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
   if (start_weights) text = starting_from(text, *start_weights, folder_.launch(id));
-  auto command = launcher_words(file_.launcher, cell.plan.world);
+  return start(id, record, pipeline_command(cell.plan.world), pipeline_program, cell.plan.world,
+               {{run_file, dump ? at_level_dump(text) : text}}, request_of(cell, dump || start_weights));
+}
+
+LaunchFinding SweepTrainers::run_smallest(const PlannedCell& cell, const std::string& id,
+                                          const fs::path& record) const {
+  return start(id, record, pipeline_command(cell.plan.world), pipeline_program, cell.plan.world,
+               smallest_run(cell, folder_.launch(id)));
+}
+
+LaunchFinding SweepTrainers::run_smallest_reference(const PlannedCell& cell, const std::string& id,
+                                                    const fs::path& record) const {
+  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1,
+               smallest_run(cell, folder_.launch(id)));
+}
+
+std::vector<std::string> SweepTrainers::pipeline_command(std::int64_t world) const {
+  auto command = launcher_words(file_.launcher, world);
   command.push_back((programs_ / pipeline_program).string());
   if (file_.mixed_gpus) command.push_back("--mixed-gpus");
-  return start(id, record, std::move(command), pipeline_program, cell.plan.world, dump ? at_level_dump(text) : text, "",
-               request_of(cell, dump || start_weights));
+  return command;
 }
 
 Request SweepTrainers::request_of(const PlannedReference& reference, bool dump) const {
@@ -57,19 +83,17 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
                     std::to_string(space.available) + " bytes left: the disk is full");
 }
 
-/// `accumulation`: what a reference is to be told of the order of summing; empty = nothing.
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
-                                   const char* speaker, std::int64_t ranks, const std::string& run_text,
-                                   const std::string& accumulation, const Request& request) const {
+                                   const char* speaker, std::int64_t ranks, const Files& files,
+                                   const std::optional<Request>& request) const {
   const fs::path place = folder_.launch(id);
   folder_.make_way(record, place);
-  write_json(place / request_name, to_json(request));
-  write_file(place / "run.toml", run_text);
-  command.insert(command.end(), {(place / "run.toml").string(), "--record", record.string()});
+  if (request) write_json(place / request_name, to_json(*request));
+  for (const auto& [name, text] : files) write_file(place / name, text);
+  command.insert(command.end(), {(place / run_file).string(), "--record", record.string()});
   if (file_.device != "cpu") command.insert(command.end(), {"--device", file_.device});
-  if (!accumulation.empty()) {
-    write_file(place / "accumulation.csv", accumulation);
-    command.insert(command.end(), {"--accumulation", (place / "accumulation.csv").string()});
+  if (files.contains(accumulation_file)) {
+    command.insert(command.end(), {"--accumulation", (place / accumulation_file).string()});
   }
   write_file(place / "command.txt", shell_command(command) + "\n");
   Launch launch;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,15 +37,22 @@ class SweepTrainers {
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
                     bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
+  /// The same with the cell's ranks and launcher, of smallest_run in its place; and of that on one device.
+  LaunchFinding run_smallest(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record) const;
+  LaunchFinding run_smallest_reference(const PlannedCell& cell, const std::string& id,
+                                       const std::filesystem::path& record) const;
 
   /// What a run is asked for, as it is written beside its run file before it starts.
   Request request_of(const PlannedReference& reference, bool dump = false) const;
   Request request_of(const PlannedCell& cell, bool dump = false) const;
 
  private:
+  std::vector<std::string> pipeline_command(std::int64_t world) const;
+  using Files = std::map<std::string, std::string>;
+  /// `files`: what is put beside one another into the launch folder, by name, run.toml among it.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
-                      const char* speaker, std::int64_t ranks, const std::string& run_text,
-                      const std::string& accumulation, const Request& request) const;
+                      const char* speaker, std::int64_t ranks, const Files& files,
+                      const std::optional<Request>& request = std::nullopt) const;
 
   void refuse_full_disk(const std::string& id) const;
 

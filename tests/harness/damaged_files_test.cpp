@@ -119,6 +119,7 @@ TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
   ended.words = "all is well";
   ended.culprit_rank = 1;
   ended.process_peak_bytes = {1000000, 2000000};
+  ended.process_private_bytes = {500000, 600000};
   write_json(finding, to_json(ended));
   SyntheticCell cell;
   Verdict verdict;

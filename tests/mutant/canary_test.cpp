@@ -246,13 +246,52 @@ INSTANTIATE_TEST_SUITE_P(
                       Canary{.name = "H2_leak_of_each_step",
                              .fault = "H2@rank=1",
                              .check = "memory",
-                             .step = 1,
-                             .item = "live_bytes",
+                             .step = 0,
+                             .item = "other_bytes",
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
                       Canary{.name = "P4_whole_model",
                              .fault = "P4@rank=1",
                              .check = "memory",
+                             .step = 0,
+                             .item = "parameter_bytes",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "P4_whole_model_that_is_nobodys",
+                             .fault = "P4o@rank=1",
+                             .check = "memory",
+                             .step = 0,
+                             .item = "other_bytes",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "M3_a_gibibyte_for_a_moment",
+                             .fault = "M3@rank=1,step=1",
+                             .check = "memory",
+                             .step = 1,
+                             .item = "other_peak_bytes",
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}}),
+    canary_name);
+
+/// 64 MiB more of an owner's from the middle of a step on: where it is found.
+Canary extra_tensor(const std::string& fault, const std::string& item) {
+  std::string name = fault;
+  std::ranges::replace(name, '-', '_');
+  return {.name = name, .fault = fault + "@rank=1,step=1", .check = "memory", .step = 1, .item = item};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    KeptFromWithinAStep, Canaries,
+    ::testing::Values(extra_tensor("K-other", "other_bytes"), extra_tensor("K-parameters", "parameter_bytes"),
+                      extra_tensor("K-gradients", "gradient_bytes"), extra_tensor("K-optimizer", "optimizer_bytes"),
+                      extra_tensor("K-activations", "live_bytes"), extra_tensor("K-data", "data_bytes"),
+                      extra_tensor("K-tables", "table_bytes"), extra_tensor("K-transport", "buffer_bytes"),
+                      extra_tensor("K-recorder", "live_bytes")),
+    canary_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    ForAMomentOfAStep, Canaries,
+    ::testing::Values(extra_tensor("L-other", "other_peak_bytes"), extra_tensor("L-parameters", "peak_bytes"),
+                      extra_tensor("L-gradients", "peak_bytes"), extra_tensor("L-optimizer", "peak_bytes"),
+                      extra_tensor("L-activations", "peak_bytes"), extra_tensor("L-data", "peak_bytes"),
+                      extra_tensor("L-tables", "peak_bytes"), extra_tensor("L-transport", "buffer_bytes"),
+                      extra_tensor("L-recorder", "peak_bytes")),
     canary_name);
 
 // The smallest difference there is in bfloat16, at each rung. The last microbatch, 7, so that a gradient has no more to

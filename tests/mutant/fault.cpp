@@ -12,7 +12,8 @@ namespace plumbline::mutant {
 const std::vector<KnownFault>& known_faults() {
   static const std::vector<KnownFault> faults = {
       {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
-      {"P4", "the whole model built on the rank"},
+      {"P4", "the whole model built on the rank, its parameters owned as such"},
+      {"P4o", "the whole model built on the rank, its parameters nobody's"},
       {"C1", "the shape of a receive taken from the send that crosses it"},
       {"C8", "a boundary gradient dropped where it is used"},
       {"C9", "an activation narrowed to bfloat16 on the wire"},
@@ -31,6 +32,27 @@ const std::vector<KnownFault>& known_faults() {
       {"U5", "one element of a parameter one ULP off after the update"},
       {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
       {"H2", "64 bytes more after every step, of no activation and no state"},
+      {"M1", "1 GiB of a process that is no tensor, from its start on"},
+      {"M2", "64 MiB of a process that is no tensor, kept from within the step on"},
+      {"M3", "1 GiB of tensor that is nobody's, for a moment of the step"},
+      {"K-other", "64 MiB of tensor kept from within the step on, nobody's; and so for each owner of bytes:"},
+      {"K-parameters", ""},
+      {"K-gradients", ""},
+      {"K-optimizer", ""},
+      {"K-activations", ""},
+      {"K-data", ""},
+      {"K-tables", ""},
+      {"K-transport", ""},
+      {"K-recorder", ""},
+      {"L-other", "64 MiB of tensor for a moment of the step, nobody's; and so for each owner of bytes:"},
+      {"L-parameters", ""},
+      {"L-gradients", ""},
+      {"L-optimizer", ""},
+      {"L-activations", ""},
+      {"L-data", ""},
+      {"L-tables", ""},
+      {"L-transport", ""},
+      {"L-recorder", ""},
       {"H5", "two actions run in the other order"},
       {"H5s", "another schedule run than was asked for"},
       {"N3", "harmless: slow links, jitter, a late start"},
@@ -64,13 +86,37 @@ Fault parse_fault(const std::string& text) {
   return fault;
 }
 
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+constexpr std::pair<const char*, MemoryOwner> owners[] = {
+    {"other", MemoryOwner::other},         {"parameters", MemoryOwner::parameters},
+    {"gradients", MemoryOwner::gradients}, {"optimizer", MemoryOwner::optimizer},
+    {"data", MemoryOwner::data},           {"activations", MemoryOwner::activations},
+    {"tables", MemoryOwner::tables},       {"transport", MemoryOwner::transport},
+    {"recorder", MemoryOwner::recorder},
+};
+
+}  // namespace
+
 std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   // a partition is the whole pipeline's: every rank must believe in the same wrong one
   if (fault.id == "P1") return std::make_unique<DroppedLayer>(fault.rank);
   if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "H5s" && fault.id != "N3") {
     return std::make_unique<TrainerSeams>();
   }
-  if (fault.id == "P4") return std::make_unique<WholeModel>();
+  if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
+  if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
+  if (fault.id == "M1") return std::make_unique<NoTensor>(-1, 1024 * mebibyte);
+  if (fault.id == "M2") return std::make_unique<NoTensor>(fault.step, 64 * mebibyte);
+  if (fault.id == "M3") return std::make_unique<ExtraTensor>(fault, MemoryOwner::other, 1024 * mebibyte, false);
+  for (const auto& [name, owner] : owners) {
+    for (const bool kept : {true, false}) {
+      if (fault.id == (kept ? "K-" : "L-") + std::string(name))
+        return std::make_unique<ExtraTensor>(fault, owner, 64 * mebibyte, kept);
+    }
+  }
   if (fault.id == "C8") return std::make_unique<DroppedGradient>(fault);
   if (fault.id == "G1") return std::make_unique<UnscaledLoss>();
   if (fault.id == "G6") return std::make_unique<GradientsNotZeroed>(fault);

@@ -11,7 +11,6 @@
 #include <limits>
 
 #include "tests/mutant/forwarding_transport.hpp"
-#include "training/memory_meter.hpp"
 
 namespace plumbline::mutant {
 namespace {
@@ -77,7 +76,7 @@ Transport& DroppedLayer::transport(Transport& inner) {
 }
 
 void WholeModel::slice_made(const LlamaSlice& slice) {
-  const MemoryScope scope(MemoryOwner::parameters);
+  const MemoryScope scope(owner_);
   whole_.emplace(slice.config(), UnitRange{0, slice.config().layers + 3}, at::kFloat);
 }
 
@@ -96,7 +95,7 @@ LossFunction UnscaledLoss::loss(LossFunction inner) {
 void FrozenHead::before_update(std::int64_t /*step*/, std::vector<Parameter>& parameters) {
   const auto head = find_head(parameters);
   if (head == parameters.end()) return;
-  const MemoryScope scope(MemoryOwner::scratch);
+  const MemoryScope scope(MemoryOwner::other);
   head_ = head->value.detach().clone();
 }
 
@@ -136,6 +135,21 @@ at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, const Ac
 
 void Leak::after_update(std::int64_t /*step*/, std::vector<Parameter>& parameters) {
   kept_.push_back(at::empty({16}, parameters.front().value.options().requires_grad(false)));
+}
+
+void NoTensor::slice_made(const LlamaSlice& /*slice*/) {
+  if (step_ < 0) taken_.assign(static_cast<std::size_t>(bytes_), 1);
+}
+
+void NoTensor::before_update(std::int64_t step, std::vector<Parameter>& /*parameters*/) {
+  if (step == step_) taken_.assign(static_cast<std::size_t>(bytes_), 1);
+}
+
+void ExtraTensor::before_update(std::int64_t step, std::vector<Parameter>& /*parameters*/) {
+  if (step != fault_.step) return;
+  const MemoryScope scope(owner_);
+  tensor_ = at::empty({bytes_}, at::kByte);
+  if (!kept_) tensor_.reset();
 }
 
 ActionList SwappedActions::actions(ActionList list) {

@@ -8,6 +8,7 @@
 
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/faulty_transport.hpp"
+#include "training/memory_meter.hpp"
 
 namespace plumbline::mutant {
 
@@ -27,9 +28,11 @@ class DroppedLayer : public TrainerSeams {
 
 class WholeModel : public TrainerSeams {
  public:
+  explicit WholeModel(MemoryOwner owner) : owner_(owner) {}
   void slice_made(const LlamaSlice& slice) override;
 
  private:
+  MemoryOwner owner_;
   std::optional<LlamaSlice> whole_;
 };
 
@@ -111,6 +114,33 @@ class Leak : public TrainerSeams {
 
  private:
   std::vector<at::Tensor> kept_;
+};
+
+/// Memory that is no tensor, every page of it touched. From the step on; -1: from the start.
+class NoTensor : public TrainerSeams {
+ public:
+  NoTensor(std::int64_t step, std::int64_t bytes) : step_(step), bytes_(bytes) {}
+  void slice_made(const LlamaSlice& slice) override;
+  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+
+ private:
+  std::int64_t step_, bytes_;
+  std::vector<char> taken_;
+};
+
+/// A tensor of an owner's that nothing uses, from the middle of the step on: kept, or gone at once.
+class ExtraTensor : public TrainerSeams {
+ public:
+  ExtraTensor(Fault fault, MemoryOwner owner, std::int64_t bytes, bool kept)
+      : fault_(std::move(fault)), owner_(owner), bytes_(bytes), kept_(kept) {}
+  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+
+ private:
+  Fault fault_;
+  MemoryOwner owner_;
+  std::int64_t bytes_;
+  bool kept_;
+  at::Tensor tensor_;
 };
 
 /// The first backward action and the forward action after it run in the other order.

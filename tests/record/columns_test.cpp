@@ -30,7 +30,8 @@ TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<ActionRow>(), "step, index, action, stage, microbatch, start_ns, end_ns, wait_ns, peak_bytes");
   EXPECT_EQ(header<MemoryRow>(),
             "step, peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_peak_bytes, buffer_bytes, "
-            "process_peak_bytes, live_bytes");
+            "process_peak_bytes, live_bytes, table_bytes, data_bytes, other_bytes, other_peak_bytes, "
+            "process_private_bytes");
   EXPECT_EQ(header<SavedRow>(),
             "microbatch, unit, saved_bytes, forward_bytes, backward_bytes, input_bytes, retained_bytes, weight_bytes");
   EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");

@@ -249,7 +249,9 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
     drop_column(rank_file(rank, "steps.csv"), "live_tokens");
     drop_column(rank_file(rank, "tensors.csv"), "nonzero_rows");
     drop_column(rank_file(rank, "actions.csv"), "peak_bytes");
-    drop_column(rank_file(rank, "memory.csv"), "live_bytes");
+    for (const char* column :
+         {"live_bytes", "table_bytes", "data_bytes", "other_bytes", "other_peak_bytes", "process_private_bytes"})
+      drop_column(rank_file(rank, "memory.csv"), column);
   }
   for (const char* column : {"peak_bytes", "parameter_bytes", "gradient_bytes", "optimizer_bytes",
                              "activation_peak_bytes", "buffer_bytes", "process_peak_bytes"})
@@ -263,6 +265,16 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
   EXPECT_FALSE(back.ranks[0].tensors.at(0).nonzero_rows);
   EXPECT_FALSE(back.ranks[0].actions.at(0).peak_bytes);
   EXPECT_EQ(cells_of(back.ranks[0].memory.at(0)), cells_of(MemoryRow{}));
+}
+
+TEST_F(ReadRecord, ARecordFromBeforeAColumnWasThereIsReadWithoutIt) {
+  write(sample_of("pipeline", "full"));
+  drop_column(rank_file(0, "memory.csv"), "other_bytes");
+
+  EXPECT_FALSE(read().ranks[0].memory.at(0).other_bytes);
+
+  set_cell(rank_file(1, "memory.csv"), "other_bytes", "");
+  EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes': '' is not")) << "a column that is there is filled";
 }
 
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {

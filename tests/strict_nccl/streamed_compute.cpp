@@ -81,7 +81,11 @@ class StreamedCompute final : public Transport {
   };
 
   void copy(const char* name, const at::Tensor& from, const at::Tensor& to) {
-    retag(from, MemoryOwner::other);  // one buffer a message, as the transport has it
+    // One buffer a message, as the transport has it: what is held here besides is not the rank's.
+    MemoryMeter& of_rank = this_thread_meter();
+    held_.attach();
+    retag(from, MemoryOwner::other);
+    of_rank.attach();
     const auto operands = std::make_shared<Operands>(Operands{from, to});
     in_use_.push_back(operands);
     world_.launch(rank(), {.name = name,
@@ -105,6 +109,7 @@ class StreamedCompute final : public Transport {
   StrictWorld& world_;
   std::unique_ptr<Transport> inner_;
   std::vector<std::shared_ptr<Operands>> in_use_;
+  MemoryMeter& held_ = new_memory_meter();
   std::chrono::microseconds kernel_time_;
 };
 

@@ -22,6 +22,11 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_EQ(flags.at("tf32_cublas"), false);
   EXPECT_EQ(flags.at("attention"), "flash");
   EXPECT_EQ(flags.at("compute_threads"), 1);
+#ifdef __SANITIZE_ADDRESS__
+  EXPECT_EQ(flags.at("sanitizer"), "address");
+#else
+  EXPECT_TRUE(flags.at("sanitizer").is_null());
+#endif
   EXPECT_EQ(flags.at("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
 }
 

@@ -83,17 +83,34 @@ TEST(GradientNorms, LeaveTheAliasOut) {
   EXPECT_EQ(norms[0].norm, 5.0);
 }
 
-TEST(GradientNorms, AllocateScratchOnlyAndKeepNone) {
+TEST(GradientNorms, KeepNoneOfTheirOwnTensors) {
   const std::vector<Parameter> parameters{
       parameter_of("a", std::vector<double>(5000, 1), std::vector<double>(5000, 2))};
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
+  const MemoryScope scope(MemoryOwner::activations);
 
   gradient_norms(parameters);
 
-  EXPECT_EQ(meter.total().peak, meter.count(MemoryOwner::scratch).peak);
+  EXPECT_EQ(meter.total().peak, meter.count(MemoryOwner::other).peak);
   EXPECT_EQ(meter.total().live, 0);
   EXPECT_EQ(meter.total().peak, 5000 * 8 + 8) << "LibTorch converts the gradient to float64, one tensor at a time";
+}
+
+// A stage holds its parameters in another order than the whole model: its peak is held against the whole model's.
+TEST(GradientNorms, TakeNoMoreAtOnceInAnotherOrder) {
+  const Parameter large = parameter_of("large", std::vector<double>(5000, 1), std::vector<double>(5000, 2));
+  const Parameter small = parameter_of("small", {1}, {2});
+  std::vector<std::int64_t> peaks;
+  for (const auto& parameters : {std::vector{large, small, small}, std::vector{small, small, large}}) {
+    MemoryMeter& meter = new_memory_meter();
+    meter.attach();
+    gradient_norms(parameters);
+    peaks.push_back(meter.total().peak);
+  }
+
+  EXPECT_EQ(peaks[0], 5000 * 8 + 3 * 8);
+  EXPECT_EQ(peaks[1], peaks[0]);
 }
 
 TEST(TotalNorm, IsSummedInCanonicalOrderWhateverTheOrderGiven) {

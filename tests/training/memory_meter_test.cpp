@@ -57,7 +57,7 @@ TEST_F(MemoryMeterTest, ScopesNest) {
     const MemoryScope outer(MemoryOwner::activations);
     kept.push_back(floats(1));
     {
-      const MemoryScope inner(MemoryOwner::scratch);
+      const MemoryScope inner(MemoryOwner::recorder);
       kept.push_back(floats(10));
     }
     kept.push_back(floats(100));
@@ -65,7 +65,7 @@ TEST_F(MemoryMeterTest, ScopesNest) {
   kept.push_back(floats(1000));
 
   EXPECT_EQ(live(MemoryOwner::activations), 404);
-  EXPECT_EQ(live(MemoryOwner::scratch), 40);
+  EXPECT_EQ(live(MemoryOwner::recorder), 40);
   EXPECT_EQ(live(MemoryOwner::other), 4000);
   EXPECT_EQ(meter_.total().live, 4444);
 }

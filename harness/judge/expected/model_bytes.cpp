@@ -8,16 +8,24 @@
 namespace plumbline::judging {
 namespace {
 
+/// Of another's optimiser, a parameter: a scalar of 64 bits at most.
+constexpr std::int64_t most_step_count_bytes = 8;
 /// LibTorch's fused AdamW counts steps in one fp32 scalar per parameter.
 constexpr std::int64_t step_count_bytes = 4;
 /// Flash attention on a GPU makes and saves three numbers of 64 bits for its dropout, also where there is none.
 constexpr std::int64_t dropout_generator_bytes = 24;
 
-std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
+std::optional<std::int64_t> moment_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
   const std::string name = optimizer.value("name", "");
-  if (name == "adamw") return 2 * parameter_bytes + step_count_bytes;
+  if (name == "adamw") return 2 * parameter_bytes;
   if (name == "sgd") return optimizer.value("momentum", 0.0) != 0.0 ? parameter_bytes : 0;
   return std::nullopt;
+}
+
+std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t parameter_bytes) {
+  const auto moments = moment_bytes(optimizer, parameter_bytes);
+  if (!moments) return std::nullopt;
+  return *moments + (optimizer.value("name", "") == "adamw" ? step_count_bytes : 0);
 }
 
 bool holds(const std::vector<std::string>& units, const std::string& unit) {
@@ -51,6 +59,58 @@ std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Mani
   const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
   if (!state) return std::nullopt;
   return StateBytes{bytes, 0, *state};
+}
+
+StateRange& StateRange::operator+=(const StateRange& other) {
+  for (const auto column : {&StateBytes::parameters, &StateBytes::gradients, &StateBytes::optimizer}) {
+    least.*column += other.least.*column;
+    most.*column += other.most.*column;
+  }
+  optimizer_known = optimizer_known && other.optimizer_known;
+  return *this;
+}
+
+StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest) {
+  StateRange range;
+  if (manifest.role != "external") {
+    if (const auto bytes = state_bytes(model, units, manifest)) return {*bytes, *bytes, true};
+  }
+  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  for (const auto& parameter : model.parameters) {
+    if (!holds(units, parameter.unit)) continue;
+    const bool alias = model.tied && parameter.name == "lm_head.weight" && holds(units, "embed_tokens");
+    const auto bytes = elements(parameter.shape) * size;
+    range.most.parameters += bytes;
+    if (!alias) range.least.parameters += bytes;
+    if (is_frozen(manifest, parameter.name)) continue;
+    range.most.gradients += bytes;
+    if (!alias) range.least.gradients += bytes;
+    const auto moments = moment_bytes(manifest.json.at("optimizer"), bytes);
+    range.optimizer_known = range.optimizer_known && moments;
+    range.most.optimizer += moments.value_or(0) + most_step_count_bytes;
+    if (!alias) range.least.optimizer += moments.value_or(0);
+  }
+  return range;
+}
+
+StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manifest& reference,
+                             const Manifest& candidate) {
+  StateRange range;
+  const Json& optimizer = candidate.json.at("optimizer");
+  const auto copy = apart ? tied_copy_bytes(model, candidate) : StateBytes{};
+  if (reference.role != "external" && candidate.role != "external") {
+    range.optimizer_known = copy.has_value();
+    range.least = range.most = copy.value_or(StateBytes{});
+    return range;
+  }
+  const auto tied =
+      model.tied ? model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(candidate.dtype)) : 0;
+  const auto moments = moment_bytes(optimizer, tied);
+  const auto counts = most_step_count_bytes * (static_cast<std::int64_t>(model.parameters.size()) + 1);
+  range.optimizer_known = moments.has_value();
+  range.most = {tied, tied, moments.value_or(0) + counts};
+  range.least = {-range.most.parameters, -range.most.gradients, -range.most.optimizer};
+  return range;
 }
 
 AttentionKernel attention_kernel(const Manifest& manifest) {

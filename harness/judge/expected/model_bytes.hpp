@@ -30,6 +30,24 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
 /// bytes of the dtype.
 std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest);
 
+/// What right trainers may keep: in a record of our own, one number; in another's, all between two.
+struct StateRange {
+  StateBytes least, most;
+  bool optimizer_known = true;  ///< false: the optimiser's state has no form that the record format names
+
+  StateRange& operator+=(const StateRange& other);
+};
+
+/// Of one stage, as state_bytes; of a record of role external with what its way of keeping leaves open: a tied weight
+/// whose two uses lie on the stage once or twice, with one gradient or two, and up to 8 bytes a parameter in which the
+/// optimiser counts its steps (torch.optim keeps 4, where it keeps them in a tensor at all).
+StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest);
+
+/// The sum over the ranks less what one device keeps: the second copy of a tied weight whose uses lie `apart`, on two
+/// stages; where one of the records is external, up to what its way of keeping leaves open.
+StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manifest& reference,
+                             const Manifest& candidate);
+
 /// What computes attention, which alone decides what a layer keeps beyond what shapes give on every device.
 enum class AttentionKernel {
   cpu_flash,

@@ -5,6 +5,7 @@
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
+#include "harness/judge/expected/stage_map.hpp"
 #include "record/columns.hpp"
 #include "schedule/schedule.hpp"
 #include "support/csv.hpp"
@@ -144,6 +145,7 @@ class RunBuilder {
       record.exit = ExitFile{record.rank, "ok", 0, std::nullopt, record.actions.back().action, whole_digest_of(record)};
       run_.ranks.push_back(std::move(record));
     }
+    if (plan_.device != "cpu") add_gpu_memory();
     return std::move(run_);
   }
 
@@ -174,19 +176,48 @@ class RunBuilder {
     boundaries(rank, step);
     const auto peak = actions(rank, step);
     const auto state = *judging::state_bytes(model_, units(rank.rank), manifest_);
-    rank.memory.push_back({step, 100000, state.parameters, state.gradients, state.optimizer, peak,
-                           stages_.size() > 1 ? 48 : 0, 1 << 27, 60000});
-    if (plan_.device != "cpu") rank.gpu_memory.push_back(gpu_memory(step));
+    rank.memory.push_back(memory(step, units(rank.rank), state, peak));
+  }
+
+  /// Tables of 4 positions and head size 2; other bytes as a CPU has them, or with a GPU's workspaces.
+  MemoryRow memory(std::int64_t step, const std::vector<std::string>& units, const judging::StateBytes& state,
+                   std::int64_t activations) const {
+    const bool layers = std::any_of(units.begin(), units.end(), judging::is_layer);
+    MemoryRow row;
+    row.step = step;
+    row.parameter_bytes = state.parameters;
+    row.gradient_bytes = state.gradients;
+    row.optimizer_bytes = state.optimizer;
+    row.activation_peak_bytes = activations;
+    row.buffer_bytes = stages_.size() > 1 ? 48 : 0;
+    row.process_peak_bytes = 1 << 27;
+    row.table_bytes = layers ? 2 * 4 * 2 * 4 : 0;
+    row.data_bytes = 0;
+    row.other_bytes = plan_.device == "cpu" ? 4 : 50000;
+    row.other_peak_bytes = plan_.device == "cpu" ? 100 : 90000;
+    const std::int64_t state_and_tables = state.parameters + state.gradients + state.optimizer + *row.table_bytes;
+    row.live_bytes = state_and_tables + *row.other_bytes;
+    row.peak_bytes = state_and_tables + activations + *row.other_peak_bytes;
+    row.process_private_bytes = (reference_ ? 60 : 90) << 20;
+    return row;
   }
 
   judging::AttentionKernel kernel() const { return judging::attention_kernel(manifest_); }
 
   /// As many bytes asked for as memory.csv counts, or in one process those of all its ranks at once; 64 MiB reserved,
   /// and 500 bytes taken by the context.
-  GpuMemoryRow gpu_memory(std::int64_t step) const {
-    const auto ranks = plan_.transport == "threads" ? static_cast<std::int64_t>(stages_.size()) : 1;
-    return {
-        step, 100000 * ranks, 64 << 20, 60 << 20, (std::int64_t{8} << 30) - (60 << 20) - 500, std::int64_t{8} << 30};
+  void add_gpu_memory() {
+    for (auto& rank : run_.ranks) {
+      for (std::size_t step = 0; step < synthetic_steps; ++step) {
+        std::int64_t asked = *rank.memory[step].peak_bytes;
+        if (plan_.transport == "threads") {
+          asked = 0;
+          for (const auto& each : run_.ranks) asked += *each.memory[step].peak_bytes;
+        }
+        rank.gpu_memory.push_back({static_cast<std::int64_t>(step), asked, 64 << 20, 60 << 20,
+                                   (std::int64_t{8} << 30) - (60 << 20) - 500, std::int64_t{8} << 30});
+      }
+    }
   }
 
   void tensors(RankRecord& rank, std::int64_t step, const std::string& kind) {

@@ -221,6 +221,10 @@ TEST_F(Launcher, ReadsThePeakOfEachRanksMemory) {
   EXPECT_THAT(finding.process_peak_bytes[0], Ge(1 << 20));
   EXPECT_LT(finding.process_peak_bytes[0], 40'000'000);
   EXPECT_THAT(finding.process_peak_bytes[1], Ge(60'000'000)) << "the peak stays after the memory was given back";
+  ASSERT_EQ(finding.process_private_bytes.size(), 2u);
+  EXPECT_THAT(finding.process_private_bytes[0], Ge(100'000));
+  EXPECT_LE(finding.process_private_bytes[0], finding.process_peak_bytes[0]);
+  EXPECT_THAT(finding.process_private_bytes[1], Ge(60'000'000)) << "as it was seen at some glance";
 }
 
 TEST_F(Launcher, ReadsNoMemoryWhenOneRankWasNeverSeen) {

@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -83,16 +84,23 @@ class RunSweep : public ::testing::Test {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
     return run_sweep(options_, services_, log.get());
   }
-  std::vector<std::string> calls() const {
-    std::ifstream in(folder_ / "calls");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  }
+  /// Of references and cells.
+  std::vector<std::string> calls() const { return calls_of(false); }
+  /// Of the runs that measure what a process takes besides.
+  std::vector<std::string> base_calls() const { return calls_of(true); }
   std::vector<std::string> finished(const Verdict& verdict) const {
     std::vector<std::string> ids;
     for (const auto& cell : verdict.cells) ids.push_back(cell.id);
     return ids;
+  }
+
+  std::vector<std::string> calls_of(bool bases) const {
+    std::ifstream in(folder_ / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) {
+      if ((line.find(" base-") != std::string::npos) == bases) lines.push_back(line);
+    }
+    return lines;
   }
 
   TemporaryFolder folder_;
@@ -350,6 +358,54 @@ TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwn) {
 
   EXPECT_THAT(repeats_, ElementsAre("a-1f1b-w2"));
   EXPECT_TRUE(fs::exists(folder_ / "out/repeats/a-1f1b-w2/rank-1/exit.json"));
+}
+
+TEST_F(RunSweep, WhatAProcessTakesBesidesIsMeasuredOnceForEachWorldSize) {
+  run();
+
+  const auto bases = base_calls();
+  ASSERT_THAT(bases, SizeIs(3)) << "one of each world size, whatever the run trains, and one on one device";
+  EXPECT_THAT(bases[0], MatchesRegex("plumbline-pipeline base-[0-9a-f]{6}-w1"));
+  EXPECT_THAT(bases[1], MatchesRegex("plumbline-reference base-[0-9a-f]{6}-reference"));
+  EXPECT_THAT(bases[2], MatchesRegex("plumbline-pipeline base-[0-9a-f]{6}-w2"));
+  const fs::path launch = folder_ / "out/launches" / bases[2].substr(bases[2].find("base-"));
+  EXPECT_THAT(bytes_of(launch / "command.txt"), HasSubstr("fake-mpirun -n 2 "));
+  EXPECT_THAT(bytes_of(launch / "run.toml"), HasSubstr("model.json"));
+  EXPECT_THAT(bytes_of(launch / "model.json"), HasSubstr("\"num_hidden_layers\": 1"));
+  for (const CellPlan& plan : judged_) {
+    EXPECT_FALSE(plan.process_base);
+    EXPECT_THAT(plan.why_no_process_base, HasSubstr("left no record")) << "the stand-ins write none";
+  }
+}
+
+TEST_F(RunSweep, ABaseThatFailedIsToldToTheJudge) {
+  behave("case $(basename $record) in base-*-w2) echo 'plumbline-pipeline: no slots' >&2; exit 1 ;; esac\n");
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_THAT(judged_[1].why_no_process_base,
+              AllOf(HasSubstr("-w2 to measure a base by failed"), HasSubstr("no slots")));
+}
+
+TEST_F(RunSweep, NothingIsMeasuredWhereMemoryIsNotAskedFor) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\nchecks = [\"loss\"]\n");
+
+  run();
+
+  EXPECT_THAT(base_calls(), IsEmpty());
+}
+
+TEST_F(RunSweep, ABaseIsKeptForTheCellsThatAreGoneOnWith) {
+  behave("[ $(basename $record) = b-1f1b-w2 ] && { echo 'plumbline-pipeline: full' >&2; exit 3; }\n");
+  error_of<SystemError>([&] { run(); });
+  behave("");
+  fs::remove(folder_ / "calls");
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline b-1f1b-w2"));
+  EXPECT_THAT(base_calls(), IsEmpty());
 }
 
 TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {

@@ -123,42 +123,59 @@ TEST(Memory, BuffersAtWorldSizeOne) {
   EXPECT_EQ(expect_memory_red(cell).expected, "at most 0");
 }
 
-class ProcessMemory : public ::testing::Test {
- protected:
-  ProcessMemory() {
-    cell.plan.process_memory_limit = 0.6;
-    cell.plan.launch = LaunchFinding{};
-    cell.plan.reference_launch = LaunchFinding{};
-    cell.plan.reference_launch->process_peak_bytes = {1000};
-    cell.plan.launch->process_peak_bytes = {300, 450};
+/// Makes the candidate another program's, with so many bytes more of one column on each rank in every step.
+void make_external(SyntheticCell& cell, std::optional<std::int64_t> MemoryRow::*column, std::int64_t more) {
+  cell.candidate.manifest["role"] = "external";
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.memory) *(row.*column) += more, *row.live_bytes += more;
   }
+}
+
+TEST(Memory, AnothersStepCountersAreItsOwn) {
+  // Two ranks with at least 10 parameters each: no counters at all, ours of 4 bytes, and 8 bytes each.
+  for (const std::int64_t more : {-40, 0, 40}) {
+    SyntheticCell cell;
+    make_external(cell, &MemoryRow::optimizer_bytes, more);
+    const auto memory = result_of(cell.judge(), "memory");
+    EXPECT_EQ(memory.outcome, Outcome::holds) << more << ": " << memory.reason;
+  }
+  for (const std::int64_t more : {-200, 200}) {
+    SyntheticCell cell;
+    make_external(cell, &MemoryRow::optimizer_bytes, more);
+    EXPECT_EQ(expect_memory_red(cell).item, "optimizer_bytes") << more;
+  }
+}
+
+TEST(Memory, AnothersTiedWeightOnOneRankMayBeKeptOnceOrTwice) {
+  constexpr std::int64_t weight = 8 * 4 * 4;
+  for (const auto& [column, more] : {std::pair{&MemoryRow::parameter_bytes, weight},
+                                     {&MemoryRow::gradient_bytes, -weight},
+                                     {&MemoryRow::optimizer_bytes, 2 * weight}}) {
+    SyntheticCell right(one_stage()), wrong(one_stage());
+    make_external(right, column, more);
+    make_external(wrong, column, more > 0 ? more + 200 : more - 200);
+
+    const auto memory = result_of(right.judge(), "memory");
+
+    EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+    EXPECT_THAT(with_outcome(wrong.judge(), Outcome::fails), ElementsAre("memory"));
+  }
+}
+
+TEST(Memory, AnothersOptimiserOfUnknownFormIsToldAndItsWeightsStillJudged) {
   SyntheticCell cell;
-};
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    run->manifest["optimizer"] = {{"name", "lion"}, {"learning_rate", 0.001}, {"weight_decay", 0.1}};
+  }
+  const auto memory = result_of(cell.judge(), "memory");
+  EXPECT_THAT(memory.reason, HasSubstr("optimizer_bytes of the candidate (its optimiser has no known form)"));
 
-TEST_F(ProcessMemory, WithinItsShareHoldsWithItsMargin) {
-  const auto verdict = cell.judge();
-
-  EXPECT_TRUE(verdict.holds);
-  EXPECT_DOUBLE_EQ(result_of(verdict, "memory").margin.value_or(0), 0.75);
-}
-
-TEST_F(ProcessMemory, AboveItsShareFailsAndNamesTheRank) {
-  cell.plan.launch->process_peak_bytes = {300, 601};
-
-  const auto found = expect_memory_red(cell);
-
-  EXPECT_EQ(found.item, "VmHWM");
-  EXPECT_EQ(found.rank, 1);
-}
-
-TEST_F(ProcessMemory, NotReadIsNotRun) {
-  cell.plan.launch->process_peak_bytes.clear();
-
-  const auto verdict = cell.judge();
-
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("VmHWM"));
+  *cell.candidate.ranks[0].memory[0].gradient_bytes += 4;
+  SyntheticCell again;
+  again.reference = cell.reference;
+  again.candidate = cell.candidate;
+  EXPECT_EQ(result_of(again.judge(), "memory").first_divergence.value().item, "gradient_bytes");
 }
 
 }  // namespace

@@ -157,16 +157,34 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
 
 TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
   CalibratedCell device, steps;
-  device.candidate.run.manifest["device"] = "cuda";
+  SyntheticPlan gpus{.level = "dump"};
+  gpus.device = "cuda";
+  device.candidate.run = synthetic_candidate(gpus);
   device.candidate.run.manifest["machine"]["gpus"] = {"A", "B"};
   steps.candidate.run.manifest["seed"] = 2;
 
   const auto verdict = device.compare();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::holds) << result_of(verdict, "memory").reason;
   EXPECT_FALSE(compare_records(device.folder / "reference", device.folder / "candidate").holds);
   EXPECT_THAT(failing(steps.compare()), ElementsAre("data"));
+}
+
+TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
+  CalibratedCell law, state, owned, kept;
+  for (auto* cell : {&law, &state, &owned, &kept}) cell->candidate.run.manifest["machine"]["cpu_model_number"] = 7;
+  *action_row(law.candidate.run, 1, "0F2").peak_bytes += 64;
+  *state.candidate.run.ranks[1].memory[0].parameter_bytes += 4;
+  for (auto& row : owned.candidate.run.ranks[0].memory) *row.table_bytes += 64, *row.live_bytes += 64;
+  *kept.candidate.run.ranks[0].memory[1].live_bytes += 4;
+
+  const auto memory = result_of(law.compare(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_THAT(memory.reason, HasSubstr("not looked at: activations by the memory law"));
+  EXPECT_THAT(memory.reason, HasSubstr("cpu_model_number null against 7"));
+  for (auto* cell : {&state, &owned, &kept}) EXPECT_THAT(failing(cell->compare()), ElementsAre("memory"));
 }
 
 TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {

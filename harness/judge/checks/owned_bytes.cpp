@@ -1,0 +1,152 @@
+#include "harness/judge/checks/owned_bytes.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/judge/checks/memory_places.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+struct Column {
+  const char* name;
+  std::optional<std::int64_t> MemoryRow::*bytes;
+};
+constexpr Column columns_of_what_lives[] = {
+    {"parameter_bytes", &MemoryRow::parameter_bytes}, {"gradient_bytes", &MemoryRow::gradient_bytes},
+    {"optimizer_bytes", &MemoryRow::optimizer_bytes}, {"table_bytes", &MemoryRow::table_bytes},
+    {"data_bytes", &MemoryRow::data_bytes},           {"other_bytes", &MemoryRow::other_bytes},
+};
+/// Held in each step against the reference's own figure.
+constexpr Column bounded_columns[] = {
+    {"data_bytes", &MemoryRow::data_bytes},
+    {"other_bytes", &MemoryRow::other_bytes},
+    {"other_peak_bytes", &MemoryRow::other_peak_bytes},
+};
+
+/// The scalar that starts every backward pass, kept from the first on.
+constexpr std::int64_t root_of_backward_bytes = 4;
+
+std::int64_t longest_row(const CellEvidence& evidence) {
+  std::int64_t longest = 0;
+  for (std::int64_t microbatch = 0; microbatch < evidence.microbatches(); ++microbatch) {
+    for (const auto& placed : evidence.reference_rows.microbatches(0, microbatch)) {
+      longest = std::max(longest, placed.row->sequence_length);
+    }
+  }
+  return longest;
+}
+
+std::int64_t largest_parameter(const ExpectedModel& model) {
+  std::int64_t largest = 0;
+  for (const auto& parameter : model.parameters) largest = std::max(largest, elements(parameter.shape));
+  return largest;
+}
+
+class RecordBytes {
+ public:
+  RecordBytes(const CellEvidence& evidence, const MemorySteps& memory, const StageMap& stages, Judgement& judgement)
+      : evidence_(evidence), memory_(memory), stages_(stages), judgement_(judgement) {}
+
+  /// Of every step of every rank.
+  void for_each(const std::function<void(std::int64_t rank, const MemoryRow& row)>& visit) const {
+    for (const auto& rank : memory_.record().ranks) {
+      for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
+        if (const MemoryRow* row = memory_.find(rank.rank, step)) visit(rank.rank, *row);
+      }
+    }
+  }
+
+  void sums() const {
+    for_each([&](std::int64_t rank, const MemoryRow& row) {
+      std::int64_t sum = 0;
+      for (const auto& column : columns_of_what_lives) sum += (row.*column.bytes).value_or(0);
+      judgement_.compare_or_look_at(of_candidate(), "owned_sums");
+      if (*row.live_bytes == sum) return;
+      report(rank, row.step, "live_bytes", std::to_string(sum), *row.live_bytes,
+             "alive at the step's end beside model state, tables, data and other");
+    });
+  }
+
+  /// What its own arithmetic needs, of the run on one device.
+  void of_one_device() const {
+    const Manifest& manifest = memory_.record().manifest;
+    const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+    const std::int64_t tables = 2 * longest_row(evidence_) * evidence_.model.head_dim * size;
+    // One parameter's gradient in float64 for its norm, and each norm and its copy.
+    const std::int64_t norms =
+        8 * (largest_parameter(evidence_.model) + 2 * static_cast<std::int64_t>(evidence_.model.parameters.size()));
+    for_each([&](std::int64_t rank, const MemoryRow& row) {
+      at_most(rank, row.step, "table_bytes", tables, *row.table_bytes,
+              "cosine and sine of the longest row's positions");
+      if (manifest.device != "cpu") return;  // libraries of a GPU keep workspaces
+      at_most(rank, row.step, "data_bytes", 0, *row.data_bytes, "ids and labels end with their microbatch");
+      at_most(rank, row.step, "other_bytes", root_of_backward_bytes, *row.other_bytes,
+              "tensors that nobody owns, at the step's end");
+      at_most(rank, row.step, "other_peak_bytes", root_of_backward_bytes + norms, *row.other_peak_bytes,
+              "the largest parameter's gradient in float64 for its norm");
+    });
+  }
+
+  void against(const MemorySteps& reference) const {
+    for_each([&](std::int64_t rank, const MemoryRow& row) {
+      const MemoryRow* one = reference.find(0, row.step);
+      if (one == nullptr) return;
+      const auto own = stages_.stages_on(rank);
+      const auto stages = std::count_if(own.begin(), own.end(),
+                                        [&](std::int64_t stage) { return !stages_.find(stage)->units.empty(); });
+      at_most(rank, row.step, "table_bytes", stages * *one->table_bytes, *row.table_bytes,
+              "the reference's, once for each of the rank's stages that is not empty");
+      for (const auto& column : bounded_columns) {
+        at_most(rank, row.step, column.name, *(one->*column.bytes), *(row.*column.bytes),
+                "the reference's in that step");
+      }
+    });
+  }
+
+ private:
+  bool of_candidate() const { return &memory_.record() == &evidence_.candidate; }
+
+  void at_most(std::int64_t rank, std::int64_t step, const char* item, std::int64_t most, std::int64_t got,
+               const std::string& words) const {
+    judgement_.compare_or_look_at(of_candidate(), "owned_cells");
+    if (got <= most) return;
+    report(rank, step, item, "at most " + std::to_string(most), got, words);
+  }
+
+  void report(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& expected,
+              std::int64_t got, const std::string& words) const {
+    report_memory(judgement_, MemoryPlace::owned, memory_.whose(), step, rank, item, expected, std::to_string(got),
+                  words);
+  }
+
+  const CellEvidence& evidence_;
+  const MemorySteps& memory_;
+  const StageMap& stages_;
+  Judgement& judgement_;
+};
+
+}  // namespace
+
+void compare_owned_bytes(const CellEvidence& evidence, const MemorySteps& reference, const MemorySteps& candidate,
+                         Judgement& judgement) {
+  for (const auto* memory : {&reference, &candidate}) {
+    if (!memory->counts_owners()) judgement.leave_out(memory->why_no_owners());
+  }
+  const RecordBytes one(evidence, reference, evidence.reference_stages, judgement);
+  const RecordBytes other(evidence, candidate, evidence.stages, judgement);
+  if (reference.counts_owners()) {
+    one.sums();
+    one.of_one_device();
+  }
+  if (candidate.counts_owners()) other.sums();
+  if (!reference.counts_owners() || !candidate.counts_owners()) return;
+  if (evidence.reference.manifest.device != evidence.candidate.manifest.device) {
+    judgement.leave_out("other bytes against the reference's (another device)");
+    return;
+  }
+  other.against(reference);
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,47 @@
+// What the process of a rank takes whatever it trains: measured by a run that trains next to nothing, on the same data
+// and the same number of ranks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
+
+namespace plumbline {
+
+struct MeasuredBase {
+  std::optional<ProcessBase> base;
+  std::string why_not;  ///< where it could not be measured
+};
+
+/// Runs what it needs when it is asked for it, once a world size and kind of run; an earlier sweep in this folder may
+/// have done so.
+class ProcessBases {
+ public:
+  ProcessBases(const SweepTrainers& trainers, const SweepFolder& folder) : trainers_(trainers), folder_(folder) {}
+
+  /// The ranks' at most the reference's and 256 MiB and 8 MiB a rank for MPI: a program that takes more whatever it
+  /// trains is not to pass by its own measure. Throws SystemError as SweepTrainers::run does.
+  const MeasuredBase& of(const PlannedCell& cell);
+
+ private:
+  /// Of one run; nothing, and why, where it failed.
+  struct Bytes {
+    std::int64_t most = 0;
+    std::string why_not;
+  };
+  MeasuredBase measure(const PlannedCell& cell, const std::string& kind);
+  Bytes measured(const std::string& id, const LaunchFinding& finding) const;
+
+  const SweepTrainers& trainers_;
+  const SweepFolder& folder_;
+  std::map<std::pair<std::string, std::int64_t>, MeasuredBase> known_;  ///< by kind of run and world size
+};
+
+}  // namespace plumbline

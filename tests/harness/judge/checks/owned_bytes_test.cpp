@@ -1,0 +1,185 @@
+// memory: bytes that are no model state, activation or transport buffer.
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Column = std::optional<std::int64_t> MemoryRow::*;
+
+/// As many bytes more of this owner, from the step's end on.
+void keep(SyntheticRun& run, std::size_t rank, std::size_t step, Column column, std::int64_t bytes) {
+  MemoryRow& row = run.ranks[rank].memory[step];
+  *(row.*column) += bytes;
+  *row.live_bytes += bytes;
+  *row.peak_bytes += bytes;
+}
+
+FirstDivergence expect_memory_red(SyntheticCell& cell) {
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
+  return verdict.first_divergence.value_or(FirstDivergence{});
+}
+
+TEST(OwnedBytes, AreLookedAtInEveryStepOfEveryRank) {
+  SyntheticCell cell;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  for (const char* what : {"owned_sums", "total_peaks"}) {
+    EXPECT_EQ(memory.compared.at(what), 2 * synthetic_steps);
+    EXPECT_EQ(memory.looked_at.at(what), synthetic_steps) << "the reference's own";
+  }
+}
+
+TEST(OwnedBytes, BytesAliveBesideAllOwnersFail) {
+  for (const bool of_reference : {true, false}) {
+    SyntheticCell cell;
+    auto& run = of_reference ? cell.reference : cell.candidate;
+    for (auto& row : run.ranks[0].memory) *row.live_bytes += 4, *row.peak_bytes += 4;  // in every step: no leak
+
+    const auto found = expect_memory_red(cell);
+
+    EXPECT_EQ(found.item, "live_bytes");
+    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference, rank 0" : "candidate, rank 0"));
+  }
+}
+
+TEST(OwnedBytes, ATableMoreThanOneForEachStageThatIsNotEmpty) {
+  SyntheticCell cell(with_empty_stage());
+  for (std::size_t step = 0; step < synthetic_steps; ++step) keep(cell.candidate, 1, step, &MemoryRow::table_bytes, 64);
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "table_bytes");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.expected, "at most 0") << "that stage is empty";
+}
+
+TEST(OwnedBytes, TheReferencesTablesAreThoseOfItsLongestRow) {
+  SyntheticCell cell;
+  for (std::size_t step = 0; step < synthetic_steps; ++step) keep(cell.reference, 0, step, &MemoryRow::table_bytes, 1);
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "table_bytes");
+  EXPECT_EQ(found.expected, "at most 64") << "cosine and sine of 4 positions, head size 2, float32";
+}
+
+TEST(OwnedBytes, DataThatOutlivesItsStep) {
+  SyntheticCell cell;
+  keep(cell.candidate, 1, 1, &MemoryRow::data_bytes, 24);
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "data_bytes");
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST(OwnedBytes, KeptFromTheFirstStepOnIsNoLeakAndRed) {
+  SyntheticCell cell;
+  for (std::size_t step = 0; step < synthetic_steps; ++step) {
+    keep(cell.candidate, 0, step, &MemoryRow::other_bytes, 64 << 20);
+    *cell.candidate.ranks[0].memory[step].other_peak_bytes += 64 << 20;
+  }
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "other_bytes");
+  EXPECT_EQ(found.step, 0);
+  EXPECT_EQ(found.expected, "at most 4");
+}
+
+TEST(OwnedBytes, ForAMomentAreSeenAtTheirPeak) {
+  SyntheticCell cell;
+  *cell.candidate.ranks[1].memory[0].other_peak_bytes += 1 << 30;
+  *cell.candidate.ranks[1].memory[0].peak_bytes += 1 << 30;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "other_peak_bytes");
+}
+
+TEST(OwnedBytes, WhatBothTrainersKeepIsSeenInTheReference) {
+  for (const auto column : {&MemoryRow::other_bytes, &MemoryRow::data_bytes}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      for (auto& rank : run->ranks) {
+        for (auto& row : rank.memory) {
+          for (const auto each : {column, &MemoryRow::other_peak_bytes, &MemoryRow::live_bytes, &MemoryRow::peak_bytes})
+            *(row.*each) += 1000;
+        }
+      }
+    }
+
+    EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("reference, rank 0, step 0"));
+  }
+}
+
+TEST(OwnedBytes, AGpusWorkspacesAreTheReferencesOwn) {
+  SyntheticPlan plan;
+  plan.device = "cuda";
+  SyntheticCell right(plan), wrong(plan);
+  keep(wrong.candidate, 1, 0, &MemoryRow::other_bytes, 1);
+  wrong.candidate.ranks[1].gpu_memory[0].requested_peak_bytes += 1;
+
+  EXPECT_TRUE(right.judge().holds);
+  EXPECT_EQ(expect_memory_red(wrong).item, "other_bytes");
+}
+
+TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
+  for (const bool of_reference : {true, false}) {
+    SyntheticCell cell;
+    for (auto& rank : (of_reference ? cell.reference : cell.candidate).ranks) {
+      for (auto& row : rank.memory) row.other_bytes.reset();
+    }
+
+    const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+    for (const auto& rank : (of_reference ? cell.reference : cell.candidate).ranks) {
+      drop_column((of_reference ? reference : candidate) / ("rank-" + std::to_string(rank.rank)) / "memory.csv",
+                  "other_bytes");
+    }
+    const auto memory = result_of(judge_cell(cell.plan, reference, candidate), "memory");
+
+    EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+    EXPECT_THAT(memory.reason, HasSubstr(std::string("not looked at: tables, data and other bytes of the ") +
+                                         (of_reference ? "reference" : "candidate")));
+    EXPECT_EQ(memory.compared.contains("owned_sums"), of_reference);
+    EXPECT_EQ(memory.looked_at.contains("owned_sums"), !of_reference);
+  }
+}
+
+TEST(TotalPeak, IsAtLeastWhatTheRowSaysLivesAtOnce) {
+  for (const std::int64_t less : {0, 1}) {
+    SyntheticCell cell;
+    MemoryRow& row = cell.candidate.ranks[0].memory[1];
+    row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes +
+                     *row.activation_peak_bytes - less;
+
+    if (less == 0) {
+      EXPECT_TRUE(cell.judge().holds);
+    } else {
+      EXPECT_EQ(expect_memory_red(cell).item, "peak_bytes");
+    }
+  }
+}
+
+TEST(TotalPeak, IsAtMostWhatAllOwnersCanHaveTogether) {
+  for (const bool of_reference : {true, false}) {
+    SyntheticCell cell;
+    *(of_reference ? cell.reference : cell.candidate).ranks[0].memory[0].peak_bytes += 1 << 20;
+
+    const auto found = expect_memory_red(cell);
+
+    EXPECT_EQ(found.item, "peak_bytes");
+    EXPECT_THAT(found.words, HasSubstr(of_reference ? "reference, rank 0" : "candidate, rank 0"));
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing

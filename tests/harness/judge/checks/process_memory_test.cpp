@@ -1,0 +1,166 @@
+// memory: what the ranks' processes take, tensors or not.
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+FirstDivergence expect_memory_red(SyntheticCell& cell) {
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
+  return verdict.first_divergence.value_or(FirstDivergence{});
+}
+
+class ShareOfTheReference : public ::testing::Test {
+ protected:
+  ShareOfTheReference() {
+    cell.plan.process_memory_limit = 0.6;
+    cell.plan.launch = LaunchFinding{};
+    cell.plan.reference_launch = LaunchFinding{};
+    cell.plan.reference_launch->process_peak_bytes = {1000};
+    cell.plan.launch->process_peak_bytes = {300, 450};
+  }
+  SyntheticCell cell;
+};
+
+TEST_F(ShareOfTheReference, WithinItsShareHoldsWithItsMargin) {
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_DOUBLE_EQ(result_of(verdict, "memory").margin.value_or(0), 0.75);
+}
+
+TEST_F(ShareOfTheReference, AboveItsShareFailsAndNamesTheRank) {
+  cell.plan.launch->process_peak_bytes = {300, 601};
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "VmHWM");
+  EXPECT_EQ(found.rank, 1);
+}
+
+TEST_F(ShareOfTheReference, NotReadIsNotRun) {
+  cell.plan.launch->process_peak_bytes.clear();
+
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("VmHWM"));
+}
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+/// A base of 80 MiB, 5 of them MPI's; the ranks themselves wrote 90 MiB, the reference 60, and of tensors they have
+/// next to nothing.
+class PrivateMemory : public ::testing::Test {
+ protected:
+  PrivateMemory() : PrivateMemory(SyntheticPlan{}) {}
+  explicit PrivateMemory(const SyntheticPlan& synthetic) : cell(synthetic) {
+    cell.plan.process_base = ProcessBase{80 * mebibyte, 75 * mebibyte};
+    cell.plan.launch = LaunchFinding{};
+    cell.plan.launch->process_private_bytes = {85 * mebibyte, 86 * mebibyte};
+  }
+  SyntheticCell cell;
+};
+
+TEST_F(PrivateMemory, WithinItsLimitHoldsWithItsMargin) {
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_EQ(memory.compared.at("private_memory"), 2);
+  EXPECT_THAT(memory.measured, AllOf(HasSubstr("private memory of a process at most 94371840 of"),
+                                     HasSubstr("83886080 for the libraries")));
+  EXPECT_NEAR(memory.margin.value_or(0), 90.0 / (1.05 * 112), 1e-3);
+}
+
+TEST_F(PrivateMemory, WhatARankWritesOfItselfIsHeldInEachStep) {
+  *cell.candidate.ranks[1].memory[1].process_private_bytes = 118 * mebibyte;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "private memory");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST_F(PrivateMemory, WhatTheLauncherSawBetweenStepsIsHeldToo) {
+  cell.plan.launch->process_private_bytes[0] = 1024 * mebibyte;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_EQ(found.got, "1073741824");
+}
+
+TEST_F(PrivateMemory, TensorsAreAllowedFor) {
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.memory) *row.peak_bytes += 400;  // within what may live at once
+    }
+  }
+  cell.plan.launch->process_private_bytes[0] = (112 * mebibyte + 400) * 105 / 100;
+
+  EXPECT_TRUE(cell.judge().holds);
+}
+
+// A library may keep memory for every shape that it meets, as oneDNN does in bfloat16: the reference meets all of them.
+TEST_F(PrivateMemory, WhatTheReferencesProcessTookBesidesItsTensorsIsAllowedForWithMpis) {
+  *cell.reference.ranks[0].memory[1].process_private_bytes = 150 * mebibyte;
+  const std::int64_t libraries = 155 * mebibyte - *cell.reference.ranks[0].memory[1].peak_bytes;
+  const std::int64_t limit = (libraries + *cell.candidate.ranks[1].memory[0].peak_bytes + 32 * mebibyte) * 105 / 100;
+  for (const std::int64_t more : {0, 1}) {
+    *cell.candidate.ranks[1].memory[0].process_private_bytes = limit + more;
+    SyntheticCell each;
+    each.reference = cell.reference;
+    each.candidate = cell.candidate;
+    each.plan = cell.plan;
+
+    EXPECT_EQ(each.judge().holds, more == 0);
+  }
+}
+
+TEST_F(PrivateMemory, ALauncherThatSawNothingLeavesWhatTheRanksWrote) {
+  cell.plan.launch->process_private_bytes.clear();
+  EXPECT_TRUE(cell.judge().holds);
+
+  *cell.candidate.ranks[0].memory[0].process_private_bytes = 1024 * mebibyte;
+  SyntheticCell again;
+  again.candidate = cell.candidate;
+  again.plan = cell.plan;
+  EXPECT_EQ(expect_memory_red(again).item, "private memory");
+}
+
+/// Why the limit does not hold, in the list of what was not looked at.
+std::string told(SyntheticCell& cell) {
+  const auto memory = result_of(cell.judge(), "memory");
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_FALSE(memory.compared.contains("private_memory"));
+  const auto at = memory.reason.find("private memory of the processes (");
+  return at == std::string::npos ? "" : memory.reason.substr(at);
+}
+
+TEST_F(PrivateMemory, WhereItCannotBeToldApartIsSaid) {
+  SyntheticPlan threads;
+  threads.transport = "threads";
+  SyntheticCell one_process(threads), sanitized, external, unknown;
+  for (auto* each : {&one_process, &sanitized, &external}) each->plan = cell.plan;
+  sanitized.candidate.manifest["environment"]["sanitizer"] = "address";
+  external.candidate.manifest["role"] = "external";
+  unknown.plan.why_no_process_base = "the run base-1 to measure a base by failed: no slots";
+
+  EXPECT_THAT(told(one_process), HasSubstr("threads of one process"));
+  EXPECT_THAT(told(sanitized), HasSubstr("a sanitizer"));
+  EXPECT_THAT(told(external), HasSubstr("another program's"));
+  EXPECT_THAT(told(unknown), HasSubstr("failed: no slots"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,80 @@
+// Memory of a process that is no tensor, in a sweep of real processes: what a rank takes beside what it trains is
+// measured in the same sweep, and more than that is red.
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/sweep.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// A sweep of one cell on two ranks by the trainer that this shell command starts; `$@` is what it is given.
+CheckResult memory_of_cell(const std::string& trainer) {
+  const testing::TemporaryFolder folder;
+  fs::permissions(folder.file("plumbline-pipeline", "#!/bin/bash\nbin=" PLUMBLINE_BIN "\n" + trainer + "\n"),
+                  fs::perms::owner_all);
+  fs::create_symlink(fs::path(PLUMBLINE_BIN) / "plumbline-reference", folder / "plumbline-reference");
+  SweepOptions options;
+  options.sweep_file = folder.file(
+      "one.toml", "run = [\"" PLUMBLINE_FIXTURES "/runs/quick.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  options.trainers = folder.path();
+  options.out = folder / "out";
+  SweepServices services;
+  services.judge = judge_cell;
+  services.write_reports = [](const fs::path&) {};
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder / "log").c_str(), "w"), std::fclose);
+  const SweepResult result = run_sweep(options, services, log.get());
+  for (const CellVerdict& cell : result.verdict.cells) {
+    for (const CheckResult& check : cell.checks) {
+      if (check.name == "memory") return check;
+    }
+  }
+  return {};
+}
+
+const std::string right = "exec $bin/plumbline-pipeline \"$@\"";
+
+std::string only_in_the_cell(const std::string& fault) {
+  return "case \"$*\" in */base-*) " + right + " ;; esac\nexec $bin/plumbline-mutant --fault " + fault + " \"$@\"";
+}
+
+TEST(ProcessCanaries, ATrainerThatTakesNoMoreHolds) {
+  const CheckResult memory = memory_of_cell(right);
+
+  EXPECT_EQ(to_text(memory.outcome), "holds") << memory.reason;
+  EXPECT_EQ(memory.compared.at("private_memory"), 2);
+  EXPECT_THAT(memory.measured, HasSubstr("private memory of a process at most"));
+}
+
+TEST(ProcessCanaries, M1AGibibyteIsRedInTheCell) {
+  const CheckResult memory = memory_of_cell(only_in_the_cell("M1@rank=1"));
+
+  EXPECT_EQ(to_text(memory.outcome), "fails") << memory.reason;
+  EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 0: private memory is"));
+}
+
+TEST(ProcessCanaries, M1AGibibyteIsRedAlsoWhereTheBaseHasIt) {
+  const CheckResult memory = memory_of_cell("exec $bin/plumbline-mutant --fault M1@rank=1 \"$@\"");
+
+  EXPECT_EQ(to_text(memory.outcome), "fails") << memory.reason;
+  EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 0: private memory is"));
+}
+
+TEST(ProcessCanaries, M2KeptFromWithinAStepIsRed) {
+  const CheckResult memory = memory_of_cell(only_in_the_cell("M2@rank=0,step=1"));
+
+  EXPECT_EQ(to_text(memory.outcome), "fails") << memory.reason;
+  EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 0, step 1: private memory is"));
+}
+
+}  // namespace
+}  // namespace plumbline
