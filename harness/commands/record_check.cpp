@@ -18,10 +18,12 @@ std::string word_of(auditing::Place place) {
       return "structure";
     case auditing::Place::data:
       return "data";
-    case auditing::Place::boundary:
-      return "boundary";
+    case auditing::Place::forward:
+      return "forward";
     case auditing::Place::loss:
       return "loss";
+    case auditing::Place::backward:
+      return "backward";
     case auditing::Place::gradient:
       return "gradient";
     case auditing::Place::norm:

@@ -32,10 +32,10 @@ TEST(Junit, AHoldingSweepHasNoFailure) {
 
   EXPECT_EQ(testing::parse_markup(xml, false).error, "");
   EXPECT_EQ(count(xml, "<testsuite "), 4u) << "one a cell, the reference's and the sweep's own";
-  EXPECT_EQ(count(xml, "<testcase "), 31u) << "14 checks in each cell, the reference's end and bench, the verdict";
+  EXPECT_EQ(count(xml, "<testcase "), 33u) << "15 checks in each cell, the reference's end and bench, the verdict";
   EXPECT_EQ(count(xml, "<failure "), 0u);
   EXPECT_EQ(count(xml, "<skipped "), 2u) << "repeatability does not apply to either cell";
-  EXPECT_THAT(xml, HasSubstr("tests=\"31\" failures=\"0\" errors=\"0\" skipped=\"2\" time=\"6.5\""));
+  EXPECT_THAT(xml, HasSubstr("tests=\"33\" failures=\"0\" errors=\"0\" skipped=\"2\" time=\"6.5\""));
 }
 
 TEST(Junit, AFailureCarriesItsPlaceAndTheCommand) {

@@ -90,7 +90,7 @@ CellVerdict holding_cell(const std::string& model, const std::string& optimizer,
   cell.command = "plumbline sweep sweeps/default.toml --cells " + cell.id;
   for (const char* name :
        {"completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients", "gradient_norm",
-        "parameters", "empty_partitions", "variable_lengths", "memory", "conformance", "repeatability"}) {
+        "parameters", "audit", "empty_partitions", "variable_lengths", "memory", "conformance", "repeatability"}) {
     cell.checks.push_back(holding_check(name));
   }
   CheckResult& last = cell.checks.back();

@@ -16,7 +16,7 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
                     const std::string& why) {
   const BoundaryRow& row = *place.row;
   Finding finding;
-  finding.place = Place::boundary;
+  finding.place = row.direction == "forward" ? Place::forward : Place::backward;
   finding.file = table_line(place.rank, "boundaries.csv", place.index);
   finding.step = row.step;
   finding.microbatch = row.microbatch;

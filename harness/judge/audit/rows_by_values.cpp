@@ -99,7 +99,7 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
   if (expected == got)
     expected = tensor->dtype + " " + shape_text(tensor->shape), got = row.dtype + " " + shape_text(row.shape);
   Finding finding;
-  finding.place = Place::boundary;
+  finding.place = row.direction == "forward" ? Place::forward : Place::backward;
   finding.file = table_line(rank, "boundaries.csv", index);
   finding.step = row.step;
   finding.microbatch = row.microbatch;

@@ -50,6 +50,7 @@ const std::vector<Check>& all_checks() {
       {"nonzero_gradients", true, true, nullptr, check_nonzero_gradients},
       {"gradient_norm", false, true, nullptr, check_gradient_norm},
       {"parameters", true, false, nullptr, check_parameters},
+      {"audit", true, false, nullptr, check_audit},
       {"empty_partitions", true, false, no_empty_stage, check_empty_partitions},
       {"variable_lengths", true, false, equal_lengths_asked_for, check_variable_lengths},
       {"memory", false, false, nullptr, check_memory},

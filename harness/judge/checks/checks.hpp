@@ -24,6 +24,7 @@ Judged check_gradients(const CellEvidence& evidence);
 Judged check_nonzero_gradients(const CellEvidence& evidence);
 Judged check_gradient_norm(const CellEvidence& evidence);
 Judged check_parameters(const CellEvidence& evidence);
+Judged check_audit(const CellEvidence& evidence);
 Judged check_empty_partitions(const CellEvidence& evidence);
 Judged check_variable_lengths(const CellEvidence& evidence);
 Judged check_memory(const CellEvidence& evidence);

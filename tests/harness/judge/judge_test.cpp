@@ -59,9 +59,9 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   std::vector<std::string> names;
   for (const auto& check : verdict.checks) names.push_back(check.name);
   EXPECT_EQ(names, check_names());
-  EXPECT_THAT(names, ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients", "nonzero_gradients",
-                                 "gradient_norm", "parameters", "empty_partitions", "variable_lengths", "memory",
-                                 "conformance", "repeatability"));
+  EXPECT_THAT(names, ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients",
+                                 "nonzero_gradients", "gradient_norm", "parameters", "audit", "empty_partitions",
+                                 "variable_lengths", "memory", "conformance", "repeatability"));
 }
 
 TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {

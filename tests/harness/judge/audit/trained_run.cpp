@@ -94,7 +94,7 @@ class Training {
     manifest["learning_rate_schedule"] = {
         {"warmup_steps", 1}, {"start_factor", 0.5}, {"final_factor", 0}, {"total_steps", synthetic_steps}};
     if (!adamw()) optimizer_["weight_decay"] = 0.01;
-    optimizer_["learning_rate"] = 0.01;
+    optimizer_["learning_rate"] = trained_.peak_rate;
     manifest["optimizer"] = optimizer_;
     for (RankRecord& rank : trained_.run.ranks) {
       for (TensorRow& row : rank.tensors) row.dtype = trained_.dtype;
@@ -248,7 +248,7 @@ class Training {
     const Real decay = static_cast<Real>(is(Mistake::no_weight_decay) ? 0 : setting("weight_decay"));
     const Real direction = store(gradient + decay * all.value[i]);
     const Real kept = store(static_cast<Real>(setting("momentum")) * all.moment1[i]);
-    all.moment1[i] = first ? direction : store(kept + direction);
+    all.moment1[i] = first || setting("momentum") == 0 ? direction : store(kept + direction);
     all.value[i] = store(all.value[i] - static_cast<Real>(learning_rate) * all.moment1[i]);
   }
 

@@ -34,6 +34,7 @@ struct TrainedRun {
   SyntheticRun run;
   std::string dtype = "float32";
   Mistake mistake = Mistake::none;
+  double peak_rate = 0.01;
 
   /// Fills in tables and manifest (level dump, a limit that bites in step 0 and not in step 1), and writes both and the
   /// dumps; returns `folder`.
