@@ -141,12 +141,14 @@ class Bench {
   }
 
   bool moves() const {
-    return std::ranges::any_of(rows_.all_tensors(), [&](const auto& placed) {
-      const TensorRow& now = *placed.row;
-      if (now.kind != "parameter" || now.step < 0) return false;
-      const auto& before = rows_.tensors(now.step - 1, "parameter", now.name);
-      return !before.empty() && before.front().row->digest != now.digest;
-    });
+    for (std::int64_t step = 0; step < manifest_.steps; ++step) {
+      for (const auto& placed : rows_.tensors_of(step)) {
+        if (placed.row->kind != "parameter") continue;
+        const auto& before = rows_.tensors(step - 1, "parameter", placed.row->name);
+        if (!before.empty() && before.front().row->digest != placed.row->digest) return true;
+      }
+    }
+    return false;
   }
 
   const Manifest& manifest_;

@@ -13,7 +13,7 @@ constexpr double allowed = 1e-10;
 
 void audit_norms_by_l2(const AuditedRecord& audited, Audit& audit) {
   if (audited.external()) {
-    audit.not_audited.push_back(
+    audit.not_audited.emplace_back(
         "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
     return;
   }

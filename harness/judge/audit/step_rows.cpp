@@ -20,7 +20,7 @@ class StepRows {
   StepRows(const AuditedRecord& audited, Audit& audit)
       : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {
     if (!rate_) {
-      audit.not_audited.push_back(
+      audit.not_audited.emplace_back(
           "learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
     }
   }
