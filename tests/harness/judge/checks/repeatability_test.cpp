@@ -62,9 +62,9 @@ TEST_F(Repeatability, FailsWhereTheSecondRunSaysThatItEndedBadly) {
 }
 
 TEST_F(Repeatability, FailsWhereTheSecondRunLeftNoRecord) {
-  cell.repeated->manifest["world_size"] = "none";
-
-  const auto result = result_of(cell.judge(), "repeatability");
+  const auto verdict =
+      judge_cell(cell.plan, cell.write_reference(), cell.write_candidate(), cell.folder / "nothing was written here");
+  const auto result = result_of(verdict, "repeatability");
 
   EXPECT_EQ(result.outcome, Outcome::fails);
   EXPECT_THAT(result.reason, HasSubstr("left no readable record"));
