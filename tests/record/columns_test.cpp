@@ -48,7 +48,8 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
             "1,2,backward,norm,4,3,send,5,float32,8,d,32");
   EXPECT_EQ(join(cells_of(ActionRow{1, 2, "3B4", 3, 4, 5, 6, 7, 8}), ","), "1,2,3B4,3,4,5,6,7,8");
-  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9}), ","), "1,2,3,4,5,6,7,8,9");
+  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}), ","),
+            "1,2,3,4,5,6,7,8,9,10,11,12,13,14");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
   EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
   EXPECT_EQ(join(cells_of(GpuMemoryRow{1, 2, 3, 4, 5, 6}), ","), "1,2,3,4,5,6");
@@ -56,7 +57,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
   EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,");
-  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,");
+  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,,,,,,");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, {}, {}, {}}), ","), "1,norm,2,3,4,,,");
 }
 

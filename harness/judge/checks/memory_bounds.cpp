@@ -18,7 +18,7 @@ class Bounds {
   Bounds(std::string whose, bool sends, Judgement& judgement)
       : whose_(std::move(whose)), sends_(sends), judgement_(judgement) {}
 
-  void row(const RankRecord& rank, const MemoryRow& row, const MemoryRow* before) {
+  void row(const RankRecord& rank, const MemoryRow& row) {
     rank_ = rank.rank, step_ = row.step;
     const Bytes values = sum(row.parameter_bytes, row.gradient_bytes);
     const Bytes state = sum(values, row.optimizer_bytes);
@@ -29,7 +29,6 @@ class Bounds {
     at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
     if (!sends_ && row.buffer_bytes.value_or(0) != 0)
       report("buffer_bytes", "0", *row.buffer_bytes, ", yet one device sends nothing");
-    if (before) at_least("process_peak_bytes", row.process_peak_bytes, before->process_peak_bytes, "the step before");
   }
 
  private:
@@ -57,11 +56,7 @@ class Bounds {
 void compare_memory_bounds(const Record& record, const std::string& whose, Judgement& judgement) {
   Bounds bounds(whose, record.manifest.role != "reference", judgement);
   for (const auto& rank : record.ranks) {
-    const MemoryRow* before = nullptr;
-    for (const auto& row : rank.memory) {
-      bounds.row(rank, row, before);
-      before = &row;
-    }
+    for (const auto& row : rank.memory) bounds.row(rank, row);
   }
 }
 

@@ -41,7 +41,7 @@ class Processes {
     const double limit = *evidence_.plan.process_memory_limit;
     const auto &mine = evidence_.plan.launch, &theirs = evidence_.plan.reference_launch;
     if (!mine || !theirs || mine->process_peak_bytes.empty() || theirs->process_peak_bytes.empty()) {
-      finding.lacking.push_back("the processes' VmHWM as the launcher reads it");
+      finding.lacking.emplace_back("the processes' VmHWM as the launcher reads it");
       return;
     }
     const auto reference = *std::max_element(theirs->process_peak_bytes.begin(), theirs->process_peak_bytes.end());

@@ -36,8 +36,11 @@ TEST(MemoryBounds, WhatIsAliveAtTheEndIsNoLessThanTheModelState) {
   expect_bound([](MemoryRow& row) { row.live_bytes = *row.parameter_bytes; }, "live_bytes");
 }
 
-TEST(MemoryBounds, APeakOfAProcessNeverFalls) {
-  expect_bound([](MemoryRow& row) { *row.process_peak_bytes -= 1; }, "process_peak_bytes");
+TEST(MemoryBounds, APeakOfAProcessMayFallByWhatLinuxRounds) {
+  SyntheticCell cell;
+  *cell.candidate.ranks[0].memory[1].process_peak_bytes -= 1;
+
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::holds);
 }
 
 TEST(MemoryBounds, OneDeviceHasNoTransportBuffers) {
