@@ -1,7 +1,5 @@
 #include "harness/sweep/smallest_run.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <sstream>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "harness/sweep/run_variant.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "support/toml_library.hpp"
 
 namespace plumbline {
 namespace {
@@ -37,7 +36,7 @@ void take_over(const toml::table& from, toml::table& to, const char* table, cons
 }  // namespace
 
 std::map<std::string, std::string> smallest_run(const PlannedCell& cell, const fs::path& folder) {
-  const toml::table own = toml::parse(pipeline_run(cell.run, {}, "1f1b", folder));
+  const toml::table own = parse_toml(cell.run, pipeline_run(cell.run, {}, "1f1b", folder));
   toml::table root;
   root.insert_or_assign("model", toml::table{{"config", "model.json"}});
   take_over(own, root, "data", {"text", "tokens", "token_type", "seed"});

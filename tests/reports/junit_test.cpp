@@ -122,7 +122,7 @@ TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
 
   EXPECT_EQ(count(xml, "<error type=\"crash\" message=\"fails: rank 1 was killed\">"), 1u);
   EXPECT_EQ(count(xml, "<failure "), 1u) << "the verdict alone";
-  EXPECT_EQ(count(xml, "<skipped "), 14u) << "13 behind the crash, and what does not apply to the other cell";
+  EXPECT_EQ(count(xml, "<skipped "), 15u) << "14 behind the crash, and what does not apply to the other cell";
   EXPECT_THAT(xml, HasSubstr("<system-out>terminate called&#10;&lt;what&gt;</system-out>"));
   EXPECT_EQ(testing::parse_markup(xml, false).error, "");
 }

@@ -41,9 +41,9 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<title>Holds: 20 of 20 cells - default - Plumbline</title>"));
   EXPECT_THAT(page, HasSubstr("</span>Holds</h1>"));
   EXPECT_THAT(page, HasSubstr("<b>20 / 20</b><span>cells hold</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>264 / 264</b><span>checks hold (20 more do not apply)</span>")) << "bench of 4";
-  EXPECT_THAT(page, HasSubstr("<b>166,400</b><span>tensors compared</span>")) << "20 x 13 x 640";
-  EXPECT_THAT(page, HasSubstr("<b>13,312,000</b><span>elements compared</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>284 / 284</b><span>checks hold (20 more do not apply)</span>")) << "bench of 4";
+  EXPECT_THAT(page, HasSubstr("<b>179,200</b><span>tensors compared</span>")) << "20 x 14 x 640";
+  EXPECT_THAT(page, HasSubstr("<b>14,336,000</b><span>elements compared</span>"));
   EXPECT_THAT(page, HasSubstr("<b>0</b><span>cells not run</span>"));
   EXPECT_THAT(page, HasSubstr("<b>0</b><span>checks not run or not triggered</span>"));
   EXPECT_THAT(page, HasSubstr("computed the same bits as the single device"));
@@ -82,12 +82,12 @@ TEST(Page, OneCheckClaimsNoBitsAndCountsTheOthersAsNotRun) {
 
   const std::string page = page_of(verdict);
 
-  EXPECT_THAT(page, HasSubstr("<title>Holds in part: 1 of 1 cell, 1 of 14 checks - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>Holds in part: 1 of 1 cell, 1 of 15 checks - default - Plumbline</title>"));
   EXPECT_THAT(page, Not(HasSubstr("same bits")));
   EXPECT_THAT(page, HasSubstr("In 1 cell completion holds. That the runs computed the same is not shown: loss, "
                               "boundaries, gradients, gradient_norm, parameters were not asked for"));
-  EXPECT_THAT(page, HasSubstr("<b>1 / 1</b><span>checks hold (13 were not asked for)</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>13</b><span>checks not run or not triggered</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>1 / 1</b><span>checks hold (14 were not asked for)</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>14</b><span>checks not run or not triggered</span>"));
 }
 
 TEST(Page, BitsAreNotClaimedWhereOneComparisonIsMissingInOneCell) {

@@ -96,7 +96,8 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       }
       ActionRow action;
       action.step = step;
-      action.action = "0F0";
+      action.stage = rank;
+      action.action = std::to_string(rank) + "F0";
       action.microbatch = 0;
       action.peak_bytes = 100;
       writer.add(action);
@@ -104,7 +105,8 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       memory.step = step;
       memory.activation_peak_bytes = 400 + step;
       memory.parameter_bytes = memory.gradient_bytes = memory.peak_bytes = 1000;
-      memory.buffer_bytes = memory.process_peak_bytes = 10;
+      memory.buffer_bytes = memory.process_peak_bytes = memory.process_private_bytes = 10;
+      memory.live_bytes = memory.table_bytes = memory.data_bytes = memory.other_bytes = memory.other_peak_bytes = 0;
       if (world == 1) memory.optimizer_bytes = 2000;
       writer.add(memory);
       if (world > 1) writer.add(TrafficRow{step, 1 - rank, "forward", "send", 1, 32});
