@@ -19,10 +19,11 @@ namespace fs = std::filesystem;
 
 /// quick.toml at a record level of its own.
 fs::path quick_at(const std::string& level, const fs::path& folder) {
-  const std::string fixtures = PLUMBLINE_FIXTURES;
-  std::string text = read_file(fixtures + "/runs/quick.toml") + "\n[record]\nlevel = \"" + level + "\"\n";
+  const std::string fixtures(PLUMBLINE_FIXTURES);
+  std::string text = read_file(fs::path(fixtures) / "runs" / "quick.toml");
+  text.append("\n[record]\nlevel = \"").append(level).append("\"\n");
   for (std::size_t at = 0; (at = text.find("\"../", at)) != std::string::npos;)
-    text.replace(at, 4, "\"" + fixtures + "/");
+    text.replace(at + 1, 3, fixtures).insert(at + 1 + fixtures.size(), 1, '/');
   std::ofstream(folder / "run.toml") << text;
   return folder / "run.toml";
 }

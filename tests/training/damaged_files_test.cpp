@@ -47,7 +47,7 @@ timeout_ms = 500
 level = "full"
 )");
 
-  const int refused = read_damaged(path, 3000, {"run.toml", "corpus.txt"}, [&] { load_run_file(path); });
+  const int refused = read_damaged(path, 3000, {"run.toml", folder.path().string()}, [&] { load_run_file(path); });
 
   EXPECT_GT(refused, 1000);
   EXPECT_LT(refused, 3000) << "nothing is read at all";

@@ -16,6 +16,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -80,6 +81,21 @@ class RunSweep : public ::testing::Test {
   }
   /// Shell lines that both stand-ins run before anything else; $record, $me and $base are set.
   void behave(const std::string& lines) { folder_.file("behaviour", lines); }
+  /// Lines for behave(): runs that measure a base leave a record that tells their memory, 90 MiB private a rank and 60
+  /// MiB of the reference.
+  std::string bases_leave_records() {
+    write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");
+    write_run(synthetic_candidate({}), folder_ / "of-w2");
+    write_run(synthetic_reference({}), folder_ / "of-reference");
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
+    }
+    return "case $(basename $record) in base-*)\n"
+           "  of=$base/of-${record##*-}; mkdir -p $record\n"
+           "  cp -r $of/rank-$me $record/; [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv $record/\n"
+           "  page \"$record\" $me 0 -1 ${me}F0; exit 0 ;;\n"
+           "esac\n";
+  }
   SweepResult run() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
     return run_sweep(options_, services_, log.get());
@@ -361,6 +377,8 @@ TEST_F(RunSweep, RepeatedCellIsRunTwiceIntoARecordOfItsOwn) {
 }
 
 TEST_F(RunSweep, WhatAProcessTakesBesidesIsMeasuredOnceForEachWorldSize) {
+  behave(bases_leave_records());
+
   run();
 
   const auto bases = base_calls();
@@ -372,9 +390,22 @@ TEST_F(RunSweep, WhatAProcessTakesBesidesIsMeasuredOnceForEachWorldSize) {
   EXPECT_THAT(bytes_of(launch / "command.txt"), HasSubstr("fake-mpirun -n 2 "));
   EXPECT_THAT(bytes_of(launch / "run.toml"), HasSubstr("model.json"));
   EXPECT_THAT(bytes_of(launch / "model.json"), HasSubstr("\"num_hidden_layers\": 1"));
+  ASSERT_THAT(judged_, SizeIs(4));
+  for (const CellPlan& plan : judged_) {
+    ASSERT_TRUE(plan.process_base) << plan.why_no_process_base;
+    EXPECT_EQ(plan.process_base->@RANK@, 90 << 20);
+    EXPECT_EQ(plan.process_base->@REF@, 60 << 20);
+  }
+}
+
+TEST_F(RunSweep, ABaseWithoutARecordIsToldToTheJudge) {
+  run();
+
+  ASSERT_THAT(base_calls(), SizeIs(2)) << "the stand-ins write no record, and a reference's base alone is of no use";
+  ASSERT_THAT(judged_, SizeIs(4));
   for (const CellPlan& plan : judged_) {
     EXPECT_FALSE(plan.process_base);
-    EXPECT_THAT(plan.why_no_process_base, HasSubstr("left no record")) << "the stand-ins write none";
+    EXPECT_THAT(plan.why_no_process_base, HasSubstr("left no record"));
   }
 }
 
@@ -396,9 +427,12 @@ TEST_F(RunSweep, NothingIsMeasuredWhereMemoryIsNotAskedFor) {
 }
 
 TEST_F(RunSweep, ABaseIsKeptForTheCellsThatAreGoneOnWith) {
-  behave("[ $(basename $record) = b-1f1b-w2 ] && { echo 'plumbline-pipeline: full' >&2; exit 3; }\n");
+  const std::string bases = bases_leave_records();
+  behave(bases + "[ $(basename $record) = b-1f1b-w2 ] && { [ $me = 1 ] && kill -INT " + std::to_string(getpid()) +
+         "; sleep 600; }\n");
   error_of<SystemError>([&] { run(); });
-  behave("");
+  ASSERT_THAT(base_calls(), SizeIs(3));
+  behave(bases);
   fs::remove(folder_ / "calls");
   options_.resume = true;
 
@@ -406,6 +440,7 @@ TEST_F(RunSweep, ABaseIsKeptForTheCellsThatAreGoneOnWith) {
 
   EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline b-1f1b-w2"));
   EXPECT_THAT(base_calls(), IsEmpty());
+  EXPECT_TRUE(judged_.back().process_base) << judged_.back().why_no_process_base;
 }
 
 TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
@@ -474,7 +509,8 @@ TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {
 }
 
 TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
-  behave("[ $(basename $record) = a-1f1b-w1 ] && rm $base/fake-mpirun\n");
+  // with the last run that the first cell's verdict needs
+  behave("case $(basename $record) in base-*-w1) rm $base/fake-mpirun ;; esac\n");
 
   const auto message = error_of<SystemError>([&] { run(); });
 
