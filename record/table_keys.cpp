@@ -61,7 +61,8 @@ std::optional<std::string> TableKeys::finish() {
     const auto wanted = manifest_.microbatches * units(manifest_);
     if (static_cast<std::int64_t>(keys_.size()) == wanted) return std::nullopt;
     return "has " + std::to_string(keys_.size()) + " rows, not one for each of " +
-           std::to_string(manifest_.microbatches) + " microbatches and " + std::to_string(units(manifest_)) + " units";
+           std::to_string(manifest_.microbatches) + " microbatches and " + std::to_string(units(manifest_)) +
+           " units in the stages of manifest.json";
   }
   if (demand_ == Complete::unique) return std::nullopt;
   if (const auto missing = end_step()) return missing;

@@ -45,4 +45,7 @@ struct CellPlan {
   std::optional<LaunchFinding> reference_launch;
 };
 
+/// Whether the sweep file sets this cell's lengths, and all alike: nothing is then demanded of how they differ.
+bool asks_for_equal_lengths(const CellPlan& plan);
+
 }  // namespace plumbline

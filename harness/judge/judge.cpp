@@ -199,12 +199,6 @@ std::optional<std::string> not_applicable(const std::string& check, const CellPl
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
 }
 
-bool asks_for_equal_lengths(const CellPlan& plan) {
-  const auto& lengths = plan.lengths;
-  return !lengths.empty() &&
-         std::all_of(lengths.begin(), lengths.end(), [&](auto length) { return length == lengths.front(); });
-}
-
 const std::vector<std::string>& check_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;

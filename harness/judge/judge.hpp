@@ -18,9 +18,6 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
                        const std::filesystem::path& candidate,
                        const std::optional<std::filesystem::path>& repeated = std::nullopt);
 
-/// Whether the sweep file sets this cell's lengths, and all alike: nothing is then demanded of how they differ.
-bool asks_for_equal_lengths(const CellPlan& plan);
-
 /// Why `check` does not apply to a cell, decided from the sweep's plan and the candidate's manifest alone, before any
 /// table is read; nothing when it applies. Throws InputError for an unknown check.
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate);

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "harness/sweep/sweep.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/sweep_services.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 
 namespace plumbline {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/sweep_services.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 
 namespace plumbline {
@@ -23,16 +24,6 @@ struct SweepOptions {
   bool other_trainers = false;        ///< `trainers` is not the folder that a command without --trainers takes
   std::string program = "plumbline";  ///< as the user calls it, for the commands in the verdict
   Json harness = nullptr;             ///< version and commit of the program, for the verdict
-};
-
-/// What a sweep asks of judge.hpp and reports/, so that it can be tested without either.
-struct SweepServices {
-  std::function<CellVerdict(const CellPlan&, const std::filesystem::path& reference,
-                            const std::filesystem::path& candidate,
-                            const std::optional<std::filesystem::path>& repeated)>
-      judge;
-  std::function<void(const std::filesystem::path& folder)> write_reports;
-  ReferenceJudge judge_reference = nullptr;  ///< empty: nothing is judged of references
 };
 
 struct SweepResult {

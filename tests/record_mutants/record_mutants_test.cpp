@@ -98,9 +98,14 @@ class RecordMutants : public ::testing::TestWithParam<Pair> {
     const auto path = changed() / mutant.file;
     const std::string before = read_file(path);
     put(path, mutant.bytes);
-    CellVerdict verdict = judge();
-    put(path, before);
-    return verdict;
+    try {
+      CellVerdict verdict = judge();
+      put(path, before);
+      return verdict;
+    } catch (...) {
+      put(path, before);
+      throw;
+    }
   }
 
   TemporaryFolder folder_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/judge/judge.hpp"
+#include "harness/judge/expected/stage_map.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 
 namespace plumbline::judging {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <numeric>
 
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -20,6 +21,27 @@ class BenchTest : public ::testing::Test {
   void each_microbatch(const std::function<void(MicrobatchRow&)>& change) {
     for (auto& rank : cell.reference.ranks) {
       for (auto& row : rank.microbatches) change(row);
+    }
+  }
+  /// Other sizes, with everything that follows from them: tokens, losses weighted by them, and the steps' sums.
+  void make_sizes(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& valid) {
+    const auto valid_of_step = std::accumulate(valid.begin(), valid.end(), std::int64_t{0});
+    each_microbatch([&](auto& row) {
+      const auto m = static_cast<std::size_t>(row.microbatch);
+      row.sequence_length = row.tokens = lengths.at(m);
+      row.valid_tokens = valid.at(m);
+      const float mean = 2.0F + 0.25F * static_cast<float>(m % 2);
+      if (row.loss) row.loss = mean * static_cast<float>(valid[m]) / static_cast<float>(valid_of_step);
+    });
+    for (auto& rank : cell.reference.ranks) {
+      for (auto& row : rank.steps) {
+        row.tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+        row.valid_tokens = valid_of_step;
+        row.loss = 0.0F;
+        for (const auto& microbatch : rank.microbatches) {
+          if (microbatch.step == row.step) *row.loss += microbatch.loss.value();
+        }
+      }
     }
   }
   CheckResult judge() { return judge_bench(read_for_judging(cell.write_reference()), request); }
@@ -56,15 +78,11 @@ TEST_F(BenchTest, WhoeverAsksSaysHowMuchIsRequired) {
 
 // Lengths are 3 1 4 3 2, the last masked.
 TEST_F(BenchTest, NoLengthGrows) {
-  each_microbatch([](auto& row) {
-    row.sequence_length = std::vector<std::int64_t>{5, 4, 3, 3, 1}.at(static_cast<std::size_t>(row.microbatch));
-  });
+  make_sizes({5, 4, 3, 3, 1}, {3, 1, 3, 2, 0});
   expect_lacking("no length grows");
 }
 TEST_F(BenchTest, NoLengthShrinks) {
-  each_microbatch([](auto& row) {
-    row.sequence_length = std::vector<std::int64_t>{1, 2, 2, 3, 4}.at(static_cast<std::size_t>(row.microbatch));
-  });
+  make_sizes({1, 2, 2, 3, 4}, {1, 1, 2, 3, 0});
   expect_lacking("no length shrinks");
 }
 TEST_F(BenchTest, NoLengthIsRepeated) {
@@ -86,9 +104,7 @@ TEST_F(BenchTest, NoneIsMasked) {
   expect_lacking("no microbatch is fully masked");
 }
 TEST_F(BenchTest, AllHaveEquallyManyValidTokens) {
-  each_microbatch([](auto& row) {
-    if (row.valid_tokens > 0) row.valid_tokens = 3;
-  });
+  make_sizes({3, 1, 4, 3, 2}, {1, 1, 1, 1, 0});
 
   EXPECT_THAT(judge().reason, HasSubstr("all microbatches have equally many valid tokens"));
 }
@@ -118,7 +134,7 @@ TEST_F(BenchTest, NoParameterMoves) {
 }
 
 TEST_F(BenchTest, EqualLengthsThatWereAskedForAreNoLack) {
-  each_microbatch([](auto& row) { row.sequence_length = 3, row.valid_tokens = 3; });
+  make_sizes({3, 3, 3, 3, 3}, {3, 3, 3, 3, 3});
   EXPECT_EQ(judge().outcome, Outcome::not_triggered);
   std::filesystem::remove_all(cell.folder / "reference");
   request.equal_lengths = true;

@@ -62,7 +62,7 @@ class Training {
       }
     }
     for (std::int64_t step = 0; step < synthetic_steps; ++step) draw_gradients(step);
-    const double limit = (norm(0) + norm(1)) / 2;
+    const double limit = trained_.clip_norm.value_or((norm(0) + norm(1)) / 2);
     trained_.run.manifest["clip_norm"] = limit;
     record(-1);
     for (std::int64_t step = 0; step < synthetic_steps; ++step) {
@@ -145,6 +145,9 @@ class Training {
       if (sparse)
         std::fill(gradient.begin() + static_cast<std::ptrdiff_t>(live_rows * static_cast<std::size_t>(shape[1])),
                   gradient.end(), Real{0});
+      for (std::size_t i = 0; i < gradient.size() && trained_.other_rounding; i += 4) {
+        gradient[i] = std::nextafter(gradient[i], 2 * gradient[i]);  // 0 stays
+      }
       gradients[name] = gradient;
     }
     if (!tied()) return;

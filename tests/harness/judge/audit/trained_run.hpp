@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct TrainedRun {
   std::string dtype = "float32";
   Mistake mistake = Mistake::none;
   double peak_rate = 0.01;
+  bool other_rounding = false;           ///< every fourth gradient is one unit in the last place larger
+  std::optional<double> clip_norm = {};  ///< another limit than the mean of the two steps' norms
 
   /// Fills in tables and manifest (level dump, a limit that bites in step 0 and not in step 1), and writes both and the
   /// dumps; returns `folder`.

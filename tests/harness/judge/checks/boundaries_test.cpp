@@ -14,6 +14,19 @@ struct Place {
   std::string direction, cut;
 };
 
+/// The reader refuses the candidate's rank 0, and the verdict names file, line and step.
+void expect_refused(SyntheticCell& cell, const std::string& file, std::int64_t step, const std::string& words) {
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/" + file + words));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->item, file);
+  EXPECT_EQ(verdict.first_divergence->rank, 0);
+  EXPECT_EQ(verdict.first_divergence->step, step);
+}
+
 /// Only `boundaries` is red, at this place.
 FirstDivergence expect_boundaries_red(SyntheticCell& cell, const Place& place) {
   const auto verdict = cell.judge();
@@ -62,7 +75,8 @@ TEST(Boundaries, NarrowedOnTheWireIsAnotherDtype) {
 
 TEST(Boundaries, TruncatedTokenIsAnotherShape) {
   SyntheticCell cell;
-  boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "receive").shape = {1, 3, 4};
+  auto& row = boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "receive");
+  row.shape = {1, 3, 4}, row.bytes = 3 * 4 * 4;
 
   const auto found = cell.judge();
 
@@ -114,10 +128,22 @@ TEST(Boundaries, MissingReceive) {
 
 TEST(Boundaries, OneRowTooMany) {
   SyntheticCell cell;
-  auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
+  const auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
+  cell.candidate.ranks[1].boundaries.push_back(row);  // which did not send it
+
+  const auto found = expect_boundaries_red(cell, {1, 1, "forward", "layers.1"});
+
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_THAT(found.words, HasSubstr("one too many"));
+}
+
+TEST(Boundaries, TheSameRowTwiceIsNotEvenRead) {
+  SyntheticCell cell;
+  const auto row = boundary_row(cell.candidate, 1, 1, "forward", "layers.1", "send");
   cell.candidate.ranks[0].boundaries.push_back(row);
 
-  EXPECT_THAT(expect_boundaries_red(cell, {1, 1, "forward", "layers.1"}).words, HasSubstr("one too many"));
+  expect_refused(cell, "rank-0/boundaries.csv", 1,
+                 ":22: a second row of the same key: step 1, microbatch 1, direction forward, cut layers.1");
 }
 
 TEST(Boundaries, ReferenceWithoutItsOwnTensorAtTheCut) {
@@ -149,12 +175,22 @@ TEST(Boundaries, TrafficThatWasNotCounted) {
 }
 
 TEST(Boundaries, WorldSizeOneMovesNothing) {
+  SyntheticCell to_another(one_stage()), to_itself(one_stage());
+  to_another.candidate.ranks[0].traffic.push_back({1, 1, "forward", "send", 1, 48});
+  to_itself.candidate.ranks[0].traffic.push_back({0, 0, "forward", "send", 1, 48});
+
+  expect_refused(to_another, "rank-0/traffic.csv", 1, ":2: column 'peer': '1' is not a rank of this run");
+  expect_refused(to_itself, "rank-0/traffic.csv", 0, ":2: column 'peer': '0' is the rank itself");
+}
+
+TEST(Boundaries, AtOneStageNothingCrosses) {
   SyntheticCell cell(one_stage());
-  cell.candidate.ranks[0].traffic.push_back({0, 0, "forward", "send", 1, 48});
+  auto row = boundary_row(cell.reference, 1, 2, "backward", "layers.1", "computed");
+  row.side = "local", row.from_stage = 0, row.to_stage = 0, row.peer = 0;
+  cell.candidate.ranks[0].boundaries.push_back(row);
 
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("boundaries"));
+  EXPECT_THAT(expect_boundaries_red(cell, {1, 2, "backward", "layers.1"}).words,
+              HasSubstr("a local that the partition gives no reason for"));
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {

@@ -5,6 +5,9 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
 void expect_census_names(SyntheticCell& cell, const std::string& item) {
   const auto verdict = cell.judge();
 
@@ -45,14 +48,32 @@ TEST(Census, LayerHeldByTwoRanks) {
   expect_census_names(cell, "layers.1");
 }
 
+/// Moves the initial model.norm.weight to rank 0, the row's stage being `stage`.
+void move_norm_to_first_rank(SyntheticRun& run, std::int64_t stage) {
+  auto norm = tensor_row(run, -1, "parameter", "model.norm.weight");
+  norm.stage = stage;
+  std::erase_if(run.ranks[1].tensors,
+                [](const auto& row) { return row.step == -1 && row.name == "model.norm.weight"; });
+  run.ranks[0].tensors.push_back(norm);
+}
+
 TEST(Census, ParameterOnAnotherRankThanItsStage) {
   SyntheticCell cell;
-  auto& rows = cell.candidate.ranks[0].tensors;
-  const auto norm = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight");
-  std::erase_if(cell.candidate.ranks[1].tensors,
-                [](const auto& row) { return row.step == -1 && row.name == "model.norm.weight"; });
-  rows.push_back(norm);
+  move_norm_to_first_rank(cell.candidate, 0);
   expect_census_names(cell, "norm");
+}
+
+TEST(Census, AStageThatLiesOnAnotherRankIsNotEvenRead) {
+  SyntheticCell cell;
+  move_norm_to_first_rank(cell.candidate, 1);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("candidate/rank-0/tensors.csv:12: column 'stage': "));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->item, "rank-0/tensors.csv");
+  EXPECT_EQ(verdict.first_divergence->rank, 0);
 }
 
 TEST(Census, WrongShapeInBothRecordsIsSeenAgainstTheConfiguration) {

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "record/digest.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -10,10 +13,28 @@ using ::testing::HasSubstr;
 
 constexpr const char* embedding = "model.embed_tokens.weight";
 
+/// A gradient of nothing but zeros, and after step 0, where they begin, its moments. All gradients having one size,
+/// another takes its share of the norm: nothing but the zeros is out of the way.
+void make_gradient_zero(SyntheticRun& run, std::int64_t step, const std::string& name) {
+  for (const std::string kind : {"gradient", "moment1", "moment2"}) {
+    if (kind != "gradient" && step > 0) continue;
+    TensorRow& row = tensor_row(run, step, kind, name);
+    row.digest = tensor_digest(row.dtype, row.shape, std::vector<std::byte>(static_cast<std::size_t>(4 * row.nonzero)));
+    row.l2 = 0;
+    row.max_abs = 0;
+    row.nonzero = 0;
+    row.nonzero_rows = 0;
+    TensorRow& grown = tensor_row(run, step, kind, "model.norm.weight");
+    const double factor = kind == "moment2" ? 2 : std::sqrt(2);
+    grown.l2 *= factor;
+    grown.max_abs *= static_cast<float>(factor);
+  }
+}
+
 TEST(NonzeroGradients, AllZeroInBothRecords) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate})
-    tensor_row(*run, 1, "gradient", "model.layers.0.self_attn.o_proj.weight").nonzero = 0;
+    make_gradient_zero(*run, 1, "model.layers.0.self_attn.o_proj.weight");
   EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, "model.layers.0.self_attn.o_proj.weight", 1).got,
               HasSubstr("all zero"));
 }
@@ -22,7 +43,15 @@ TEST(NonzeroGradients, AllZeroInBothRecords) {
 void make_rows_of_length_one(SyntheticRun& run, std::int64_t step) {
   for (auto& rank : run.ranks) {
     for (auto& row : rank.microbatches) {
-      if (row.step == step) row.sequence_length = 1;
+      if (row.step != step) continue;
+      row.sequence_length = row.tokens = 1;
+      row.valid_tokens = std::min<std::int64_t>(row.valid_tokens, 1);
+    }
+    for (auto& row : rank.steps) {
+      if (row.step != step) continue;
+      row.tokens = synthetic_microbatches;
+      row.valid_tokens = synthetic_microbatches - 1;  // the last is masked
+      row.live_tokens = row.valid_tokens;
     }
   }
 }
@@ -33,7 +62,7 @@ TEST(NonzeroGradients, OfQueryAndKeyAreRightlyZeroWhereEveryRowHasLengthOne) {
       SyntheticCell cell;
       for (auto* run : {&cell.reference, &cell.candidate}) {
         if (length_one) make_rows_of_length_one(*run, 0);
-        tensor_row(*run, 0, "gradient", "model.layers.0." + name + ".weight").nonzero = 0;
+        make_gradient_zero(*run, 0, "model.layers.0." + name + ".weight");
       }
 
       const auto result = result_of(cell.judge(), "nonzero_gradients");
@@ -47,7 +76,7 @@ TEST(NonzeroGradients, OfValuesAreNeverRightlyZero) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     make_rows_of_length_one(*run, 0);
-    tensor_row(*run, 0, "gradient", "model.layers.0.self_attn.v_proj.weight").nonzero = 0;
+    make_gradient_zero(*run, 0, "model.layers.0.self_attn.v_proj.weight");
   }
 
   EXPECT_EQ(result_of(cell.judge(), "nonzero_gradients").outcome, Outcome::fails);

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -23,7 +25,17 @@ TEST(VariableLengths, AShapeOfAnotherMicrobatchIsFoundAtItsCut) {
 
 void make_lengths_equal(SyntheticRun& run) {
   for (auto& rank : run.ranks) {
-    for (auto& row : rank.microbatches) row.sequence_length = 3;
+    std::int64_t valid_of_step = 0;
+    for (auto& row : rank.microbatches) {
+      row.sequence_length = row.tokens = 3;
+      row.valid_tokens = std::min<std::int64_t>(row.valid_tokens, 3);
+      if (row.step == 0) valid_of_step += row.valid_tokens;
+    }
+    for (auto& row : rank.steps) {
+      row.tokens = 3 * synthetic_microbatches;
+      row.valid_tokens = valid_of_step;
+    }
+    for (auto& row : rank.traffic) row.bytes = 48 * row.operations;
     for (auto& row : rank.boundaries) {
       row.shape = {1, 3, 4};
       row.bytes = 48;

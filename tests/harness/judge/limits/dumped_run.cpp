@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "harness/commands/compare.hpp"
+#include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "record/digest.hpp"
 #include "support/hash.hpp"
@@ -111,17 +111,38 @@ CalibratedCell::CalibratedCell() {
 }
 
 CellVerdict CalibratedCell::compare(const std::function<void(judging::Calibration&)>& change) {
-  const Record one = read_record(reference.write(folder / "reference"));
-  const Record truth = read_record(shadow.write(folder / "shadow"));
+  reference.write(folder / "reference");
+  shadow.write(folder / "shadow");
+  candidate.write(folder / "candidate");
+  judging::Calibration calibration = calibration_of_itself(folder.path());
+  if (change) change(calibration);
+  judging::write_calibration(folder / "calibration.json", calibration);
+  return judge(folder / "calibration.json");
+}
+
+CellVerdict CalibratedCell::compare_in_bits() const {
+  return judge(std::nullopt);
+}
+
+CellVerdict CalibratedCell::judge(const std::optional<std::filesystem::path>& calibration) const {
+  CellPlan plan;
+  plan.id = "calibrated";
+  plan.world = static_cast<std::int64_t>(candidate.run.ranks.size());
+  plan.checks = check_names();
+  std::erase(plan.checks, "audit");
+  plan.calibration = calibration;
+  return judge_cell(plan, folder / "reference", folder / "candidate");
+}
+
+judging::Calibration calibration_of_itself(const std::filesystem::path& folder) {
+  const Record one = read_record(folder / "reference"), truth = read_record(folder / "shadow");
   const auto own = judging::measure_errors(one, truth);
   judging::Calibration calibration = judging::make_calibration(own, std::vector(judging::least_null_runs, own),
                                                                judging::RoundingChains(one), "float32");
   calibration.reference_run_id = one.manifest.run_id;
   calibration.shadow_run_id = truth.manifest.run_id;
   calibration.shadow = folder / "shadow";
-  if (change) change(calibration);
-  judging::write_calibration(folder / "calibration.json", calibration);
-  return compare_records(folder / "reference", candidate.write(folder / "candidate"), folder / "calibration.json");
+  return calibration;
 }
 
 }  // namespace plumbline::testing

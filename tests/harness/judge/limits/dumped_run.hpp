@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,11 +37,21 @@ struct DumpedRun {
 class CalibratedCell {
  public:
   CalibratedCell();
-  /// Writes all four and compares. `change` is done to the calibration before it is written.
+  /// Writes all four and judges, `change` done to the calibration before it is written: by all checks but `audit`. That
+  /// one computes a record's values out of each other, and here every value stands for itself, so that one of them can
+  /// be moved alone. Records whose values do follow are TrainedRun's.
   CellVerdict compare(const std::function<void(judging::Calibration&)>& change = nullptr);
+  /// What compare() wrote, in bits, by the same checks.
+  CellVerdict compare_in_bits() const;
 
   TemporaryFolder folder;
   DumpedRun reference, shadow, candidate;
+
+ private:
+  CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
 };
+
+/// The calibration of `folder`/reference, with `folder`/shadow, by runs that were as far off as the reference.
+judging::Calibration calibration_of_itself(const std::filesystem::path& folder);
 
 }  // namespace plumbline::testing

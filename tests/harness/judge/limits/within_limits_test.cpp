@@ -6,12 +6,15 @@
 #include <cmath>
 
 #include "harness/commands/compare.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
 #include "support/error.hpp"
+#include "tests/harness/judge/audit/trained_run.hpp"
 #include "tests/harness/judge/limits/dumped_run.hpp"
 
 namespace plumbline::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -30,10 +33,31 @@ TEST(CalibratedTier, HoldsWhereBitsDiffer) {
   EXPECT_THAT(gradients.limit, HasSubstr("calibrated"));
   EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
   EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references; cap"));
-  const auto whole = comparison(cell.folder / "reference", cell.folder / "candidate", cell.folder / "calibration.json");
+  EXPECT_FALSE(cell.compare_in_bits().holds) << "in bits it does not";
+}
+
+/// Two trainings that rounded otherwise, and whose values do follow from each other.
+TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
+  const TemporaryFolder folder;
+  const auto plan = trained_plan("adamw", true);
+  TrainedRun reference{synthetic_reference(plan)}, shadow{synthetic_reference(plan), "float64"};
+  TrainedRun candidate{synthetic_candidate(plan)};
+  reference.write(folder / "reference");
+  shadow.clip_norm = candidate.clip_norm = reference.run.manifest.at("clip_norm").get<double>();
+  shadow.run.manifest["shadow_of"] = "float32";
+  shadow.write(folder / "shadow");
+  candidate.other_rounding = true;
+  candidate.write(folder / "candidate");
+  judging::write_calibration(folder / "calibration.json", calibration_of_itself(folder.path()));
+
+  const auto whole = comparison(folder / "reference", folder / "candidate", folder / "calibration.json");
+
   EXPECT_EQ(whole.tier, Tier::calibrated);
-  EXPECT_THAT(comparison_text(whole), HasSubstr("HOLDS (within calibrated limits, not in bits)"));
-  EXPECT_FALSE(compare_records(cell.folder / "reference", cell.folder / "candidate").holds) << "in bits it does not";
+  EXPECT_THAT(comparison_text(whole), ContainsRegex("\nHOLDS \\(within calibrated limits, not in bits\\)"));
+  EXPECT_EQ(result_of(whole.cells.front(), "audit").outcome, Outcome::holds);
+  EXPECT_THAT(failing(compare_records(folder / "reference", folder / "candidate")),
+              ElementsAre("gradients", "gradient_norm", "parameters"))
+      << "in bits it does not";
 }
 
 TEST(CalibratedTier, WarnsOfAMarginAboveAHalf) {
@@ -167,13 +191,16 @@ TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::holds) << result_of(verdict, "memory").reason;
-  EXPECT_FALSE(compare_records(device.folder / "reference", device.folder / "candidate").holds);
+  EXPECT_FALSE(device.compare_in_bits().holds);
   EXPECT_THAT(failing(steps.compare()), ElementsAre("data"));
 }
 
 TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
   CalibratedCell law, state, owned, kept;
-  for (auto* cell : {&law, &state, &owned, &kept}) cell->candidate.run.manifest["machine"]["cpu_model_number"] = 7;
+  for (auto* cell : {&law, &state, &owned, &kept}) {
+    cell->reference.run.manifest["machine"]["cpu_vendor"] = "GenuineIntel";  // nobody is held to what he did not tell
+    cell->candidate.run.manifest["machine"] = {{"cpu_vendor", "GenuineIntel"}, {"cpu_model_number", 7}};
+  }
   *action_row(law.candidate.run, 1, "0F2").peak_bytes += 64;
   *state.candidate.run.ranks[1].memory[0].parameter_bytes += 4;
   for (auto& row : owned.candidate.run.ranks[0].memory) *row.table_bytes += 64, *row.live_bytes += 64;

@@ -1,0 +1,131 @@
+// A sweep over stand-ins for launcher and trainers, in a folder of its own.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <mutex>
+
+#include "harness/launch/process_tree.hpp"
+#include "harness/sweep/judge_again.hpp"
+#include "harness/sweep/sweep.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// What both stand-ins do: note the call, claim the record, write what a sweep looks at. $1 RUN.toml, $3 record.
+const char* const trainer = R"sh(
+run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
+[ $me = 0 ] && echo "$(basename "$0") $(basename "$record")" >> "$base/calls"
+[ -e "$base/behaviour" ] && source "$base/behaviour"
+page "$record" $me 0 -1 ${me}F0
+echo '{"machine": {"cpu": "fake"}, "versions": {}, "environment": {}, "device": "cpu"}' > "$record/manifest.json"
+sleep 0.05
+ended "$record" $me ok 0
+)sh";
+
+class RunSweep : public ::testing::Test {
+ protected:
+  RunSweep() {
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n");
+    folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n");
+    program(folder_, "plumbline-reference", trainer);
+    program(folder_, "plumbline-pipeline", trainer);
+    program(folder_, "fake-mpirun", fake_mpirun());
+    sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+    options_.trainers = folder_.path();
+    options_.out = folder_ / "out";
+    services_.judge = [this](const CellPlan& plan, const fs::path&, const fs::path& candidate,
+                             const std::optional<fs::path>& repeated) {
+      const std::lock_guard lock(mutex_);
+      judged_.push_back(plan);
+      EXPECT_TRUE(fs::exists(candidate) || !plan.launch->started);
+      if (repeated) repeats_.push_back(repeated->filename().string());
+      CellVerdict verdict;
+      verdict.id = plan.id;
+      verdict.world = plan.world;
+      verdict.holds = plan.launch->exit_code == 0;
+      verdict.command = plan.command;
+      CheckResult check;
+      check.name = "completion";
+      check.outcome = verdict.holds ? Outcome::holds : Outcome::fails;
+      check.reason = plan.launch->words;
+      check.compared["tensors"] = 3;
+      verdict.checks.push_back(check);
+      return verdict;
+    };
+    services_.write_reports = [this](const fs::path& reported) { reports_.push_back(reported); };
+  }
+
+  void sweep_file(const std::string& text) {
+    options_.sweep_file =
+        folder_.file("small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() + " -n {world}\"\n" + text);
+  }
+  /// Shell lines that both stand-ins run before anything else; $record, $me and $base are set.
+  void behave(const std::string& lines) { folder_.file("behaviour", lines); }
+  /// Lines for behave(): runs that measure a base leave a record that tells their memory, 90 MiB private a rank and 60
+  /// MiB of the reference.
+  std::string bases_leave_records() {
+    write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");
+    write_run(synthetic_candidate({}), folder_ / "of-w2");
+    write_run(synthetic_reference({}), folder_ / "of-reference");
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
+    }
+    return "case $(basename $record) in base-*)\n"
+           "  of=$base/of-${record##*-}; mkdir -p $record\n"
+           "  cp -r $of/rank-$me $record/; [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv $record/\n"
+           "  page \"$record\" $me 0 -1 ${me}F0; exit 0 ;;\n"
+           "esac\n";
+  }
+  SweepResult run() {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
+    return run_sweep(options_, services_, log.get());
+  }
+  /// Of references and cells.
+  std::vector<std::string> calls() const { return calls_of(false); }
+  /// Of the runs that measure what a process takes besides.
+  std::vector<std::string> base_calls() const { return calls_of(true); }
+  std::vector<std::string> finished(const Verdict& verdict) const {
+    std::vector<std::string> ids;
+    for (const auto& cell : verdict.cells) ids.push_back(cell.id);
+    return ids;
+  }
+
+  std::vector<std::string> calls_of(bool bases) const {
+    std::ifstream in(folder_ / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) {
+      if ((line.find(" base-") != std::string::npos) == bases) lines.push_back(line);
+    }
+    return lines;
+  }
+
+  TemporaryFolder folder_;
+  SweepOptions options_;
+  SweepServices services_;
+  std::mutex mutex_;
+  std::vector<CellPlan> judged_;
+  std::vector<std::string> repeats_;
+  std::vector<fs::path> reports_;
+};
+
+}  // namespace plumbline::testing
