@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BothAlike{"s/^\\[train\\]/[train]\\noptimizer = \"sgd\"/", "optimizer.name"},
                       BothAlike{"s/^learning_rate = .*/learning_rate = 0.5/", "optimizer.learning_rate"},
                       BothAlike{"s/^clip_norm.*//", "clip_norm"},
-                      BothAlike{"s/^start_factor.*/start_factor = 0.9/", "learning_rate"},
+                      BothAlike{"s/^start_factor.*/start_factor = 0.9/", "learning_rate_schedule.start_factor"},
                       BothAlike{"s/^\\[data\\]/[data]\\nseed = 5/", "ids and labels of microbatch 0"},
                       BothAlike{"s/^masked.*//", "valid_tokens of microbatch 1"},
                       BothAlike{"s/^batch = 2/batch = 3/; s/\\[ *16, *5 *\\]/16/", "batch of microbatch 0"}),
