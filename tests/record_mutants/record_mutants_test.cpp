@@ -175,13 +175,13 @@ TEST(NotJudged, EachLineIsOfARecordAPlaceAndAChangeThatThereAre) {
   const std::vector<NotJudged> list = not_judged();
   ASSERT_FALSE(list.empty());
   const auto frozen = tree / "tests" / "frozen_records" / "schema-2";
+  std::map<std::string, std::vector<Mutant>> mutants;
+  for (const char* record : {"pipeline", "reference", "external"}) mutants[record] = mutants_of(frozen / record);
   for (const NotJudged& line : list) {
-    bool needed = false;
-    for (const char* record : {"pipeline", "reference", "external"}) {
-      const auto mutants = mutants_of(frozen / record);
-      needed = needed || std::any_of(mutants.begin(), mutants.end(),
-                                     [&](const auto& mutant) { return line.covers(record, mutant); });
-    }
+    const bool needed = std::ranges::any_of(mutants, [&](const auto& of_record) {
+      return std::ranges::any_of(of_record.second,
+                                 [&](const Mutant& mutant) { return line.covers(of_record.first, mutant); });
+    });
     EXPECT_TRUE(needed) << line.record << ", " << line.place << ", " << line.change;
   }
 }

@@ -86,12 +86,16 @@ Bounds StepForm<Real>::factor(Real number) const {
   return {std::min(stored, as_it_is), std::max(stored, as_it_is)};
 }
 
-/// What may be stored for one + factor x other, where all three lie within bounds.
+/// What may be stored for one + factor x other, where all three lie within bounds. LibTorch's code for no instruction
+/// set in particular (aten_capability DEFAULT) rounds the product before it adds, the others do not: both are admitted.
 template <typename Real>
 Bounds StepForm<Real>::add(const Bounds& one, const Bounds& factor, const Bounds& other) const {
   const auto product = [](double left, double right) { return static_cast<Real>(left) * static_cast<Real>(right); };
-  const auto [low, high] = std::minmax({product(factor.lowest, other.lowest), product(factor.lowest, other.highest),
-                                        product(factor.highest, other.lowest), product(factor.highest, other.highest)});
+  const auto [lowest, highest] =
+      std::minmax({product(factor.lowest, other.lowest), product(factor.lowest, other.highest),
+                   product(factor.highest, other.lowest), product(factor.highest, other.highest)});
+  const Real low = std::min(lowest, static_cast<Real>(rounded(storage_, lowest)));
+  const Real high = std::max(highest, static_cast<Real>(rounded(storage_, highest)));
   const auto one_low = static_cast<Real>(one.lowest), one_high = static_cast<Real>(one.highest);
   const Real magnitudes = std::max(std::abs(one_low), std::abs(one_high)) + std::max(std::abs(low), std::abs(high));
   return {bounds_of(storage_, Sum<Real>{one_low + low, magnitudes}).lowest,

@@ -55,7 +55,8 @@ class Completion {
     if (!rank.exit) {
       return report(rank.rank, name, "exit.json", "none",
                     name + " left no exit.json: it was killed outright, or is still running, after " +
-                        std::to_string(rank.steps.size()) + " whole steps");
+                        std::to_string(rank.steps.size()) + " whole steps (manifest.json: world_size " +
+                        std::to_string(record.manifest.world_size) + ")");
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
       return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,

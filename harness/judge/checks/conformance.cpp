@@ -18,6 +18,20 @@ class Conformance {
  public:
   Conformance(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
 
+  /// Each row says one action of the notation, and its cells for stage and microbatch say the same.
+  void notation(const std::string& whose, const Record& record) {
+    for (const RankRecord& rank : record.ranks)
+      for (const ActionRow& row : rank.actions) {
+        judgement_.look_at("actions");
+        const auto written = parse_action(row.action);
+        if (!written) {
+          action(whose, rank.rank, row, "an action", row.action);
+        } else if (row.stage != written->stage || row.microbatch.value_or(no_microbatch) != written->microbatch) {
+          action(whose, rank.rank, row, "its own stage and microbatch in the cells beside it", "others");
+        }
+      }
+  }
+
   void asked_for() {
     const auto& manifest = evidence_.candidate.manifest;
     const Schedule& list = *evidence_.compute_list;
@@ -97,9 +111,7 @@ class Conformance {
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
       if (row->action != wanted || !in_its_place)
         return report(position, wanted, row->action + " with index " + std::to_string(row->index));
-      const Action& planned = expected[position++];
-      if (row->stage != planned.stage || row->microbatch.value_or(no_microbatch) != planned.microbatch)
-        return report(position - 1, wanted, "stage or microbatch cell that says otherwise");
+      ++position;
     }
     if (position < expected.size()) report(position, to_text(expected[position]), "the end of the step");
   }
@@ -127,6 +139,13 @@ class Conformance {
                        words + " (expected " + expected + ", got " + got + ")");
   }
 
+  void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
+              const std::string& got) {
+    judgement_.diverge(beside(row.step, row.index, rank), row.step, rank, row.action, expected, got,
+                       whose + ", rank " + std::to_string(rank) + ", " + step_words(row.step) + ", action " +
+                           std::to_string(row.index) + ": " + row.action + " has " + got + ", not " + expected);
+  }
+
   void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::size_t position,
               const std::string& expected, const std::string& got) {
     const auto index = static_cast<std::int64_t>(position);
@@ -147,6 +166,8 @@ Judged check_conformance(const CellEvidence& evidence) {
   compare_times(evidence.reference, "reference", judgement);
   compare_times(evidence.candidate, "candidate", judgement);
   Conformance conformance(evidence, judgement);
+  conformance.notation("reference", evidence.reference);
+  conformance.notation("candidate", evidence.candidate);
   conformance.reference_lists();
   if (!evidence.candidate.schedule_csv) {
     return judgement.conclude_as(Outcome::not_run,
