@@ -1,5 +1,5 @@
-// One table of one rank, read step by step under the rules of docs/record-format.md: columns, cells, rows, keys. Used by
-// RecordStream alone.
+// One table of one rank, read step by step under the rules of docs/record-format.md: columns, cells, rows, keys. Used
+// by RecordStream alone.
 #pragma once
 
 #include <cstdint>

@@ -154,8 +154,7 @@ bool same_bytes(const std::filesystem::path& one, const std::filesystem::path& o
   std::vector<char> left(chunk), right(chunk);
   for (std::size_t at = 0; at < size; at += chunk) {
     const std::size_t got = read_file_at(one, at, left);
-    if (read_file_at(other, at, right) != got || left != right)
-      return false;
+    if (read_file_at(other, at, right) != got || left != right) return false;
   }
   return true;
 }
@@ -258,7 +257,9 @@ std::vector<std::string> why_the_same_run(const Record& one, const Record& other
   for (const auto& rank : one.ranks) {
     const std::string folder = "rank-" + std::to_string(rank.rank);
     const auto actions = one.path / folder / "actions.csv";
-    const auto same = [&](const char* file) { return same_bytes(one.path / folder / file, other.path / folder / file); };
+    const auto same = [&](const char* file) {
+      return same_bytes(one.path / folder / file, other.path / folder / file);
+    };
     if (std::filesystem::exists(actions) && has_rows(actions) && same("steps.csv") && same("actions.csv")) {
       words.push_back(folder +
                       "/steps.csv and actions.csv are byte-equal in both records, times included: one is a copy");

@@ -10,13 +10,14 @@
 
 namespace plumbline::judging {
 
-/// Decided before the tables are read, but for two files of each rank that are held against each other: of two runs they
-/// differ in their first bytes. In the calibrated tier the two may have run on different devices; nothing else is let off.
-/// Every way in which the two are no runs of the same training, or are one and the same run, or one of them is made to
-/// measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
+/// Decided before the tables are read, but for two files of each rank that are held against each other: of two runs
+/// they differ in their first bytes. In the calibrated tier the two may have run on different devices; nothing else is
+/// let off. Every way in which the two are no runs of the same training, or are one and the same run, or one of them is
+/// made to measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);
 
-/// Every way in which the reference's manifest is of no run of the training that `shadow`, a calibration's, was made for.
+/// Every way in which the reference's manifest is of no run of the training that `shadow`, a calibration's, was made
+/// for.
 std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manifest& reference);
 
 /// The same of the learning rates of the step that both are at.

@@ -1,8 +1,8 @@
 // The inside of judge_cell: for callers that need more than the verdict.
 #pragma once
 
-#include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/cell_plan.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {

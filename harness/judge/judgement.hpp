@@ -35,8 +35,8 @@ class Judgement {
   /// A difference. `rung` is filled in where the place has none of its own.
   void diverge(const ExecutionPoint& point, FirstDivergence divergence);
   /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
-  void diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
-               const std::string& expected, const std::string& got, const std::string& words);
+  void diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
+               const std::string& item, const std::string& expected, const std::string& got, const std::string& words);
   /// What could not be looked at, because a record of role external may lack it: said in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   /// A part of the claim that these runs could not have shown wrong, with why; it changes no outcome.

@@ -112,7 +112,8 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(norms_));
   append(audit, std::move(copies_));
   if (manifest.role == "external")
-    not_audited("gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
+    not_audited(
+        "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
   if (unknown_dtype_) {
     not_audited(*unknown_dtype_);
     return audit;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,8 +27,8 @@ class RecordAudit {
   /// The record must outlive it; its rows are those of the step in hand.
   RecordAudit(const Record& record, const AuditOptions& options);
 
-  /// The start (-1), then every step of the run. `before`: the rows of the step before, by rank. Throws InputError for a
-  /// dump that cannot be read.
+  /// The start (-1), then every step of the run. `before`: the rows of the step before, by rank. Throws InputError for
+  /// a dump that cannot be read.
   void step(std::int64_t step, const std::vector<RankRecord>& before);
   /// Findings in the order of the tables, and within these of the steps.
   Audit conclude();
@@ -43,9 +42,9 @@ class RecordAudit {
   AuditOptions options_;
   bool no_rows_ = false;  ///< nothing to audit
   std::vector<RowsBefore> rows_before_;
-  Audit whole_;                ///< what is of no step
+  Audit whole_;                  ///< what is of no step
   Audit rows_, norms_, copies_;  ///< from the tables
-  Audit values_;               ///< from tables and dumps, where every dtype is known
+  Audit values_;                 ///< from tables and dumps, where every dtype is known
   std::optional<std::string> unknown_dtype_;
   std::uintmax_t dump_bytes_ = 0;
   std::optional<Dumps> dumps_;

@@ -29,8 +29,8 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
 }
 
 void audit_crossings(const AuditedStep& audited, Audit& audit) {
-  using Crossing = std::tuple<std::int64_t, std::string, std::string, std::optional<std::int64_t>,
-                              std::optional<std::int64_t>>;
+  using Crossing =
+      std::tuple<std::int64_t, std::string, std::string, std::optional<std::int64_t>, std::optional<std::int64_t>>;
   std::map<Crossing, BoundaryPlace> sent;
   const auto crossing = [](const BoundaryRow& row) {
     return Crossing{row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};

@@ -22,11 +22,7 @@ class PeakComparison {
  public:
   PeakComparison(std::string whose, const RankRecord& rank, std::vector<PredictedPeak> peaks, bool may_lack,
                  Judgement& judgement)
-      : whose_(std::move(whose)),
-        rank_(rank),
-        peaks_(std::move(peaks)),
-        may_lack_(may_lack),
-        judgement_(judgement) {
+      : whose_(std::move(whose)), rank_(rank), peaks_(std::move(peaks)), may_lack_(may_lack), judgement_(judgement) {
     for (const auto& peak : peaks_) {
       actions_.push_back(to_text(peak.action));
       most_ = std::max(most_, peak.bytes);
@@ -46,8 +42,7 @@ class PeakComparison {
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       most = std::max(most, peaks_[i].bytes);
       exact = exact && peaks_[i].exact;
-      if (i >= rows.size() || rows[i]->action != actions_[i])
-        return;  // conformance names it; the floor fails here
+      if (i >= rows.size() || rows[i]->action != actions_[i]) return;  // conformance names it; the floor fails here
       compare(*rows[i], peaks_[i]);
     }
     for (const auto& row : rank_.memory) compare_peak_of_step(row, most, exact);
@@ -153,9 +148,8 @@ class SavedBytesPart : public MemoryPart {
     divergence.words = "reference: " + row.unit + " keeps " + divergence.got + " bytes for backward of microbatch " +
                        std::to_string(row.microbatch) + " (" + std::to_string(shape.batch * shape.sequence) +
                        " tokens); its closed form gives " + divergence.expected;
-    judgement_.diverge(
-        beside(-1, Beside::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
-        std::move(divergence));
+    judgement_.diverge(beside(-1, Beside::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
+                       std::move(divergence));
   }
 
   const CellEvidence& evidence_;
@@ -211,17 +205,17 @@ class ActivationsPart : public MemoryPart {
     for (const auto& rank : evidence_.candidate.ranks) {
       const auto index = static_cast<std::size_t>(rank.rank);
       if (index >= lists.size()) continue;
-      ranks_.emplace_back("", rank, predict_peaks(lists[index], evidence_.stages, saved_, bytes_), may_lack, judgement_);
+      ranks_.emplace_back("", rank, predict_peaks(lists[index], evidence_.stages, saved_, bytes_), may_lack,
+                          judgement_);
       predicted[index] = ranks_.back().most();
       judgement_.look_at("ranks");
     }
     judgement_.predicted_peaks(std::move(predicted));
     if (evidence_.reference.manifest.role != "reference") return;
     // The law holds for the reference as well.
-    ranks_.emplace_back(
-        "reference, ", evidence_.reference.ranks.at(0),
-        predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_), false,
-        judgement_);
+    ranks_.emplace_back("reference, ", evidence_.reference.ranks.at(0),
+                        predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_),
+                        false, judgement_);
   }
 
   const CellEvidence& evidence_;

@@ -44,7 +44,8 @@ bool belongs_to_another_role(const std::optional<std::string>& role, const std::
   return role == "pipeline" && key == "accumulation_digest";
 }
 
-/// The rates that were asked for, by the closed form of docs/exactness.md, 7. Libraries' cosines differ in the last bit.
+/// The rates that were asked for, by the closed form of docs/exactness.md, 7. Libraries' cosines differ in the last
+/// bit.
 struct AskedRates {
   double peak, steps, warmup, start, end;
 

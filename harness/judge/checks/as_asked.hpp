@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/judgement.hpp"
-#include "harness/judge/cell_plan.hpp"
 
 namespace plumbline::judging {
 

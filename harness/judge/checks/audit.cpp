@@ -65,9 +65,8 @@ class AuditCheck : public StepCheck {
         values_(evidence.reference.manifest.level == RecordLevel::dump &&
                 evidence.candidate.manifest.level == RecordLevel::dump),
         judgement_("audit", "audit",
-                   values_
-                       ? "coefficients, rates, sums and counts exactly; updates within what rounding leaves open"
-                       : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
+                   values_ ? "coefficients, rates, sums and counts exactly; updates within what rounding leaves open"
+                           : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
         reference_(evidence.reference, options(values_)),
         candidate_(evidence.candidate, options(values_)) {}
 

@@ -91,9 +91,9 @@ class BoundariesCheck : public StepCheck {
  public:
   explicit BoundariesCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        judgement_(
-            "boundaries", "R2",
-            value_limit(evidence) + ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte"),
+        judgement_("boundaries", "R2",
+                   value_limit(evidence) +
+                       ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte"),
         comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
                               evidence.reference.manifest.boundary_gradient_factor ==
                                   evidence.candidate.manifest.boundary_gradient_factor),
@@ -125,8 +125,8 @@ class BoundariesCheck : public StepCheck {
           "activations agree, but the boundary gradients carry another factor than the reference's "
           "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared");
     }
-    const auto least = 2 * evidence_.steps() * evidence_.microbatches() *
-                       static_cast<std::int64_t>(evidence_.stages.crossings.size());
+    const auto least =
+        2 * evidence_.steps() * evidence_.microbatches() * static_cast<std::int64_t>(evidence_.stages.crossings.size());
     return judgement_.conclude(evidence_.limits
                                    ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
                                    : "every tensor that crosses a cut is, at both ends, the reference's own",

@@ -45,8 +45,8 @@ class BoundaryComparison::Rows {
     const auto& rows = now_->candidate_rows.all_boundaries();
     const bool alone = evidence_.reference.manifest.world_size == 1 && evidence_.candidate.manifest.world_size == 1 &&
                        evidence_.stages.crossings.empty();
-    const bool any =
-        alone && std::any_of(rows.begin(), rows.end(), [](const auto& placed) { return placed.row->side == "computed"; });
+    const bool any = alone && std::any_of(rows.begin(), rows.end(),
+                                          [](const auto& placed) { return placed.row->side == "computed"; });
     if (any && !records_its_cuts_) {
       records_its_cuts_ = true;
       for (step_ = 0; step_ < now_->step; ++step_)
@@ -57,7 +57,8 @@ class BoundaryComparison::Rows {
       step_ = now_->step;
     }
     if (records_its_cuts_)
-      for_each_cut([&](std::int64_t m, const std::string& direction, std::size_t unit) { computed(m, direction, unit); });
+      for_each_cut(
+          [&](std::int64_t m, const std::string& direction, std::size_t unit) { computed(m, direction, unit); });
   }
 
   template <class Visit>
@@ -75,9 +76,7 @@ class BoundaryComparison::Rows {
     from_stage_.reset(), to_stage_.reset();
   }
 
-  void report_absent() {
-    report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this cut");
-  }
+  void report_absent() { report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this cut"); }
 
   void crossing(std::int64_t microbatch, const std::string& direction, std::size_t number) {
     const Crossing& crossing = evidence_.stages.crossings[number];
@@ -92,7 +91,8 @@ class BoundaryComparison::Rows {
     const BoundaryRow* computed = reference_boundary(now_->reference_rows, microbatch, direction, crossing.cut);
     if (!computed && evidence_.reference.manifest.world_size > 1) return carried(crossing, from_rank, to_rank);
     if (!computed)
-      return report(BoundaryEnd::sent, {}, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+      return report(BoundaryEnd::sent, {}, "the reference's tensor", "no row",
+                    "the reference records no tensor at this cut");
     judgement_.look_at("crossings");
     const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr)
                                          : end({"send", from_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr);
@@ -113,8 +113,7 @@ class BoundaryComparison::Rows {
       return report(BoundaryEnd::sent, 0, "the reference's tensor", "no row",
                     "the reference records no tensor at this cut");
     judgement_.look_at("computed");
-    if (direction == "forward" || compare_gradients_)
-      compare(*mine, *theirs, 0, BoundaryEnd::sent, evidence_.limits);
+    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, evidence_.limits);
   }
 
   /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
@@ -219,8 +218,8 @@ class BoundaryComparison::Rows {
 
   /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.
   std::string whose_it_is(const BoundaryRow& row) const {
-    for (const auto& [rows, step] : {std::pair(&now_->reference_rows, row.step),
-                                     std::pair(&now_->reference_rows_before, row.step - 1)}) {
+    for (const auto& [rows, step] :
+         {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
       for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {
         const auto* other = reference_boundary(*rows, m, row.direction, row.cut);
         if (other && other->digest == row.digest) return ": it is the tensor of " + step_words(step, m);

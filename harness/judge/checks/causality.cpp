@@ -101,8 +101,8 @@ class TimesComparison::Times {
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const double span = static_cast<double>(last->end_ns - rows.front().start_ns);
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
-    judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds", "at least " + to_text(span * 1e-9),
-                       to_text(*of_step.front().seconds),
+    judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds",
+                       "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
                        whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) + ": the step took " +
                            to_text(*of_step.front().seconds) + " s, its actions " + to_text(span * 1e-9) + " s");
   }

@@ -53,7 +53,7 @@ struct Check {
   /// applies.
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
   std::unique_ptr<StepCheck> (*make)(const CellEvidence& evidence) =
-      nullptr;  ///< null for as_asked and completion, which are judged also where there is no evidence
+      nullptr;                  ///< null for as_asked and completion, which are judged also where there is no evidence
   bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
 };
 

@@ -80,9 +80,7 @@ class Completion {
     return std::min(progress(rank).whole_steps, reading_.record()->manifest.steps - 1);
   }
 
-  const RankProgress& progress(std::int64_t rank) const {
-    return reading_.progress()[static_cast<std::size_t>(rank)];
-  }
+  const RankProgress& progress(std::int64_t rank) const { return reading_.progress()[static_cast<std::size_t>(rank)]; }
 
   std::string item_of(std::int64_t rank) const {
     if (rank < 0) return "run";

@@ -39,7 +39,6 @@ class EmptyStage {
     }
   }
 
-
  private:
   void tensors() {
     for (const auto& placed : now_->candidate_rows.all_tensors()) {
@@ -88,8 +87,8 @@ class EmptyStage {
     divergence.item = item;
     divergence.expected = expected;
     divergence.got = got;
-    divergence.words = "stage " + std::to_string(stage_->stage) + " holds no layer, " + step_words(step, microbatch) + ", rank " + std::to_string(rank) + ": " + item + " is " + got +
-                       ", expected " + expected;
+    divergence.words = "stage " + std::to_string(stage_->stage) + " holds no layer, " + step_words(step, microbatch) +
+                       ", rank " + std::to_string(rank) + ": " + item + " is " + got + ", expected " + expected;
     judgement_.diverge(point, std::move(divergence));
   }
 
@@ -149,9 +148,8 @@ class EmptyPartitionsCheck : public StepCheck {
       stages_.emplace_back(evidence, stage, judgement_);
       const auto& crossings = evidence.stages.crossings;
       const bool relaying =
-          stage.units.empty() && std::any_of(crossings.begin(), crossings.end(), [&](const auto& crossing) {
-            return crossing.from_stage == stage.stage;
-          });
+          stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
+                                             [&](const auto& crossing) { return crossing.from_stage == stage.stage; });
       if (relaying) relays_ += 2 * evidence.steps() * evidence.microbatches();
     }
     for (const auto& rank : evidence.candidate.ranks) {
@@ -172,8 +170,9 @@ class EmptyPartitionsCheck : public StepCheck {
     if (!idle_ranks_.empty() && judgement_.count("memory_cells") == 0) {
       judgement_.leave_out("bytes of ranks without units (memory.csv is empty)");
     }
-    return judgement_.conclude(std::to_string(stages_.size()) + " stages without layers hold only what their units need",
-                               {{"stages", 1}, {"relays", relays_}});
+    return judgement_.conclude(
+        std::to_string(stages_.size()) + " stages without layers hold only what their units need",
+        {{"stages", 1}, {"relays", relays_}});
   }
 
  private:

@@ -48,9 +48,9 @@ class GradientNormCheck : public StepCheck {
 
   Judged conclude() override {
     if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
-      return judgement_.conclude_as(Outcome::not_triggered,
-                                    acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
-                                                 : "the norms agree, but every step was clipped: none has coefficient 1");
+      return judgement_.conclude_as(
+          Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
+                                               : "the norms agree, but every step was clipped: none has coefficient 1");
     }
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
     return judgement_.conclude(
@@ -94,7 +94,8 @@ class GradientNormCheck : public StepCheck {
 
   void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient), step_, rank, item, expected, got,
+    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient), step_,
+                       rank, item, expected, got,
                        why + item + " at " + step_words(step_) + (rank ? " on rank " + std::to_string(*rank) : "") +
                            " is " + got + ", not " + expected);
   }

@@ -35,8 +35,8 @@ class LossCheck : public StepCheck {
 
  private:
   template <class Row>
-  void compare(const std::vector<Placed<Row>>& theirs, const std::vector<Placed<Row>>& mine, const ExecutionPoint& point,
-               std::int64_t step, std::optional<std::int64_t> microbatch) {
+  void compare(const std::vector<Placed<Row>>& theirs, const std::vector<Placed<Row>>& mine,
+               const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch) {
     const auto expected = values(theirs), got = values(mine);
     if (expected.size() != 1) {
       return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(expected.size()),

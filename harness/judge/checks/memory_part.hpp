@@ -1,5 +1,5 @@
-// The memory check has parts, each judged for itself: what one of them has found counts only if the whole run turned out
-// to be of the kind that it speaks of.
+// The memory check has parts, each judged for itself: what one of them has found counts only if the whole run turned
+// out to be of the kind that it speaks of.
 #pragma once
 
 #include <algorithm>

@@ -115,8 +115,7 @@ class RecordBytes {
 
   void report(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& expected,
               std::int64_t got, const std::string& words) const {
-    report_memory(judgement_, Beside::owned, memory_.whose(), step, rank, item, expected, std::to_string(got),
-                  words);
+    report_memory(judgement_, Beside::owned, memory_.whose(), step, rank, item, expected, std::to_string(got), words);
   }
 
   const CellEvidence& evidence_;

@@ -33,8 +33,7 @@ class ParametersCheck : public StepCheck {
     if (other_start_) return judgement_.conclude_as(Outcome::fails, "");
     judgement_.look_at("moved_tensors", moved_);
     if (evidence_.steps() < 2) judgement_.not_shown("optimiser state that is lost between steps: the run has one step");
-    if (moved_ == 0)
-      judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
+    if (moved_ == 0) judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
     return judgement_.conclude(

@@ -161,7 +161,8 @@ class ProcessesPart : public MemoryPart {
 
   void report(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
               std::int64_t got, const std::string& words) {
-    report_memory(findings_->judgement, Beside::process, whose_, step, rank, item, expected, std::to_string(got), words);
+    report_memory(findings_->judgement, Beside::process, whose_, step, rank, item, expected, std::to_string(got),
+                  words);
   }
 
   const CellEvidence& evidence_;

@@ -23,7 +23,8 @@ std::string bits(double value) {
   return to_text(value);
 }  // shortest text that reads back to the same bits
 
-void add(Items& items, const ExecutionPoint& point, std::int64_t rank, const std::string& name, const std::string& value) {
+void add(Items& items, const ExecutionPoint& point, std::int64_t rank, const std::string& name,
+         const std::string& value) {
   items.insert({{point, rank, name}, {rank, name, value}});
 }
 
@@ -36,7 +37,7 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
     const auto cut = model.unit_position(row.cut).value_or(0);
     const auto side = row.side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
     const auto point = row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, side)
-                                                    : at_forward(row.step, row.microbatch, cut, side);
+                                                   : at_forward(row.step, row.microbatch, cut, side);
     add(items, point, rank.rank, row.direction + " boundary " + row.cut + " " + row.side, row.digest);
   }
   for (const auto& row : rank.tensors) {
@@ -48,7 +49,8 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
     if (row.loss) add(items, at_step_loss(row.step), rank.rank, "loss of the step", to_text(*row.loss));
     if (row.gradient_norm) add(items, at_norm(row.step), rank.rank, "gradient_norm", bits(*row.gradient_norm));
     if (row.clip_coefficient)
-      add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient", bits(*row.clip_coefficient));
+      add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient",
+          bits(*row.clip_coefficient));
   }
 }
 

@@ -45,8 +45,8 @@ class RecordIndex {
   std::vector<Placed<StepRow>> steps_;
 };
 
-/// Bytes of the activation that crosses a cut, for each microbatch of the step: batch x sequence x hidden x bytes of the
-/// dtype. Empty when the table lacks a microbatch.
+/// Bytes of the activation that crosses a cut, for each microbatch of the step: batch x sequence x hidden x bytes of
+/// the dtype. Empty when the table lacks a microbatch.
 std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden);
 
 }  // namespace plumbline::judging

@@ -1,0 +1,106 @@
+// A record is judged in one pass: each row is read once, and what is held at once does not depend on the steps.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "harness/commands/compare.hpp"
+#include "harness/judge/judge_records.hpp"
+#include "tests/harness/judge/long_run.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using judging::RecordReading;
+
+/// What a child process tells of one judgement.
+struct Told {
+  bool holds = false;
+  std::int64_t peak_kib = 0;  ///< VmHWM of the process
+  double seconds = 0;
+  RowCounts reference, candidate;
+};
+
+std::int64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::int64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib;
+  }
+  return 0;
+}
+
+Told judge_in_this_process(const std::filesystem::path& reference, const std::filesystem::path& candidate) {
+  const auto begin = std::chrono::steady_clock::now();
+  RecordReading one(reference), other(candidate);
+  const CellVerdict verdict = judging::judge_records({}, one, other, nullptr);
+  for (const char* check : {"completion", "data", "loss", "gradient_norm", "memory", "conformance"}) {
+    if (result_of(verdict, check).outcome == Outcome::holds) continue;
+    std::cerr << comparison_text(verdict);
+    return {};
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return {true, peak_kib(), seconds.count(), one.counts(), other.counts()};
+}
+
+/// In a process of its own, whose peak is that of the judgement and not of what made the records.
+Told judge(const std::filesystem::path& reference, const std::filesystem::path& candidate) {
+  int pipe[2];
+  if (::pipe(pipe) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Told told = judge_in_this_process(reference, candidate);
+    ::_exit(::write(pipe[1], &told, sizeof told) == static_cast<ssize_t>(sizeof told) ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  Told told;
+  if (::read(pipe[0], &told, sizeof told) != static_cast<ssize_t>(sizeof told))
+    ADD_FAILURE() << "the child told nothing";
+  ::close(pipe[0]);
+  ::waitpid(child, nullptr, 0);
+  return told;
+}
+
+void expect_each_row_once(const RowCounts& counts, const RowsOfRun& rows, std::int64_t steps) {
+  const std::int64_t all = rows.of_no_step + steps * rows.each_step;
+  EXPECT_EQ(counts.parsed, all);
+  EXPECT_EQ(counts.handed_out, all);
+  // The step in hand and the one before, and of each table the row that says that its step is over.
+  EXPECT_EQ(counts.most_held, rows.of_no_step + 2 * rows.each_step + rows.tables);
+}
+
+Told write_and_judge(std::int64_t steps) {
+  const TemporaryFolder folder;
+  LongRun run;
+  run.steps = steps;
+  const RowsOfRun reference = write_long_reference(run, folder / "reference");
+  const RowsOfRun candidate = write_long_pipeline(run, folder / "candidate");
+
+  const Told told = judge(folder / "reference", folder / "candidate");
+
+  EXPECT_TRUE(told.holds);
+  expect_each_row_once(told.reference, reference, steps);
+  expect_each_row_once(told.candidate, candidate, steps);
+  const std::int64_t rows = told.reference.parsed + told.candidate.parsed;
+  std::cout << steps << " steps, 8 ranks, 64 microbatches: " << rows << " rows in " << told.seconds << " s, peak "
+            << told.peak_kib << " KiB\n";
+  return told;
+}
+
+TEST(LongRecords, AreJudgedInOnePassAndInMemoryThatDoesNotGrowWithTheSteps) {
+  const Told some = write_and_judge(500);
+  const Told many = write_and_judge(2000);
+
+  EXPECT_EQ(many.reference.most_held, some.reference.most_held);
+  EXPECT_EQ(many.candidate.most_held, some.candidate.most_held);
+  // Four times the steps; what an allocator leaves unused differs a little from run to run.
+  EXPECT_LE(many.peak_kib, some.peak_kib + some.peak_kib / 10);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

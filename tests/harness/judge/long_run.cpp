@@ -1,0 +1,344 @@
+#include "tests/harness/judge/long_run.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/expected/activation_law.hpp"
+#include "harness/judge/expected/expected_traffic.hpp"
+#include "harness/judge/expected/model_bytes.hpp"
+#include "record/columns.hpp"
+#include "record/digest.hpp"
+#include "record/manifest.hpp"
+#include "schedule/schedule.hpp"
+#include "support/csv.hpp"
+#include "support/hash.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using Units = std::vector<std::string>;
+
+constexpr std::int64_t hidden = 4, positions = 4, tables = 2 * positions * 2 * 4;  // of head size 2
+
+std::int64_t length_of(std::int64_t microbatch) {
+  return microbatch % positions + 1;
+}
+
+float loss_of(std::int64_t microbatch) {
+  return 0.5F + 0.015625F * static_cast<float>(microbatch % 7);
+}
+
+/// Every rank one stage: the embedding, a layer each, and the head on the last.
+std::vector<Units> pipeline_stages(std::int64_t ranks) {
+  std::vector<Units> stages = {{"embed_tokens"}};
+  for (std::int64_t layer = 0; layer + 2 < ranks; ++layer) stages.push_back({"layers." + std::to_string(layer)});
+  stages.push_back({"norm", "lm_head"});
+  return stages;
+}
+
+std::vector<Units> one_stage_of(const std::vector<Units>& stages) {
+  std::vector<Units> one(1);
+  for (const auto& units : stages) one[0].insert(one[0].end(), units.begin(), units.end());
+  return one;
+}
+
+/// When each action begins, ends and how long it waits, in a step that begins at 0.
+struct Time {
+  std::int64_t start = 0, end = 0, wait = 0;
+};
+
+/// One clock for all ranks. A computation waits for what it takes; nobody updates before everybody has computed.
+std::vector<std::vector<Time>> times_of(const std::vector<ActionList>& lists) {
+  constexpr std::int64_t compute = 900, gap = 10, flight = 100;
+  using Key = std::tuple<bool, std::int32_t, std::int32_t>;  // forward, receiving stage, microbatch
+  std::vector<std::vector<Time>> times(lists.size());
+  std::vector<std::int64_t> now(lists.size(), 0);
+  std::vector<std::map<Key, std::size_t>> receives(lists.size());
+  std::map<Key, std::int64_t> sent;
+  const auto place = [&](std::size_t rank) {
+    const Action& action = lists[rank][times[rank].size()];
+    if (action.type == ActionType::step) return false;
+    const bool takes_forward = action.type == ActionType::forward || action.type == ActionType::receive_forward;
+    const Key input{takes_forward, action.stage, action.microbatch};
+    Time time{now[rank], now[rank] + gap / 2, 0};
+    if (action.type == ActionType::send_forward) sent[{true, action.stage + 1, action.microbatch}] = time.start;
+    if (action.type == ActionType::send_backward) sent[{false, action.stage - 1, action.microbatch}] = time.start;
+    if (action.type == ActionType::receive_forward || action.type == ActionType::receive_backward)
+      receives[rank][input] = times[rank].size();
+    if (is_compute(action.type)) {
+      const auto receive = receives[rank].find(input);
+      if (receive != receives[rank].end()) {
+        const auto arrived = sent.find(input);
+        if (arrived == sent.end()) return false;
+        time.wait = std::max<std::int64_t>(0, arrived->second + flight - time.start) + 1;
+        times[rank][receive->second].end = time.start + time.wait;
+      }
+      time.end = time.start + time.wait + compute;
+    }
+    now[rank] = (is_compute(action.type) ? time.end : time.start) + gap;
+    times[rank].push_back(time);
+    return true;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t rank = 0; rank < lists.size(); ++rank)
+      while (times[rank].size() < lists[rank].size() && place(rank)) moved = true;
+  }
+  const std::int64_t all = *std::max_element(now.begin(), now.end()) + compute;
+  for (std::size_t rank = 0; rank < lists.size(); ++rank) times[rank].push_back({now[rank], all, 0});
+  return times;
+}
+
+class LongRunWriter {
+ public:
+  LongRunWriter(const LongRun& run, bool reference, const std::filesystem::path& folder)
+      : run_(run),
+        reference_(reference),
+        folder_(folder),
+        stages_(reference ? one_stage_of(pipeline_stages(run.ranks)) : pipeline_stages(run.ranks)) {
+    Schedule list =
+        make_schedule("1f1b", static_cast<std::int32_t>(stages_.size()), static_cast<std::int32_t>(run.microbatches));
+    list.name = reference ? "sequential" : "1f1b";
+    lists_ = lower(list, /*tied=*/false).ranks;
+    times_ = times_of(lists_);
+    const Json json = manifest(to_csv(list));
+    claim_record_folder(folder);
+    write_manifest(folder, json);
+    write_schedule_csv(folder, to_csv(list));
+    manifest_ = read_manifest(folder);
+    map_ = judging::stage_map(manifest_);
+    model_ = judging::expected_model(json.at("model"));
+    rates_ = auditing::learning_rate_form(json);
+    for (std::int64_t m = 0; m < run.microbatches; ++m) {
+      bytes_.push_back(length_of(m) * hidden * 4);
+      tokens_ += length_of(m);
+      for (const auto& unit : model_.units) saved_[{m, unit}] = saved(m, unit);
+    }
+  }
+
+  RowsOfRun write() {
+    for (std::size_t rank = 0; rank < stages_.size(); ++rank) write_rank(rank);
+    return rows_;
+  }
+
+ private:
+  Json manifest(const std::string& schedule_csv) const {
+    Json stages = Json::array();
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      stages.push_back({{"stage", i}, {"rank", i}, {"units", stages_[i]}});
+    return {{"schema", "plumbline-record/2"},
+            {"run_id", new_run_id()},
+            {"role", reference_ ? "reference" : "pipeline"},
+            {"model",
+             {{"model_type", "llama"},
+              {"vocab_size", 8},
+              {"hidden_size", hidden},
+              {"intermediate_size", 6},
+              {"num_hidden_layers", run_.ranks - 2},
+              {"num_attention_heads", 2},
+              {"num_key_value_heads", 1},
+              {"head_dim", 2},
+              {"tie_word_embeddings", false}}},
+            {"seed", 1},
+            {"dtype", "float32"},
+            {"device", "cpu"},
+            {"transport", "mpi"},
+            {"world_size", stages_.size()},
+            {"steps", run_.steps},
+            {"data", {{"source", "synthetic"}, {"microbatches", run_.microbatches}}},
+            {"schedule",
+             {{"name", reference_ ? "sequential" : "1f1b"},
+              {"chunks_per_rank", 1},
+              {"microbatches", run_.microbatches},
+              {"digest", hash_hex(schedule_csv)},
+              {"accumulation", "ascending"},
+              {"accumulation_digest", nullptr}}},
+            {"stages", stages},
+            {"tied", Json::array()},
+            {"optimizer",
+             {{"name", "adamw"},
+              {"learning_rate", 0.001},
+              {"beta1", 0.9},
+              {"beta2", 0.99},
+              {"eps", 1e-8},
+              {"weight_decay", 0.1}}},
+            {"learning_rate_schedule",
+             {{"warmup_steps", 10}, {"start_factor", 0.1}, {"final_factor", 0.0}, {"total_steps", run_.steps}}},
+            {"clip_norm", 1.0},
+            {"clock_skew_ns", 0},
+            {"level", "summary"},
+            {"started", now_text()}};
+  }
+
+  SavedRow saved(std::int64_t microbatch, const std::string& unit) const {
+    const auto bytes = *judging::saved_bytes(model_, unit, {1, length_of(microbatch)}, "float32",
+                                             judging::attention_kernel(manifest_));
+    return {microbatch, unit, bytes, bytes + 100, bytes + 300, {}, {}, {}};
+  }
+
+  void write_rank(std::size_t number) {
+    const auto rank = static_cast<std::int64_t>(number);
+    RecordWriter writer(folder_, rank, RecordLevel::summary, reference_);
+    if (reference_) {
+      for (const auto& [key, row] : saved_) writer.add(row);
+      rows_.of_no_step += std::ssize(saved_);
+      writer.flush();
+    }
+    const std::string memory = memory_cells(number), traffic = traffic_cells(number);
+    const std::vector<std::string> actions = action_cells(number);
+    const bool first = number == 0, last = number + 1 == stages_.size();
+    Hasher data;
+    Appended steps(writer, "steps.csv"), microbatches(writer, "microbatches.csv"), executed(writer, "actions.csv"),
+        memories(writer, "memory.csv"), moved(writer, "traffic.csv");
+    for (std::int64_t step = 0; step < run_.steps; ++step) {
+      const std::string at = std::to_string(step) + ",";
+      write_microbatches(at, step, first || last, last, data, microbatches.text);
+      write_actions(at, step, times_[number], actions, executed.text);
+      memories.text += at + memory;
+      for (const auto& line : lines_of(traffic)) moved.text += at + line;
+      write_step(at, step, last, steps.text);
+      for (auto* file : {&steps, &microbatches, &executed, &memories, &moved}) file->flush();
+    }
+    const auto edges = std::count(traffic.begin(), traffic.end(), '\n');
+    rows_.each_step += 1 + run_.microbatches + std::ssize(actions) + 1 + edges;
+    rows_.tables += edges > 0 ? 5 : 4;
+    writer.finish({rank, "ok", 0, std::nullopt, to_text(lists_[number].back()),
+                   first || last ? std::optional(data.hex()) : std::nullopt});
+  }
+
+  /// A table of the writer's, to which text is added at its end.
+  struct Appended {
+    Appended(const RecordWriter& writer, const char* name) : out(writer.folder() / name, std::ios::app) {}
+    void flush() {
+      if (text.size() < (1U << 20)) return;
+      out << text;
+      text.clear();
+    }
+    ~Appended() { out << text; }
+    std::ofstream out;
+    std::string text;
+  };
+
+  static std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin) + 1;
+      lines.push_back(text.substr(begin, end - begin));
+      begin = end;
+    }
+    return lines;
+  }
+
+  void write_microbatches(const std::string& at, std::int64_t step, bool sees, bool last, Hasher& data,
+                          std::string& text) const {
+    for (std::int64_t m = 0; m < run_.microbatches; ++m) {
+      const std::string length = std::to_string(length_of(m));
+      const std::string digest =
+          sees ? hash_hex("data " + std::to_string(step) + " " + std::to_string(m)) : std::string();
+      data.update(digest);
+      text += at + std::to_string(m) + "," + length + ",1," + length + "," + length + "," +
+              (last ? to_text(loss_of(m)) : "") + "," + digest + "\n";
+    }
+  }
+
+  void write_step(const std::string& at, std::int64_t step, bool last, std::string& text) const {
+    const double norm = step % 2 == 0 ? 2.0 : 0.5;
+    float loss = 0;
+    for (std::int64_t m = 0; m < run_.microbatches; ++m) loss += loss_of(m);
+    const std::string tokens = std::to_string(tokens_);
+    text += at + (last ? to_text(loss) : "") + "," + to_text(norm) + "," + to_text(std::min(1.0, 1.0 / norm)) + "," +
+            to_text(rates_->at(step)) + "," + tokens + "," + tokens + ",6,0.5\n";
+  }
+
+  void write_actions(const std::string& at, std::int64_t step, const std::vector<Time>& times,
+                     const std::vector<std::string>& actions, std::string& text) const {
+    const std::int64_t begin = step * (times_.front().back().end + 1000);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const auto split = actions[i].find('|');
+      text.append(at).append(actions[i], 0, split);
+      text.append(std::to_string(begin + times[i].start)).append(",");
+      text.append(std::to_string(begin + times[i].end)).append(",");
+      text.append(std::to_string(times[i].wait)).append(",");
+      text.append(actions[i], split + 1);
+    }
+  }
+
+  /// Before and behind an action's times, parted by "|".
+  std::vector<std::string> action_cells(std::size_t rank) const {
+    const auto peaks = judging::predict_peaks(lists_[rank], map_, saved_, bytes_);
+    std::vector<std::string> cells;
+    std::size_t computed = 0;
+    for (std::size_t i = 0; i < lists_[rank].size(); ++i) {
+      const Action& action = lists_[rank][i];
+      const bool compute = is_compute(action.type);
+      cells.push_back(std::to_string(i) + "," + to_text(action) + "," + std::to_string(action.stage) + "," +
+                      (action.microbatch == no_microbatch ? "" : std::to_string(action.microbatch)) + ",|" +
+                      (compute ? std::to_string(peaks[computed++].bytes) : "") + "\n");
+    }
+    return cells;
+  }
+
+  std::string memory_cells(std::size_t rank) const {
+    const auto state = *judging::state_bytes(model_, stages_[rank], manifest_);
+    std::int64_t activations = 0;
+    for (const auto& peak : judging::predict_peaks(lists_[rank], map_, saved_, bytes_))
+      activations = std::max(activations, peak.bytes);
+    MemoryRow row;
+    row.parameter_bytes = state.parameters;
+    row.gradient_bytes = state.gradients;
+    row.optimizer_bytes = state.optimizer;
+    row.activation_peak_bytes = activations;
+    row.buffer_bytes = reference_ ? 0 : 48;
+    row.process_peak_bytes = 1 << 27;
+    row.table_bytes = std::any_of(stages_[rank].begin(), stages_[rank].end(), judging::is_layer) ? tables : 0;
+    row.data_bytes = 0;
+    row.other_bytes = 4;
+    row.other_peak_bytes = 100;
+    const std::int64_t kept = state.parameters + state.gradients + state.optimizer + *row.table_bytes;
+    row.live_bytes = kept + *row.other_bytes;
+    row.peak_bytes = kept + activations + *row.other_peak_bytes;
+    row.process_private_bytes = 90 << 20;
+    auto cells = cells_of(row);
+    cells.erase(cells.begin());
+    return csv_line(cells);
+  }
+
+  std::string traffic_cells(std::size_t rank) const {
+    std::string text;
+    for (const auto& [edge, moved] : judging::expected_traffic(lists_[rank], map_, bytes_))
+      text += std::to_string(edge.peer) + "," + edge.direction + "," + edge.side + "," +
+              std::to_string(moved.operations) + "," + std::to_string(moved.bytes) + "\n";
+    return text;
+  }
+
+  LongRun run_;
+  bool reference_;
+  std::filesystem::path folder_;
+  std::vector<Units> stages_;
+  std::vector<ActionList> lists_;
+  std::vector<std::vector<Time>> times_;
+  Manifest manifest_;
+  judging::StageMap map_;
+  judging::ExpectedModel model_;
+  std::optional<auditing::LearningRateForm> rates_;
+  judging::SavedTable saved_;
+  std::vector<std::int64_t> bytes_;  ///< of a boundary, by microbatch
+  std::int64_t tokens_ = 0;
+  RowsOfRun rows_;
+};
+
+}  // namespace
+
+RowsOfRun write_long_reference(const LongRun& run, const std::filesystem::path& folder) {
+  return LongRunWriter(run, true, folder).write();
+}
+
+RowsOfRun write_long_pipeline(const LongRun& run, const std::filesystem::path& folder) {
+  return LongRunWriter(run, false, folder).write();
+}
+
+}  // namespace plumbline::testing
