@@ -23,7 +23,8 @@ class Rules {
     if (!good && !bad_) bad_ = BadCell{column, why};
   }
   void below(std::int64_t value, std::int64_t end, const char* column, const std::string& what) {
-    demand(value < end, column, "is not a " + what + " of this run, which by manifest.json has 0 to " + std::to_string(end - 1));
+    demand(value < end, column,
+           "is not a " + what + " of this run, which by manifest.json has 0 to " + std::to_string(end - 1));
   }
   void step(std::int64_t value, const Manifest& manifest) { below(value, manifest.steps, "step", "step"); }
   void microbatch(std::int64_t value, const Manifest& manifest) {

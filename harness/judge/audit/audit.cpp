@@ -13,7 +13,7 @@ bool all_dtypes_known(const Record& record, Audit& audit) {
     for (const TensorRow& row : rank.tensors) {
       if (is_storage(row.dtype)) continue;
       audit.not_audited.emplace_back("tensors: " + row.name + " is of " + row.dtype +
-                                  ", and float32, float64 and bfloat16 are what can be recomputed");
+                                     ", and float32, float64 and bfloat16 are what can be recomputed");
       return false;
     }
   }
@@ -43,7 +43,7 @@ void audit_values(const AuditedRecord& audited, Audit& audit, const AuditOptions
   Dumps dumps(audited.record());
   if (const auto bytes = dumps.bytes(); bytes > options.most_dump_bytes) {
     audit.not_audited.emplace_back("values: the dumps have " + std::to_string(bytes) + " bytes, more than " +
-                                std::to_string(options.most_dump_bytes));
+                                   std::to_string(options.most_dump_bytes));
     return;
   }
   audit.from_values = true;
@@ -81,7 +81,7 @@ Audit audit_record(const Record& record, const AuditOptions& options) {
   audit_first_moments(audited, audit);
   if (!optimizer_form(record.manifest.json.at("optimizer"))) {
     audit.not_audited.emplace_back("the optimiser's step: no formula is known for " +
-                                record.manifest.json.at("optimizer").value("name", "it"));
+                                   record.manifest.json.at("optimizer").value("name", "it"));
   }
   if (level < RecordLevel::dump) {
     audit.not_audited.emplace_back("values: a record of level full holds none");

@@ -63,7 +63,7 @@ class PeakBounds {
   const CellEvidence& evidence_;
   bool dumps_, listed_ = false;
   std::int64_t one_copy_ = 0, buffers_counted_ = 1;
-  std::int64_t tied_uses_ = 0;  ///< dumped beside what tensors.csv lists: the gradient of either use
+  std::int64_t tied_uses_ = 0;                 ///< dumped beside what tensors.csv lists: the gradient of either use
   std::map<std::int64_t, std::int64_t> data_;  ///< by step
 };
 
