@@ -19,14 +19,15 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-bool may_lack_column(Presence presence, bool external) {
-  if (presence == Presence::older_may_lack_column) return true;
+bool may_lack_column(Presence presence, const Manifest& manifest) {
+  const bool external = manifest.role == "external";
+  if (presence == Presence::added_with_schema_2) return external || manifest.schema == 1;
   return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }
 
 bool must_have_value_of_our_own(Presence presence) {
   return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty ||
-         presence == Presence::older_may_lack_column;
+         presence == Presence::added_with_schema_2;
 }
 
 /// A column of the row type and where it stands in the file.
@@ -37,10 +38,10 @@ struct Placed {
 };
 
 template <typename Row>
-std::vector<Placed<Row>> place_columns(const CsvTable& table, bool external) {
+std::vector<Placed<Row>> place_columns(const CsvTable& table, const Manifest& manifest) {
   std::vector<Placed<Row>> placed;
   for (const Column<Row>& column : table_of<Row>().columns)
-    if (table.has(column.name) || !may_lack_column(column.presence, external))
+    if (table.has(column.name) || !may_lack_column(column.presence, manifest))
       placed.push_back({&column, table.column(column.name)});
   return placed;
 }
@@ -109,7 +110,7 @@ class RankReader {
     if (table.cut_off) rank_.cut_off.push_back(table_of<Row>().file);
     if (complete_ && demand == Demand::rows && table.rows.empty())
       fail(path, 0, {}, "has no rows, yet the rank has something to list there");
-    const auto placed = place_columns<Row>(table, manifest_.role == "external");
+    const auto placed = place_columns<Row>(table, manifest_);
     TableKeys keys(manifest_, table_of<Row>().complete, complete_);
     rows.reserve(table.rows.size());
     for (const CsvRow& cells : table.rows) {

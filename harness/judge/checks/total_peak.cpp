@@ -87,7 +87,8 @@ void compare_total_peak(const CellEvidence& evidence, const MemorySteps& memory,
       report_memory(
           judgement, MemoryPlace::total_peak, memory.whose(), step, rank.rank, "peak_bytes", expected,
           std::to_string(*row->peak_bytes),
-          "what its row says lives at once, and all that may beside it (buffers, data, the recorder's copies)");
+          "what its row says lives at once (state, tables, the larger of activation_peak_bytes and other_peak_bytes), and "
+          "what may beside it (buffers, data, the recorder's copies)");
     }
   }
 }
