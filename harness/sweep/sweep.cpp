@@ -10,18 +10,15 @@
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/process_base.hpp"
-#include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/second_run.hpp"
-#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/hash.hpp"
-#include "support/shell.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -32,30 +29,6 @@ namespace fs = std::filesystem;
 /// Rough cost of a run in reference runs, for the estimate alone.
 double work_of(const PlannedCell& cell) {
   return (1.0 + 0.25 * static_cast<double>(cell.plan.world)) * (cell.plan.repeat ? 2 : 1);
-}
-
-/// Everything that decides what the results are: a sweep is gone on with only where all of it is as it was.
-std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers) {
-  Hasher hasher;
-  const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
-  for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
-  add(sweep.launcher);
-  if (sweep.device != "cpu") add(sweep.device);
-  if (sweep.calibrated) add(sweep.mixed_gpus ? "calibrated, mixed" : "calibrated");
-  for (const auto& reference : plan.references) {
-    const RunFacts facts = read_run_facts(reference.run, reference.changes);
-    std::error_code missing;
-    add(reference.id + reference_run(reference.run, reference.changes, "/") + reference.accumulation);
-    add(fs::exists(facts.config, missing) ? read_file(facts.config) : "");
-  }
-  for (const auto& cell : plan.cells) {
-    const CellPlan& asked = cell.plan;
-    add(asked.id + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv);
-    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
-        (asked.bench ? " bench" : ""));
-    add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
-  }
-  return hasher.hex();
 }
 
 /// A trainer's words with the user's run file in place of the sweep's copy of it, whose lines are others.
@@ -85,42 +58,20 @@ std::string complaint(const CellVerdict& cell) {
   return "";
 }
 
-/// The command line of this sweep with these cells, but for its folder.
-std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
-  std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
-  for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
-  if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
-  return words;
-}
-
-/// Runs one cell of this sweep again, into a folder of its own.
-std::string command_of(const SweepOptions& options, const std::string& cell) {
-  auto words = words_of(options, {cell});
-  if (options.out) words.insert(words.end(), {"--out", (*options.out / "").parent_path().string() + "-" + cell});
-  return shell_command(words);
-}
-
-std::string resume_command(const SweepOptions& options, const fs::path& folder) {
-  auto words = words_of(options, options.cells);
-  words.insert(words.end(), {"--out", folder.string(), "--resume"});
-  return shell_command(words);
-}
-
 class Sweep {
  public:
-  Sweep(const SweepFile& file, const SweepPlan& plan, std::int64_t of_cells, const SweepOptions& options,
-        const SweepServices& services, const fs::path& folder, std::FILE* log)
-      : file_(file),
-        plan_(plan),
-        kept_(kept_sweep(file, plan, of_cells)),
+  Sweep(const PreparedSweep& sweep, const SweepOptions& options, const SweepServices& services, std::FILE* log)
+      : file_(sweep.file),
+        plan_(sweep.plan),
+        kept_(kept_sweep(file_, plan_, sweep.of_cells)),
         options_(options),
         services_(services),
         log_(log),
-        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume, to_json(kept_)),
-        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
-        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }),
+        folder_(sweep.folder, file_.name, sweep.fingerprint, options.resume, to_json(kept_)),
+        progress_(log, plan_.references.size() + plan_.cells.size(), total_work(plan_)),
+        trainers_(file_, options.trainers, folder_, signals_, [this] { at_glance(); }),
         bases_(trainers_, folder_),
-        second_runs_(file, plan, folder_, trainers_, services, signals_) {}
+        second_runs_(file_, plan_, folder_, trainers_, services, signals_) {}
 
   Verdict run() {
     try {
@@ -362,19 +313,9 @@ class Sweep {
 }  // namespace
 
 SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log) {
-  const SweepFile file = read_sweep_file(options.sweep_file);
-  SweepPlan plan = make_plan(file);
-  const auto of_cells = std::ssize(plan.cells);
-  if (!options.cells.empty()) plan = select_cells(plan, options.cells);
-  for (auto& cell : plan.cells) cell.plan.command = command_of(options, cell.plan.id);
-  if (options.resume && !options.out) {
-    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
-  }
-  find_program(launcher_words(file.launcher, 1).front());
-  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
-  const fs::path folder = options.out.value_or(new_run_folder(file.name));
-  Sweep sweep(file, plan, of_cells, options, services, folder, log);
-  return {folder, sweep.run()};
+  const PreparedSweep prepared = prepare_sweep(options);
+  Sweep sweep(prepared, options, services, log);
+  return {prepared.folder, sweep.run()};
 }
 
 }  // namespace plumbline

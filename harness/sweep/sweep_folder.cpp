@@ -37,9 +37,7 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   started_ = started->get<std::string>();
 }
 
-SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume,
-                         const Json& plan)
-    : path_(path), started_(now_text()) {
+void SweepFolder::refuse_unless_usable(const fs::path& path, const std::string& fingerprint, bool resume) {
   std::error_code ignored;
   const bool holds_sweep = fs::exists(path / "sweep.json", ignored);
   if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
@@ -54,19 +52,7 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
         (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
         " choose another --out. Nothing was overwritten.");
   }
-  make_folder(path);
-  lock_.emplace(path);
-  const auto keep = [&] {
-    write_json(path / "sweep.json", {{"schema", sweep_schema},
-                                     {"name", name},
-                                     {"fingerprint", fingerprint},
-                                     {"started", started_},
-                                     {"plan", plan}});
-  };
-  if (!resume) {
-    keep();
-    return;
-  }
+  if (!resume) return;
   const Json json = read_json(path / "sweep.json");
   const JsonKeys kept(path / "sweep.json", json);
   if (kept.text("schema") != sweep_schema || kept.text("fingerprint") != fingerprint) {
@@ -75,8 +61,21 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
         ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
         "since; choose another --out. Nothing was overwritten.");
   }
-  started_ = kept.text("started");
-  keep();
+}
+
+SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume,
+                         const Json& plan)
+    : path_(path), started_(now_text()) {
+  refuse_unless_usable(path, fingerprint, resume);
+  make_folder(path);
+  lock_.emplace(path);
+  if (resume) {
+    const Json json = read_json(path / "sweep.json");
+    started_ = JsonKeys(path / "sweep.json", json).text("started");
+  }
+  write_json(
+      path / "sweep.json",
+      {{"schema", sweep_schema}, {"name", name}, {"fingerprint", fingerprint}, {"started", started_}, {"plan", plan}});
 }
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {

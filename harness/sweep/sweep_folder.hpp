@@ -27,6 +27,8 @@ class SweepFolder {
   /// sweep.json. Throws InputError: it holds anything else, or another plumbline works in it.
   SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume,
               const Json& plan);
+  /// What the one above throws of a folder that is not free, without making or taking it.
+  static void refuse_unless_usable(const std::filesystem::path& path, const std::string& fingerprint, bool resume);
   /// A sweep that is there already, whoever made it.
   explicit SweepFolder(const std::filesystem::path& path);
   SweepFolder(const SweepFolder&) = delete;

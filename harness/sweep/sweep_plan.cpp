@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/runnable.hpp"
@@ -130,12 +131,10 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   return accumulation_csv(schedule, units);
 }
 
-[[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& id, const SweepPlan& plan) {
-  std::vector<std::string> known;
-  for (const auto& cell : plan.cells) known.push_back(cell.plan.id);
-  const auto nearest = nearest_word(id, known);
-  throw InputError(where + ": \"" + id + "\" is no cell of this sweep" +
-                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " (--list names them all)");
+std::vector<std::string> ids_of(const SweepPlan& plan) {
+  std::vector<std::string> ids;
+  for (const auto& cell : plan.cells) ids.push_back(cell.plan.id);
+  return ids;
 }
 
 class Planner {
@@ -294,7 +293,7 @@ class Planner {
     for (const auto& id : sweep_.repeat) {
       const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
                                       [&](const PlannedCell& cell) { return cell.plan.id == id; });
-      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, plan_);
+      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, ids_of(plan_));
       found->plan.repeat = true;
     }
   }
@@ -311,11 +310,8 @@ SweepPlan make_plan(const SweepFile& sweep) {
   return Planner(sweep).plan();
 }
 
-SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
-  for (const auto& id : ids) {
-    const auto is_it = [&](const PlannedCell& cell) { return cell.plan.id == id; };
-    if (std::none_of(plan.cells.begin(), plan.cells.end(), is_it)) refuse_unknown_cell("--cells", id, plan);
-  }
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted) {
+  const auto ids = cells_named(wanted, ids_of(plan));
   SweepPlan selected;
   std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
   for (const auto& cell : plan.cells) {

@@ -45,8 +45,8 @@ struct SweepPlan {
 /// matrix of nothing else, two cells of one id, two run files of one name, a `repeat` that names no cell.
 SweepPlan make_plan(const SweepFile& sweep);
 
-/// Keeps the cells named and the references that they need. Throws InputError naming an id that is no cell's, and the
-/// nearest one.
-SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids);
+/// Keeps the cells named (cell_patterns.hpp) and the references that they need. Throws InputError naming what is no
+/// cell's, and what comes near.
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted);
 
 }  // namespace plumbline
