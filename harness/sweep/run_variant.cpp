@@ -129,6 +129,9 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
                     ? facts.config.parent_path().filename().string()
                     : facts.config.stem().string();
   read_model_facts(facts);
+  if (const auto weights = root["model"]["weights"].value<std::string>()) {
+    facts.weights = (run.parent_path() / *weights).lexically_normal();
+  }
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
   facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));

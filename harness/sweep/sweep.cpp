@@ -225,6 +225,7 @@ class Sweep {
     const MeasuredBase& measured = bases_.of(cell);
     plan.process_base = measured.base;
     plan.why_no_process_base = measured.why_not;
+    keep_base(folder_.launch(plan.id), measured);
   }
 
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
@@ -236,7 +237,12 @@ class Sweep {
       plan.calibration = calibration / "calibration.json";
       start = calibration_start(calibration);
     }
-    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id), false, start);
+    // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's.
+    const auto ran = [&](const std::string& id, const fs::path& record) {
+      const auto ended = folder_.finished_launch(id);
+      return ended ? *ended : trainers_.run(cell, id, record, false, start);
+    };
+    plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = reference;
     plan.request = trainers_.request_of(cell);
     plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
@@ -244,7 +250,7 @@ class Sweep {
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
-      plan.repeat_launch = trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
+      plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
     }
     progress_.end();
     settle();
