@@ -67,6 +67,7 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
+  if (changes.dump) root.insert_or_assign("record", toml::table{{"level", "dump"}});
   return root;
 }
 
