@@ -14,6 +14,8 @@
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
 
 namespace plumbline {
 namespace {
@@ -102,6 +104,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
       "         plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'");
   return [given, other_trainers] {
+    given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
     return given->list ? list_cells(given->options) : sweep(given->options);
   };

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
 #include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_fingerprint.hpp"
 #include "harness/sweep/sweep_options.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 
@@ -16,10 +16,10 @@ struct PreparedSweep {
   SweepPlan plan;             ///< of the cells selected, each with the command that runs it again
   std::int64_t of_cells = 0;  ///< that the sweep file stands for
   std::filesystem::path folder;
-  std::string fingerprint;
+  SweepFingerprint fingerprint;
 };
 
-/// Starts nothing and writes nothing. Throws InputError: the sweep file, a run file, a model's config.json or a
+/// Starts nothing but ldd and writes nothing. Throws InputError: the sweep file, a run file, a model's config.json or a
 /// schedule file is wrong, a pattern that matches no cell, a folder that cannot be taken; SystemError: a launcher or
 /// trainer that is missing.
 PreparedSweep prepare_sweep(const SweepOptions& options);

@@ -19,7 +19,8 @@ struct SweepOptions {
   std::filesystem::path trainers;     ///< folder that holds plumbline-reference and plumbline-pipeline
   bool other_trainers = false;        ///< `trainers` is not the folder that a command without --trainers takes
   std::string program = "plumbline";  ///< as the user calls it, for the commands in the verdict
-  Json harness = nullptr;             ///< version and commit of the program, for the verdict
+  std::string judge = "";  ///< XXH3-128 of the program that judges: finished cells are judged again by another
+  Json harness = nullptr;  ///< version and commit of the program, for the verdict
 };
 
 }  // namespace plumbline

@@ -58,6 +58,25 @@ TEST_F(CommandLine, MisspeltKeysOfRunAndSweepFilesToo) {
   EXPECT_THAT(in_run.said, HasSubstr("unknown key train.stepz; did you mean steps?"));
 }
 
+// Only what ends in .csv is a file: what lies in the working folder by the name of a schedule is not read.
+TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
+  folder_.file("1f1b", "no schedule");
+  fs::create_directory(folder_ / "zb-v");
+  fs::create_directory(folder_ / "mine.csv");
+  const auto here = [&](const std::string& arguments) {
+    return end_of(
+        "cd " + folder_.path().string() + " && " PLUMBLINE_BIN "/plumbline schedule simulate --schedule " + arguments,
+        folder_.path());
+  };
+
+  for (const std::string name : {"1f1b", "zb-v"}) EXPECT_EQ(here(name).code, 0) << name;
+  const Ended unknown = here("./1f1b"), folder = here("mine.csv");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.said, HasSubstr("1f1b"));
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.said, HasSubstr("mine.csv"));
+}
+
 TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   const Ended chosen = plumbline("sweep " + quick + " --list --cells '*-w3,*-afab-w1'");
   EXPECT_EQ(chosen.code, 0);
