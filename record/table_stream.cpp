@@ -19,14 +19,15 @@ void RankPlace::fail_missing(const std::string& file) const {
   fail(file, 0, {}, "is missing, yet manifest.json says level '" + to_text(manifest.level) + "'");
 }
 
-bool may_lack_column(Presence presence, bool external) {
-  if (presence == Presence::older_may_lack_column) return true;
+bool may_lack_column(Presence presence, const Manifest& manifest) {
+  const bool external = manifest.role == "external";
+  if (presence == Presence::added_with_schema_2) return external || manifest.schema == 1;
   return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
 }
 
 bool must_have_value_of_our_own(Presence presence) {
   return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty ||
-         presence == Presence::older_may_lack_column;
+         presence == Presence::added_with_schema_2;
 }
 
 bool is_absent(const RankPlace& rank, const std::string& file) {

@@ -49,7 +49,7 @@ auto in_place(const RecordPlace& place, Read read) {
   }
 }
 
-bool may_lack_column(Presence presence, bool external);
+bool may_lack_column(Presence presence, const Manifest& manifest);
 bool must_have_value_of_our_own(Presence presence);
 /// A rank may have been killed before the header was written: such a file says nothing.
 bool is_absent(const RankPlace& rank, const std::string& file);
@@ -114,7 +114,7 @@ class TableStream {
     if (!any && rank_.complete && demand == Demand::rows)
       rank_.fail(file(), 0, {}, "has no rows, yet the rank has something to list there");
     for (const Column<Row>& column : table_of<Row>().columns)
-      if (csv_->has(column.name) || !may_lack_column(column.presence, rank_.external()))
+      if (csv_->has(column.name) || !may_lack_column(column.presence, rank_.manifest))
         placed_.push_back({&column, csv_->column(column.name)});
     keys_.emplace(rank_.manifest, table_of<Row>().complete, rank_.complete);
     if (any) parse();

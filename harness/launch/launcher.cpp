@@ -17,11 +17,14 @@
 #include <sstream>
 
 #include "harness/launch/diagnosis.hpp"
+#include "harness/launch/launcher_fault.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
 #include "harness/launch/scratch_folder.hpp"
+#include "harness/launch/started_processes.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json.hpp"
 
 extern char** environ;
 
@@ -154,6 +157,33 @@ void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight
   if (said.rfind(launch.speaker + ": ", 0) == 0) finding.words += ". It said: " + said;
 }
 
+/// The world size that a record claims; nothing where its ranks are threads of one process, or where it does not tell.
+std::optional<std::int64_t> claimed_world(const fs::path& record) {
+  try {
+    const Json manifest = read_json(record / "manifest.json");
+    if (manifest.at("transport") == "threads") return std::nullopt;
+    return manifest.at("world_size").get<std::int64_t>();
+  } catch (const std::exception&) {  // not written yet, or not as docs/record-format.md has it: the judge says so
+    return std::nullopt;
+  }
+}
+
+/// Throws SystemError where it was the launcher that kept the run from being.
+void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, bool any_rank, std::int64_t processes) {
+  LauncherSight sight;
+  sight.launcher = launch.command.front();
+  sight.program = launch.speaker;
+  sight.asked = launch.ranks;
+  sight.processes = processes;
+  sight.any_rank = any_rank;
+  sight.world_size = claimed_world(launch.record);
+  sight.exit_code = finding.exit_code;
+  sight.timed_out = finding.timed_out;
+  sight.said = read_file(launch.folder / "stderr.txt");
+  sight.folder = launch.folder.string();
+  if (const auto fault = launcher_fault(sight)) throw SystemError(*fault);
+}
+
 }  // namespace
 
 fs::path find_program(const std::string& name) {
@@ -191,6 +221,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const ScratchFolder scratch;
   const ProcessTree tree;
   RankWatch watch(launch.record, launch.ranks, tree);
+  StartedProcesses processes(launch.program, tree);
   const auto begin = Clock::now();
   const pid_t child = start(launch, program, scratch.path());
 
@@ -204,6 +235,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   };
   for (;;) {
     watch.glance();
+    // Once all have been seen there is nothing more to count; looking at every process of a machine takes time.
+    if (!launch.program.empty() && processes.count() < launch.ranks && !watch.all_seen()) processes.glance();
     take_status(WNOHANG);
     const auto now = Clock::now();
     if (status) break;
@@ -233,6 +266,9 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
   finding.exit_code = status ? exit_code_of(*status) : 128 + SIGKILL;
+  if (!launch.program.empty() && !finding.interrupted) {
+    refuse_launcher_fault(launch, finding, any_seen, processes.count());
+  }
   if (finding.interrupted) {
     finding.words = std::string("stopped by ") + signals.name();
   } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {

@@ -18,7 +18,9 @@ struct Launch {
   std::filesystem::path folder;      ///< exists; stdout.txt and stderr.txt are written into it
   std::filesystem::path record;      ///< where the ranks' progress pages appear: <record>/rank-<r>/progress
   std::int64_t ranks = 0;            ///< how many of them to watch; 0 = none (a question, not a run)
-  std::string speaker;               ///< name that the trainer's messages begin with, "plumbline-pipeline"
+  /// What the command is to start so many of, as it stands in it; empty = the command is the trainer itself.
+  std::string program = {};
+  std::string speaker;  ///< name that the trainer's messages begin with, "plumbline-pipeline"
   std::chrono::milliseconds time_limit{std::chrono::minutes(10)};
   std::chrono::milliseconds grace{1000};  ///< between asking the tree to end and ending it
   std::function<void()> at_glance;        ///< called every 20 ms while it runs; must not throw
@@ -28,7 +30,8 @@ struct Launch {
 /// folder that is removed with all that was put there. Every glance (20 ms) reads each rank's VmHWM and whether it
 /// lives; a rank that goes without its exit.json, the time limit, and a stop signal each end the whole tree. Returns
 /// when no process of it is left. `exit_code` is the command's, or 128 + the signal that ended it. Throws SystemError:
-/// the program is missing (naming the package for mpirun) or cannot be started, the disk is full.
+/// the program is missing (naming the package for mpirun) or cannot be started, the disk is full, the launcher did not
+/// start what it was to (launcher_fault.hpp).
 LaunchFinding launch(const Launch& launch, StopSignals& signals);
 
 /// A program's path, searched on PATH as a shell does. Throws SystemError naming it, and for mpirun and gnuplot the

@@ -63,6 +63,10 @@ bool RankWatch::any_seen() const {
                      [](const Rank& rank) { return rank.pid != 0 || fs::exists(rank.folder); });
 }
 
+bool RankWatch::all_seen() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.pid != 0; });
+}
+
 bool RankWatch::is_rank(pid_t pid) const {
   return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) { return rank.pid == pid; });
 }

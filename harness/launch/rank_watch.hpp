@@ -24,6 +24,7 @@ class RankWatch {
   /// Whether some rank has gone without a word, or wrote that it did not end well.
   bool trouble() const { return trouble_; }
   bool any_seen() const;
+  bool all_seen() const;
   /// Whether this process was seen to be a rank.
   bool is_rank(pid_t pid) const;
   /// The ranks with their pages and exit files as they stand on disk now.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/sweep/process_base.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "support/error.hpp"
 
@@ -51,6 +52,9 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
   plan.request = request_in(folder.cell(plan.id));
   plan.reference_request = request_in(folder.reference(plan.reference));
   if (sweep.tier == Tier::calibrated) plan.calibration = folder.calibration(plan.reference) / "calibration.json";
+  const MeasuredBase measured = kept_base(folder.launch(plan.id));
+  plan.process_base = measured.base;
+  plan.why_no_process_base = measured.why_not;
   std::optional<fs::path> repeated;
   if (plan.repeat) {
     plan.repeat_launch = finding_of(folder, "repeat-" + plan.id);

@@ -36,7 +36,7 @@ class Asked {
     request.microbatches = microbatches();
     if (!text("data", "text", "").empty() || !text("data", "tokens", "").empty()) request.data = data();
     request.device = device;
-    request.level = level.empty() ? text("record", "level", "full") : level;
+    request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
     return request;
   }
 

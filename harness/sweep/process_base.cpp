@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "harness/sweep/smallest_run.hpp"
+#include "record/json_keys.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/json.hpp"
 
 namespace plumbline {
 namespace {
@@ -24,7 +26,29 @@ std::int64_t most_private_bytes(const fs::path& record, const LaunchFinding& fin
   return most;
 }
 
+constexpr const char* base_name = "process_base.json";
+
 }  // namespace
+
+void keep_base(const fs::path& launch, const MeasuredBase& measured) {
+  const auto& base = measured.base;
+  write_json(launch / base_name, {{"rank_bytes", base ? Json(base->rank_bytes) : Json(nullptr)},
+                                  {"reference_bytes", base ? Json(base->reference_bytes) : Json(nullptr)},
+                                  {"why_not", measured.why_not}});
+}
+
+MeasuredBase kept_base(const fs::path& launch) {
+  const fs::path file = launch / base_name;
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return {std::nullopt, "the sweep kept none"};
+  const Json json = read_json(file);
+  const JsonKeys keys(file, json);
+  MeasuredBase measured{std::nullopt, keys.text("why_not")};
+  if (keys.has_value("rank_bytes")) {
+    measured.base = ProcessBase{keys.integer("rank_bytes", 0), keys.integer("reference_bytes", 0)};
+  }
+  return measured;
+}
 
 const MeasuredBase& ProcessBases::of(const PlannedCell& cell) {
   // Relative to one and the same place, so that runs on one text are of one kind.

@@ -20,6 +20,12 @@ struct MeasuredBase {
   std::string why_not;  ///< where it could not be measured
 };
 
+/// Written beside a cell's run, so that its records can be judged again by the same measure.
+void keep_base(const std::filesystem::path& launch, const MeasuredBase& measured);
+/// Nothing, and why, where the cell's sweep kept none. Throws InputError naming the file where it is not as keep_base
+/// writes it.
+MeasuredBase kept_base(const std::filesystem::path& launch);
+
 /// Runs what it needs when it is asked for it, once a world size and kind of run; an earlier sweep in this folder may
 /// have done so.
 class ProcessBases {

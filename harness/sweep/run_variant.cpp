@@ -67,6 +67,7 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
+  if (changes.dump) root.insert_or_assign("record", toml::table{{"level", "dump"}});
   return root;
 }
 
@@ -129,6 +130,9 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
                     ? facts.config.parent_path().filename().string()
                     : facts.config.stem().string();
   read_model_facts(facts);
+  if (const auto weights = root["model"]["weights"].value<std::string>()) {
+    facts.weights = (run.parent_path() / *weights).lexically_normal();
+  }
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
   facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));

@@ -14,7 +14,8 @@ namespace plumbline {
 
 /// What the harness has to know of a run, the changes put in.
 struct RunFacts {
-  std::filesystem::path config;        ///< the model's config.json
+  std::filesystem::path config;                  ///< the model's config.json
+  std::optional<std::filesystem::path> weights;  ///< that the model starts from
   std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
   std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
   std::string optimizer;

@@ -10,53 +10,22 @@
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/process_base.hpp"
-#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
-#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
-#include "support/hash.hpp"
-#include "support/shell.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Rough cost of a run in reference runs, for the estimate alone.
-double work_of(const PlannedCell& cell) {
-  return (1.0 + 0.25 * static_cast<double>(cell.plan.world)) * (cell.plan.repeat ? 2 : 1);
-}
-
-/// Everything that decides what the results are: a sweep is gone on with only where all of it is as it was.
-std::string fingerprint(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers) {
-  Hasher hasher;
-  const auto add = [&](const std::string& text) { hasher.update(text + "\n"); };
-  for (const char* program : {reference_program, pipeline_program}) add(hash_hex(read_file(trainers / program)));
-  add(sweep.launcher);
-  if (sweep.device != "cpu") add(sweep.device);
-  if (sweep.calibrated) add(sweep.mixed_gpus ? "calibrated, mixed" : "calibrated");
-  for (const auto& reference : plan.references) {
-    const RunFacts facts = read_run_facts(reference.run, reference.changes);
-    std::error_code missing;
-    add(reference.id + reference_run(reference.run, reference.changes, "/") + reference.accumulation);
-    add(fs::exists(facts.config, missing) ? read_file(facts.config) : "");
-  }
-  for (const auto& cell : plan.cells) {
-    const CellPlan& asked = cell.plan;
-    add(asked.id + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv);
-    add(join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
-        (asked.bench ? " bench" : ""));
-    add(asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : "");
-  }
-  return hasher.hex();
-}
 
 /// A trainer's words with the user's run file in place of the sweep's copy of it, whose lines are others.
 std::string with_original(std::string words, const fs::path& copy, const fs::path& original) {
@@ -85,42 +54,21 @@ std::string complaint(const CellVerdict& cell) {
   return "";
 }
 
-/// The command line of this sweep with these cells, but for its folder.
-std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
-  std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
-  for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
-  if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
-  return words;
-}
-
-/// Runs one cell of this sweep again, into a folder of its own.
-std::string command_of(const SweepOptions& options, const std::string& cell) {
-  auto words = words_of(options, {cell});
-  if (options.out) words.insert(words.end(), {"--out", (*options.out / "").parent_path().string() + "-" + cell});
-  return shell_command(words);
-}
-
-std::string resume_command(const SweepOptions& options, const fs::path& folder) {
-  auto words = words_of(options, options.cells);
-  words.insert(words.end(), {"--out", folder.string(), "--resume"});
-  return shell_command(words);
-}
-
 class Sweep {
  public:
-  Sweep(const SweepFile& file, const SweepPlan& plan, std::int64_t of_cells, const SweepOptions& options,
-        const SweepServices& services, const fs::path& folder, std::FILE* log)
-      : file_(file),
-        plan_(plan),
-        kept_(kept_sweep(file, plan, of_cells)),
+  Sweep(const PreparedSweep& sweep, const SweepOptions& options, const SweepServices& services, std::FILE* log)
+      : file_(sweep.file),
+        plan_(sweep.plan),
+        kept_(kept_sweep(file_, plan_, sweep.of_cells)),
         options_(options),
         services_(services),
         log_(log),
-        folder_(folder, file.name, fingerprint(file, plan, options.trainers), options.resume, to_json(kept_)),
-        progress_(log, plan.references.size() + plan.cells.size(), total_work(plan)),
-        trainers_(file, options.trainers, folder_, signals_, [this] { at_glance(); }),
+        folder_(sweep.folder, file_.name, sweep.fingerprint, options.resume, to_json(kept_)),
+        sizes_(sizes_of(file_, plan_)),
+        progress_(log, plan_.references.size() + plan_.cells.size(), total_work()),
+        trainers_(file_, options.trainers, folder_, signals_, [this] { at_glance(); }),
         bases_(trainers_, folder_),
-        second_runs_(file, plan, folder_, trainers_, services, signals_) {}
+        second_runs_(file_, plan_, folder_, trainers_, services, signals_) {}
 
   Verdict run() {
     try {
@@ -148,9 +96,24 @@ class Sweep {
   }
 
  private:
-  static double total_work(const SweepPlan& plan) {
-    double work = static_cast<double>(plan.references.size());
-    for (const auto& cell : plan.cells) work += work_of(cell);
+  static std::vector<RunSize> sizes_of(const SweepFile& file, const SweepPlan& plan) {
+    std::vector<RunSize> sizes;
+    for (const auto& reference : plan.references) sizes.push_back(run_size(file, reference));
+    return sizes;
+  }
+
+  /// For the estimate alone.
+  double work_of(const PlannedCell& cell) const {
+    return rough_seconds(sizes_[cell.reference], cell.plan.world) * (cell.plan.repeat ? 2 : 1);
+  }
+  double work_of(std::size_t reference) const {
+    constexpr double of_a_calibration = 22;  // the run, its shadow and the perturbed ones
+    return rough_seconds(sizes_[reference], 1) * (file_.calibrated ? of_a_calibration : 1);
+  }
+  double total_work() const {
+    double work = 0;
+    for (std::size_t i = 0; i < plan_.references.size(); ++i) work += work_of(i);
+    for (const auto& cell : plan_.cells) work += work_of(cell);
     return work;
   }
 
@@ -165,20 +128,21 @@ class Sweep {
   }
 
   void run_references() {
-    for (const auto& reference : plan_.references) {
+    for (std::size_t index = 0; index < plan_.references.size(); ++index) {
+      const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
       if (const auto kept = folder_.finished_reference(reference.id); kept && kept->exit_code == 0) {
         references_.push_back(*kept);
-        progress_.skip(1);
+        progress_.skip(work_of(index));
         ++said_;
         continue;
       }
       check_stop(id);
       if (file_.calibrated) {
-        calibrate_reference(reference);
+        calibrate_reference(reference, work_of(index));
         continue;
       }
-      progress_.begin(id, 1);
+      progress_.begin(id, work_of(index));
       const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
       progress_.end();
       if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
@@ -192,7 +156,7 @@ class Sweep {
   }
 
   /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
-  void calibrate_reference(const PlannedReference& reference) {
+  void calibrate_reference(const PlannedReference& reference, double work) {
     CalibrateOptions options;
     options.run_file = reference.run;
     options.changes = reference.changes;
@@ -208,7 +172,7 @@ class Sweep {
       write_file(*options.accumulation, reference.accumulation);
     }
     make_folder(options.folder.parent_path());
-    progress_.begin("calibration-" + reference.id, 1);
+    progress_.begin("calibration-" + reference.id, work);
     const auto begun = std::chrono::steady_clock::now();
     LaunchFinding finding;
     try {
@@ -274,6 +238,7 @@ class Sweep {
     const MeasuredBase& measured = bases_.of(cell);
     plan.process_base = measured.base;
     plan.why_no_process_base = measured.why_not;
+    keep_base(folder_.launch(plan.id), measured);
   }
 
   void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
@@ -285,7 +250,12 @@ class Sweep {
       plan.calibration = calibration / "calibration.json";
       start = calibration_start(calibration);
     }
-    plan.launch = trainers_.run(cell, plan.id, folder_.cell(plan.id), false, start);
+    // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's.
+    const auto ran = [&](const std::string& id, const fs::path& record) {
+      const auto ended = folder_.finished_launch(id);
+      return ended ? *ended : trainers_.run(cell, id, record, false, start);
+    };
+    plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = reference;
     plan.request = trainers_.request_of(cell);
     plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
@@ -293,7 +263,7 @@ class Sweep {
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
-      plan.repeat_launch = trainers_.run(cell, "repeat-" + plan.id, *repeated, false, start);
+      plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
     }
     progress_.end();
     settle();
@@ -347,6 +317,7 @@ class Sweep {
   std::FILE* log_;
   StopSignals signals_;  // before anything that starts a thread
   SweepFolder folder_;
+  std::vector<RunSize> sizes_;  ///< of the references
   SweepProgress progress_;
   SweepTrainers trainers_;
   ProcessBases bases_;
@@ -362,19 +333,9 @@ class Sweep {
 }  // namespace
 
 SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log) {
-  const SweepFile file = read_sweep_file(options.sweep_file);
-  SweepPlan plan = make_plan(file);
-  const auto of_cells = std::ssize(plan.cells);
-  if (!options.cells.empty()) plan = select_cells(plan, options.cells);
-  for (auto& cell : plan.cells) cell.plan.command = command_of(options, cell.plan.id);
-  if (options.resume && !options.out) {
-    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
-  }
-  find_program(launcher_words(file.launcher, 1).front());
-  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
-  const fs::path folder = options.out.value_or(new_run_folder(file.name));
-  Sweep sweep(file, plan, of_cells, options, services, folder, log);
-  return {folder, sweep.run()};
+  const PreparedSweep prepared = prepare_sweep(options);
+  Sweep sweep(prepared, options, services, log);
+  return {prepared.folder, sweep.run()};
 }
 
 }  // namespace plumbline

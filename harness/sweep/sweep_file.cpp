@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t largest_world = 1024;
 const std::vector<std::string> optimizer_names{"adamw", "sgd"};
 const std::vector<std::string> partition_names{"uniform", "cost"};
 
@@ -156,7 +155,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
   for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
-                          "bench", "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
+                          "bench", "audit", "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -188,6 +187,12 @@ SweepFile read_sweep_file(const fs::path& path) {
   need_distinct(table, "repeat", sweep.repeat);
   sweep.clipping = table.boolean("clipping").value_or(false);
   sweep.bench = table.boolean("bench").value_or(false);
+  sweep.audit = table.boolean("audit").value_or(false);
+  if (sweep.audit && !sweep.checks.empty() && std::ranges::find(sweep.checks, "audit") == sweep.checks.end()) {
+    throw InputError(table.where("audit") +
+                     ": asks for values that the check audit is to recompute, and checks leaves " +
+                     "that check out; add it there or remove this");
+  }
   sweep.launcher = table.text("launcher").value_or(default_launcher());
   if (sweep.launcher.find("{world}") == std::string::npos) {
     throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +

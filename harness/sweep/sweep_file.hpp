@@ -11,6 +11,7 @@ namespace plumbline {
 
 /// Of a model, as the trainers have it too: each is a unit with a name, and no model comes near.
 inline constexpr std::int64_t most_layers = 100000;
+inline constexpr std::int64_t largest_world = 1024;
 
 /// What a cell changes in its run file. Empty = as the run file says.
 struct RunChanges {
@@ -19,6 +20,7 @@ struct RunChanges {
       lengths;                           ///< one entry a microbatch: one number for all its rows, or one for each
   std::optional<std::string> partition;  ///< uniform | cost
   std::vector<std::int64_t> balance;     ///< layers per stage
+  bool dump = false;                     ///< at level dump, whatever level the run file names
 };
 
 /// One [[cell]] table: a cell beside the matrix.
@@ -42,9 +44,11 @@ struct SweepFile {
   std::vector<std::string> checks;      ///< empty: all
   std::vector<std::string> repeat;      ///< ids of cells to run twice (R0)
   bool clipping =
-      false;             ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
-  bool bench = false;    ///< the data were chosen to let every fault be seen: what they cannot show makes the sweep red
-  std::string launcher;  ///< command template with {world}
+      false;           ///< the clip limit must act in some steps and not in others, in all cells of the matrix's runs
+  bool bench = false;  ///< the data were chosen to let every fault be seen: what they cannot show makes the sweep red
+  /// One cell of each model and optimiser once more at level dump, with its reference, so that `audit` sees values.
+  bool audit = false;
+  std::string launcher;        ///< command template with {world}
   std::string device = "cpu";  ///< cpu | cuda: of all trainers
   /// Tier of comparison: false = bits, the gate; true = within the limits of a calibration of each reference.
   bool calibrated = false;

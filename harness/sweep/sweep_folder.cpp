@@ -23,6 +23,18 @@ void remove_folder(const fs::path& path) {
   if (error) throw SystemError(path.string() + ": what an interrupted run left cannot be removed: " + error.message());
 }
 
+struct KeptFacts {
+  SweepFingerprint fingerprint;
+  std::string started;
+};
+
+KeptFacts read_sweep(const fs::path& file) {
+  const Json json = read_json(file);
+  const JsonKeys kept(file, json);
+  if (kept.text("schema") != sweep_schema) throw InputError(file.string() + ": is not as this program writes it");
+  return {read_fingerprint(json, file), kept.text("started")};
+}
+
 }  // namespace
 
 SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
@@ -37,9 +49,7 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   started_ = started->get<std::string>();
 }
 
-SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const std::string& fingerprint, bool resume,
-                         const Json& plan)
-    : path_(path), started_(now_text()) {
+void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {
   std::error_code ignored;
   const bool holds_sweep = fs::exists(path / "sweep.json", ignored);
   if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
@@ -54,29 +64,39 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const st
         (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
         " choose another --out. Nothing was overwritten.");
   }
+  if (!resume) return;
+  const auto kept = read_sweep(path / "sweep.json");
+  if (const auto changed = changed_since(kept.fingerprint, fingerprint)) {
+    throw InputError(path.string() + ": holds results of another sweep: " + *changed +
+                     " since; choose another --out. Nothing was overwritten.");
+  }
+}
+
+SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const SweepFingerprint& fingerprint,
+                         bool resume, const Json& plan)
+    : path_(path), started_(now_text()) {
+  refuse_unless_usable(path, fingerprint, resume);
   make_folder(path);
   lock_.emplace(path);
-  const auto keep = [&] {
-    write_json(path / "sweep.json", {{"schema", sweep_schema},
-                                     {"name", name},
-                                     {"fingerprint", fingerprint},
-                                     {"started", started_},
-                                     {"plan", plan}});
-  };
-  if (!resume) {
-    keep();
-    return;
+  SweepFingerprint all = fingerprint;
+  if (resume) {
+    const auto kept = read_sweep(path / "sweep.json");
+    started_ = kept.started;
+    all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cells of another selection
+    if (kept.fingerprint.judge != fingerprint.judge) forget_verdicts();
   }
-  const Json json = read_json(path / "sweep.json");
-  const JsonKeys kept(path / "sweep.json", json);
-  if (kept.text("schema") != sweep_schema || kept.text("fingerprint") != fingerprint) {
-    throw InputError(
-        path.string() +
-        ": holds results of another sweep: the sweep file, a run file, a model or the trainers have changed "
-        "since; choose another --out. Nothing was overwritten.");
+  write_json(
+      path / "sweep.json",
+      {{"schema", sweep_schema}, {"name", name}, {"fingerprint", to_json(all)}, {"started", started_}, {"plan", plan}});
+}
+
+void SweepFolder::forget_verdicts() const {
+  std::error_code none;
+  for (const auto& folder : fs::directory_iterator(path_ / "cells", none)) {
+    std::error_code error;
+    fs::remove(folder.path() / "cell.json", error);
+    if (error) throw SystemError((folder.path() / "cell.json").string() + ": cannot be removed: " + error.message());
   }
-  started_ = kept.text("started");
-  keep();
 }
 
 std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) const {
@@ -110,7 +130,9 @@ std::optional<LaunchFinding> SweepFolder::finished_launch(const std::string& id)
   const fs::path file = launch(id) / "finding.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
-  return read_launch_finding(file);
+  LaunchFinding finding = read_launch_finding(file);
+  if (finding.interrupted) return std::nullopt;
+  return finding;
 }
 
 void SweepFolder::keep_reference(const std::string& id, const LaunchFinding& finding) const {
@@ -118,8 +140,8 @@ void SweepFolder::keep_reference(const std::string& id, const LaunchFinding& fin
 }
 
 void SweepFolder::make_way(const fs::path& record, const fs::path& launch) const {
+  remove_folder(launch);  // first: what stands in it says that the record is whole
   remove_folder(record);
-  remove_folder(launch);
   make_folder(record.parent_path());
   make_folder(launch);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/sweep/folder_lock.hpp"
+#include "harness/sweep/sweep_fingerprint.hpp"
 #include "record/launch_finding.hpp"
 #include "record/verdict.hpp"
 
@@ -23,10 +24,13 @@ namespace plumbline {
 ///   verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
  public:
-  /// Makes the folder, or goes on in it when `resume` and it holds a sweep of this fingerprint; `plan` is kept in its
-  /// sweep.json. Throws InputError: it holds anything else, or another plumbline works in it.
-  SweepFolder(const std::filesystem::path& path, const std::string& name, const std::string& fingerprint, bool resume,
-              const Json& plan);
+  /// Makes the folder, or goes on in it when `resume` and nothing of this fingerprint has changed since; `plan` is kept
+  /// in its sweep.json. Verdicts of another judge go; what they were given on stays. Throws InputError: it holds
+  /// anything else, or another plumbline works in it.
+  SweepFolder(const std::filesystem::path& path, const std::string& name, const SweepFingerprint& fingerprint,
+              bool resume, const Json& plan);
+  /// What the one above throws of a folder that is not free, without making or taking it.
+  static void refuse_unless_usable(const std::filesystem::path& path, const SweepFingerprint& fingerprint, bool resume);
   /// A sweep that is there already, whoever made it.
   explicit SweepFolder(const std::filesystem::path& path);
   SweepFolder(const SweepFolder&) = delete;
@@ -43,7 +47,7 @@ class SweepFolder {
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
-  /// What an earlier run of this sweep has finished; nothing when it has not.
+  /// What an earlier run of this sweep has finished; nothing when it has not, or was interrupted.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_reference(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
@@ -53,6 +57,8 @@ class SweepFolder {
   void make_way(const std::filesystem::path& record, const std::filesystem::path& launch) const;
 
  private:
+  void forget_verdicts() const;
+
   std::filesystem::path path_;
   std::string started_;
   std::optional<FolderLock> lock_;

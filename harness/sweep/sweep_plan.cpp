@@ -1,10 +1,13 @@
 #include "harness/sweep/sweep_plan.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "harness/sweep/cell_patterns.hpp"
+#include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
 #include "schedule/runnable.hpp"
@@ -28,11 +31,12 @@ std::string lengths_text(const std::vector<std::vector<std::int64_t>>& lengths) 
   return text;
 }
 
-/// What is trained: "<run>[-<optimizer>][-lengths-<hash>]".
-std::string training_id(const fs::path& run, const RunChanges& changes) {
-  std::string id = run.stem().string();
+/// What is trained: "<run>[-<optimizer>][-lengths-<hash>][-dump]".
+std::string training_id(const std::string& run, const RunChanges& changes) {
+  std::string id = run;
   if (changes.optimizer && !ends_with(id, "-" + *changes.optimizer)) id += "-" + *changes.optimizer;
   if (!changes.lengths.empty()) id += "-lengths-" + hash_hex(lengths_text(changes.lengths)).substr(0, 6);
+  if (changes.dump) id += "-dump";
   return id;
 }
 
@@ -50,6 +54,7 @@ std::string variant_of(const ExtraCell& cell) {
   } else if (!rows.empty()) {
     parts.push_back("lengths " + join(rows, " "));
   }
+  if (cell.changes.dump) parts.push_back("level dump");
   return join(parts, ", ");
 }
 
@@ -130,17 +135,41 @@ std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
   return accumulation_csv(schedule, units);
 }
 
-[[noreturn]] void refuse_unknown_cell(const std::string& where, const std::string& id, const SweepPlan& plan) {
-  std::vector<std::string> known;
-  for (const auto& cell : plan.cells) known.push_back(cell.plan.id);
-  const auto nearest = nearest_word(id, known);
-  throw InputError(where + ": \"" + id + "\" is no cell of this sweep" +
-                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " (--list names them all)");
+std::vector<std::string> ids_of(const SweepPlan& plan) {
+  std::vector<std::string> ids;
+  for (const auto& cell : plan.cells) ids.push_back(cell.plan.id);
+  return ids;
+}
+
+/// "a" of x/a.toml; where another of the sweep's run files has that name, with so many of its folders before it as tell
+/// them apart: "x-a".
+std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
+  std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
+  for (const auto& cell : sweep.cells) runs.insert(cell.run);
+  const auto name_of = [](const fs::path& run, int folders) {
+    std::string name = run.stem().string();
+    fs::path folder = fs::absolute(run).parent_path();
+    for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path()) {
+      name = folder.filename().string() + "-" + name;
+    }
+    return name;
+  };
+  std::map<fs::path, std::string> names;
+  for (const auto& run : runs) {
+    constexpr int most_folders = 32;
+    for (int folders = 0; folders < most_folders; ++folders) {
+      names[run] = name_of(run, folders);
+      const bool alone = std::ranges::none_of(
+          runs, [&](const fs::path& other) { return other != run && name_of(other, folders) == names[run]; });
+      if (alone) break;
+    }
+  }
+  return names;
 }
 
 class Planner {
  public:
-  explicit Planner(const SweepFile& sweep) : sweep_(sweep) {}
+  explicit Planner(const SweepFile& sweep) : sweep_(sweep), names_(names_of_runs(sweep)) {}
 
   SweepPlan plan() {
     const auto optional_texts = [](const std::vector<std::string>& texts) {
@@ -155,6 +184,7 @@ class Planner {
       throw InputError(sweep_.path.string() + ": no cell of the matrix can be: " + plan_.not_applicable.front());
     }
     for (const auto& cell : sweep_.cells) add(cell, Unfit::refused);
+    if (sweep_.audit && !sweep_.calibrated) add_audited();  // calibrated cells are at level dump anyway
     mark_repeats();
     return plan_;
   }
@@ -214,7 +244,44 @@ class Planner {
     return {};
   }
 
+  /// Of each model and optimiser the first cell on the fewest ranks above one, once more at level dump.
+  void add_audited() {
+    std::vector<std::string> kinds;
+    std::map<std::string, ExtraCell> smallest;
+    for (const auto& cell : wanted_) {
+      const RunFacts facts = read_run_facts(cell.run, cell.changes);
+      const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
+      const auto [known, fresh] = smallest.emplace(kind, cell);
+      if (fresh) kinds.push_back(kind);
+      const auto ranks = [](const ExtraCell& each) { return each.world_size > 1 ? each.world_size : largest_world; };
+      if (ranks(cell) < ranks(known->second)) known->second = cell;
+    }
+    for (const auto& kind : kinds) add_audited(smallest.at(kind));
+  }
+
+  void add_audited(ExtraCell cell) {
+    constexpr double most_bytes = 1 << 30;
+    cell.changes.dump = true;
+    cell.process_memory_limit.reset();
+    cell.where = sweep_.path.string() + ", key audit";
+    const std::string training = training_id(names_.at(cell.run), cell.changes);
+    const auto not_audited = [&](const std::string& why) {
+      plan_.not_applicable.push_back(training + ": its values are not audited: " + why);
+    };
+    if (cell.world_size == 1) return not_audited("no cell of this model has more than one rank");
+    const double bytes = 2 * dump_bytes(run_size(sweep_, {training, cell.run, cell.changes}));  // the reference's too
+    if (bytes > most_bytes) {
+      char size[32];
+      std::snprintf(size, sizeof size, "%.1f GiB", bytes / most_bytes);
+      return not_audited(std::string("its dumps and its reference's would take about ") + size +
+                         "; at most 1 GiB is written for it");
+    }
+    add(std::move(cell), Unfit::refused);
+  }
+
   void add(ExtraCell wanted, Unfit unfit) {
+    const ExtraCell as_wanted = wanted;
+    const std::string& run_name = names_.at(wanted.run);
     RunFacts facts = read_run_facts(wanted.run, wanted.changes);
     std::vector<std::int64_t> lengths_asked_for;
     for (const auto& row : wanted.changes.lengths) lengths_asked_for.push_back(std::ranges::max(row));
@@ -225,7 +292,7 @@ class Planner {
     const std::string name = from_file ? fs::path(schedule).filename().string() : schedule;
     PlannedCell cell;
     CellPlan& plan = cell.plan;
-    plan.id = training_id(wanted.run, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
+    plan.id = training_id(run_name, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
     RunnableSchedule runnable;
@@ -253,7 +320,7 @@ class Planner {
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
-    plan.run = wanted.run.stem().string();
+    plan.run = run_name;
     plan.model = facts.model;
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();
@@ -266,6 +333,7 @@ class Planner {
     plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && wanted.changes.lengths.empty();
     plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
+    wanted_.push_back(as_wanted);
   }
 
   bool is_in_matrix(const fs::path& run) const {
@@ -273,12 +341,7 @@ class Planner {
   }
 
   std::size_t reference_of(const ExtraCell& wanted, const std::string& accumulation) {
-    const auto [known, fresh] = run_of_stem_.emplace(wanted.run.stem().string(), wanted.run);
-    if (!fresh && known->second != wanted.run) {
-      throw InputError(wanted.where + ": " + wanted.run.string() + " and " + known->second.string() +
-                       " have the same name, which cells are named by; rename one");
-    }
-    std::string id = training_id(wanted.run, wanted.changes);
+    std::string id = training_id(names_.at(wanted.run), wanted.changes);
     if (!accumulation.empty()) id += "-order-" + hash_hex(accumulation).substr(0, 6);
     const auto found = std::find_if(plan_.references.begin(), plan_.references.end(),
                                     [&](const PlannedReference& reference) { return reference.id == id; });
@@ -286,6 +349,7 @@ class Planner {
     RunChanges changes;
     changes.optimizer = wanted.changes.optimizer;
     changes.lengths = wanted.changes.lengths;
+    changes.dump = wanted.changes.dump;
     plan_.references.push_back({id, wanted.run, changes, accumulation});
     return plan_.references.size() - 1;
   }
@@ -294,7 +358,7 @@ class Planner {
     for (const auto& id : sweep_.repeat) {
       const auto found = std::find_if(plan_.cells.begin(), plan_.cells.end(),
                                       [&](const PlannedCell& cell) { return cell.plan.id == id; });
-      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, plan_);
+      if (found == plan_.cells.end()) refuse_unknown_cell(sweep_.path.string() + ", key repeat", id, ids_of(plan_));
       found->plan.repeat = true;
     }
   }
@@ -302,7 +366,8 @@ class Planner {
   const SweepFile& sweep_;
   SweepPlan plan_;
   std::set<std::string> ids_;
-  std::map<std::string, fs::path> run_of_stem_;
+  std::map<fs::path, std::string> names_;  ///< of run files, in ids
+  std::vector<ExtraCell> wanted_;          ///< of each cell of the plan
 };
 
 }  // namespace
@@ -311,11 +376,8 @@ SweepPlan make_plan(const SweepFile& sweep) {
   return Planner(sweep).plan();
 }
 
-SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
-  for (const auto& id : ids) {
-    const auto is_it = [&](const PlannedCell& cell) { return cell.plan.id == id; };
-    if (std::none_of(plan.cells.begin(), plan.cells.end(), is_it)) refuse_unknown_cell("--cells", id, plan);
-  }
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted) {
+  const auto ids = cells_named(wanted, ids_of(plan));
   SweepPlan selected;
   std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
   for (const auto& cell : plan.cells) {

@@ -40,13 +40,15 @@ struct SweepPlan {
 /// The matrix run x optimizer x schedule x world size, then the extra cells. A cell's id is
 /// "<run>[-<optimizer>]-<schedule>-w<world>", with
 /// "-<partition>", "-balance-2-0-3", "-lengths-<hash>" where the cell changes these; a schedule file stands in it with
-/// its name, and meets the one world size that it has rows for. Throws InputError: a balance that does not fit layers
-/// or world size, a schedule file that is no sound schedule, a [[cell]] whose schedule cannot have these sizes or a
-/// matrix of nothing else, two cells of one id, two run files of one name, a `repeat` that names no cell.
+/// its name, and meets the one world size that it has rows for. Run files of one name in several folders have the
+/// folder's name before their own. With the key audit come cells at level dump, "-dump" in their ids. Throws
+/// InputError: a balance that does not fit layers or world size, a schedule file that is no sound schedule, a [[cell]]
+/// whose schedule cannot have these sizes or a matrix of nothing else, two cells of one id, a `repeat` that names no
+/// cell.
 SweepPlan make_plan(const SweepFile& sweep);
 
-/// Keeps the cells named and the references that they need. Throws InputError naming an id that is no cell's, and the
-/// nearest one.
-SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& ids);
+/// Keeps the cells named (cell_patterns.hpp) and the references that they need. Throws InputError naming what is no
+/// cell's, and what comes near.
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted);
 
 }  // namespace plumbline

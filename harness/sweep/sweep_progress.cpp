@@ -25,7 +25,7 @@ SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work)
       start_(Clock::now()),
       run_start_(start_),
       runs_(runs),
-      work_(work) {}
+      remaining_(work) {}
 
 double SweepProgress::elapsed_s() const {
   return seconds_since(start_);
@@ -33,7 +33,7 @@ double SweepProgress::elapsed_s() const {
 
 void SweepProgress::begin(const std::string& what, double work) {
   what_ = what;
-  running_ = work;
+  remaining_.begin(elapsed_s(), work);
   run_start_ = Clock::now();
   ++begun_;
   if (terminal_) tick();
@@ -42,22 +42,21 @@ void SweepProgress::begin(const std::string& what, double work) {
 void SweepProgress::tick() {
   const double running_s = seconds_since(run_start_);
   if (!terminal_ && running_s < long_run_s) return;
-  const std::string estimate = estimate_text(elapsed_s(), done_, work_ - done_);
+  const auto left_s = remaining_.left_s(elapsed_s());
   char times[64];
   std::snprintf(times, sizeof times, "  running %.0f s, elapsed %.0f s", running_s, elapsed_s());
   progress_.text("[" + std::to_string(begun_) + "/" + std::to_string(runs_) + "] " + what_ + times +
-                     (estimate.empty() ? "" : ", " + estimate),
+                     (left_s ? ", " + estimate_text(*left_s) : ""),
                  false);
 }
 
 void SweepProgress::end() {
-  done_ += running_;
-  running_ = 0;
+  remaining_.end(elapsed_s());
 }
 
 void SweepProgress::skip(double work) {
   ++begun_;
-  work_ -= work;
+  remaining_.skip(work);
 }
 
 void SweepProgress::line(const std::string& text) {
@@ -65,9 +64,7 @@ void SweepProgress::line(const std::string& text) {
   progress_.finish();
 }
 
-std::string estimate_text(double elapsed_s, double work_done, double work_left) {
-  if (!(work_done > 0) || !(work_left > 0)) return "";
-  const double left_s = elapsed_s * work_left / work_done;
+std::string estimate_text(double left_s) {
   if (left_s < 90) return "about " + std::to_string(std::lround(left_s)) + " s left";
   return "about " + std::to_string(std::lround(left_s / 60)) + " min left";
 }

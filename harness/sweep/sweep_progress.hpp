@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "harness/sweep/remaining_time.hpp"
 #include "support/progress_line.hpp"
 
 namespace plumbline {
@@ -32,10 +33,10 @@ class SweepProgress {
   std::chrono::steady_clock::time_point start_, run_start_;
   std::string what_;
   std::size_t runs_, begun_ = 0;
-  double work_, done_ = 0, running_ = 0;
+  RemainingTime remaining_;
 };
 
-/// "remaining" text of a sweep: "about 40 s left", "about 3 min left"; empty before anything was done.
-std::string estimate_text(double elapsed_s, double work_done, double work_left);
+/// "about 40 s left", "about 3 min left".
+std::string estimate_text(double left_s);
 
 }  // namespace plumbline

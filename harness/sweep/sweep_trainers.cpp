@@ -84,7 +84,7 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
 }
 
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
-                                   const char* speaker, std::int64_t ranks, const Files& files,
+                                   const std::string& speaker, std::int64_t ranks, const Files& files,
                                    const std::optional<Request>& request) const {
   const fs::path place = folder_.launch(id);
   folder_.make_way(record, place);
@@ -102,6 +102,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   launch.record = record;
   launch.ranks = ranks;
   launch.speaker = speaker;
+  if (speaker == pipeline_program) launch.program = (programs_ / pipeline_program).string();
   launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
   std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
   launch.at_glance = [&] {

@@ -51,7 +51,7 @@ class SweepTrainers {
   using Files = std::map<std::string, std::string>;
   /// `files`: what is put beside one another into the launch folder, by name, run.toml among it.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
-                      const char* speaker, std::int64_t ranks, const Files& files,
+                      const std::string& speaker, std::int64_t ranks, const Files& files,
                       const std::optional<Request>& request = std::nullopt) const;
 
   void refuse_full_disk(const std::string& id) const;

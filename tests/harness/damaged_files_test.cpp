@@ -131,10 +131,17 @@ TEST_F(DamagedFiles, WhatASweepKeepsIsTakenOrRefused) {
 }
 
 TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
-  const auto path = folder.file("calibration.json", R"({"schema": "plumbline-calibration/1", "dtype": "float32",
-"unit_roundoff": 5.96e-08, "reference": "run-1", "shadow": {"run_id": "run-2", "record": "shadow"}, "null_runs": 20,
-"left_out": 0.1, "factor": 4.0, "lambda": 4.0, "limits": [{"step": 0, "item": "loss", "own": 1e-7, "null": 2e-7,
-"pooled": 3e-7, "n": 10.0, "cap": 1e-3, "limit": 4e-7, "by": "null_runs"}]})");
+  const double u = 0x1p-24;
+  judging::Calibration calibration;
+  calibration.dtype = "float32";
+  calibration.reference_run_id = "run-1";
+  calibration.shadow_run_id = "run-2";
+  calibration.shadow = folder / "shadow";
+  calibration.null_runs = 20;
+  const double n = 10, cap = judging::rounding_cap(n, "float32");
+  calibration.limits[{0, "loss"}] = {u, 2 * u, 2 * u, n, cap, 8 * u, judging::LimitBy::null_runs};
+  const auto path = folder / "calibration.json";
+  judging::write_calibration(path, calibration);
 
   expect_taken_or_refused(path, 500, [&] { judging::read_calibration(path); });
 }

@@ -48,6 +48,7 @@ for ((r = 0; r < ranks; r++)); do
   if ((one != 0 && code == 0)); then
     code=$one
     ((one > 128)) && echo "mpirun noticed that process rank ${rank_of[$pid]} with PID 0 on node here exited on signal $((one - 128)) (Killed)." >&2
+    ((one <= 128)) && echo "mpirun detected that one or more processes exited with non-zero status" >&2
     for other in "${!rank_of[@]}"; do kill -TERM $other 2> /dev/null; done
   fi
 done

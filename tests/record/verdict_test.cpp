@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <set>
 
 #include "support/error.hpp"
+#include "tests/json_schema.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -109,37 +109,6 @@ TEST(Verdict, OnlyARequiredCheckThatShowsNothingStandsInTheWayAndAnyThatFails) {
   }
 }
 
-/// The keys of an object and of what it holds, "cells[].checks[].name": of a list the first entry stands for all.
-void collect_keys(const Json& value, const std::string& prefix, std::set<std::string>& keys) {
-  for (const auto& [key, inner] : value.items()) {
-    const std::string path = prefix.empty() ? key : prefix + "." + key;
-    keys.insert(path);
-    if (inner.is_object()) collect_keys(inner, path, keys);
-    if (inner.is_array() && !inner.empty() && inner.front().is_object()) collect_keys(inner.front(), path + "[]", keys);
-  }
-}
-
-/// The same of a JSON Schema, by its `properties`; a key that the schema lets be absent is told apart.
-void collect_properties(const Json& schema, const Json& root, const std::string& prefix, std::set<std::string>& keys) {
-  const auto resolved = [&](const Json& part) -> const Json& {
-    if (!part.contains("$ref")) return part;
-    return root.at(Json::json_pointer(part.at("$ref").get<std::string>().substr(1)));
-  };
-  const Json& object = resolved(schema);
-  if (!object.contains("properties")) return;
-  EXPECT_EQ(object.value("additionalProperties", true), false) << prefix;
-  EXPECT_EQ(object.at("required").size(), object.at("properties").size()) << prefix << ": a key that may be absent";
-  for (const auto& [key, part] : object.at("properties").items()) {
-    const std::string path = prefix.empty() ? key : prefix + "." + key;
-    keys.insert(path);
-    collect_properties(part, root, path, keys);
-    for (const char* several : {"anyOf", "oneOf"}) {
-      for (const Json& choice : part.value(several, Json::array())) collect_properties(choice, root, path, keys);
-    }
-    if (part.contains("items")) collect_properties(part.at("items"), root, path + "[]", keys);
-  }
-}
-
 /// Keys that are a run's own (request, versions) or that are named by what was counted: no schema lists them.
 bool open(const std::string& path) {
   for (const char* part : {"request.", "versions.", "counts.", "compared.", "looked_at.", "harness.", "machine."}) {
@@ -154,7 +123,7 @@ TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
   std::set<std::string> written, described;
   collect_keys(to_json(example()), "", written);
   std::erase_if(written, open);
-  collect_properties(schema, schema, "", described);
+  collect_properties(schema, schema, "", described, KeysMayBeAbsent::no);
   std::erase_if(described, open);
 
   // In the example one reference's check stands for those of cells: the same schema.
@@ -167,18 +136,8 @@ TEST(Verdict, SchemaInTheDocsHasEveryKeyThatIsWrittenAndNoOther) {
   EXPECT_EQ(schema.at("properties").at("schema").at("const"), verdict_schema);
 }
 
-/// Whether jsonschema, a Python package (Debian: python3-jsonschema), finds the file as docs/schemas says.
-int validate(const std::filesystem::path& file, const std::filesystem::path& schema) {
-  const std::string script =
-      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))";
-  return std::system(
-      ("python3 -c '" + script + "' '" + file.string() + "' '" + schema.string() + "' 2>/dev/null").c_str());
-}
-
 TEST(Verdict, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
-  if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
-    GTEST_SKIP() << "no python3 with the module jsonschema (Debian: python3-jsonschema)";
-  }
+  if (!can_validate()) GTEST_SKIP() << no_validator;
   const auto schema = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/verdict.schema.json";
   const TemporaryFolder folder;
   const auto valid = [&](const std::function<void(Json&)>& change) {

@@ -83,10 +83,11 @@ class TotalPeaks {
       const std::int64_t least = PeakBounds::least(*row), most = bounds_.most(*row, dumped_bytes(rank));
       if (*row->peak_bytes >= least && *row->peak_bytes <= most) continue;
       const std::string expected = "at least " + std::to_string(least) + " and at most " + std::to_string(most);
-      report_memory(
-          judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes", expected,
-          std::to_string(*row->peak_bytes),
-          "what its row says lives at once, and all that may beside it (buffers, data, the recorder's copies)");
+      report_memory(judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes", expected,
+                    std::to_string(*row->peak_bytes),
+                    "what its row says lives at once (state, tables, the larger of activation_peak_bytes and "
+                    "other_peak_bytes), and "
+                    "what may beside it (buffers, data, the recorder's copies)");
     }
   }
 

@@ -101,6 +101,10 @@ Calibration read_calibration(const fs::path& path) {
     if (!calibration.limits.emplace(item, parse_limit(each)).second) each.fail("item", "stands there twice");
   }
   if (calibration.limits.empty()) keys.fail("limits", "is empty: nothing would be compared");
+  if (const auto changed = why_not_its_own(calibration); !changed.empty()) {
+    keys.fail("limits", "does not follow from its own numbers: " + changed +
+                            "; it was edited or damaged: calibrate again (--resume keeps its runs)");
+  }
   return calibration;
 }
 

@@ -13,7 +13,7 @@ inline constexpr const char* calibration_schema = "plumbline-calibration/1";
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
 /// Throws InputError naming file and key: no such file, another schema, a key missing, no limit at all, a limit that is
-/// no number from 0 to its cap, fewer than 20 perturbed runs.
+/// no number from 0 to its cap, a number that does not follow from the others, fewer than 20 perturbed runs.
 Calibration read_calibration(const std::filesystem::path& path);
 
 }  // namespace plumbline::judging

@@ -25,6 +25,25 @@ double one_rounding(const std::string& item, const std::string& dtype) {
   return unit_roundoff(is_loss(item) ? "float32" : dtype);
 }
 
+double factor_of(double left_out) {
+  return std::max(left_out, other_kernels) / largest_null_margin;
+}
+
+/// Limit and reason from the other numbers; where the shadow is zero the reason says so beforehand.
+void set_limit(const Item& item, const Calibration& calibration, Limit& limit) {
+  if (limit.by == LimitBy::zero) {
+    limit.cap = limit.limit = 0;
+    return;
+  }
+  const double floor = one_rounding(item.name, calibration.dtype);
+  limit.by = limit.pooled > floor ? LimitBy::null_runs : LimitBy::rounding;
+  limit.limit = calibration.factor * std::max(limit.pooled, floor);
+  if (limit.cap < limit.limit) {
+    limit.limit = limit.cap;
+    limit.by = LimitBy::cap;
+  }
+}
+
 class LimitMaker {
  public:
   LimitMaker(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
@@ -45,8 +64,11 @@ class LimitMaker {
       limit.roundings = RoundingChains::equivalent(chain(item), dtype_);
       limit.cap = rounding_cap(limit.roundings, dtype_);
     }
-    calibration.factor = std::max(calibration.left_out, other_kernels) / largest_null_margin;
-    for (auto& [item, limit] : calibration.limits) set_limit(item, calibration.factor, limit);
+    calibration.factor = factor_of(calibration.left_out);
+    for (auto& [item, limit] : calibration.limits) {
+      limit.by = own_.at(item).truth_zero ? LimitBy::zero : LimitBy::null_runs;
+      set_limit(item, calibration, limit);
+    }
     return calibration;
   }
 
@@ -111,21 +133,6 @@ class LimitMaker {
                                         : chains_.backward(step, microbatch, cut);
   }
 
-  void set_limit(const Item& item, double factor, Limit& limit) const {
-    if (own_.at(item).truth_zero) {
-      limit.cap = limit.limit = 0;
-      limit.by = LimitBy::zero;
-      return;
-    }
-    const double floor = one_rounding(item.name, dtype_);
-    limit.by = limit.pooled > floor ? LimitBy::null_runs : LimitBy::rounding;
-    limit.limit = factor * std::max(limit.pooled, floor);
-    if (limit.cap < limit.limit) {
-      limit.limit = limit.cap;
-      limit.by = LimitBy::cap;
-    }
-  }
-
   const std::map<Item, ItemError>& own_;
   const std::vector<std::map<Item, ItemError>>& null_;
   const RoundingChains& chains_;
@@ -149,6 +156,37 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
     if (!same) throw InputError("a perturbed run holds other items than the reference");
   }
   return LimitMaker(own, null, chains, dtype).make();
+}
+
+std::string why_not_its_own(const Calibration& calibration) {
+  if (calibration.factor != factor_of(calibration.left_out)) {
+    return "its factor is " + short_text(calibration.factor) + ", its left_out makes " +
+           short_text(factor_of(calibration.left_out));
+  }
+  std::map<std::string, double> pools;  // by kind, the largest so far; items come in the order of steps
+  std::map<std::pair<std::string, std::int64_t>, double> largest;
+  for (const auto& [item, limit] : calibration.limits) {
+    double& so_far = pools[pool_of(item.name)];
+    so_far = std::max({so_far, limit.own, limit.null_most});
+    largest[{pool_of(item.name), item.step}] = so_far;
+  }
+  for (const auto& [item, limit] : calibration.limits) {
+    const std::string pool = pool_of(item.name);
+    Limit made = limit;
+    made.pooled = pool.empty() ? std::max(limit.own, limit.null_most) : largest.at({pool, item.step});
+    made.cap = rounding_cap(limit.roundings, calibration.dtype);
+    set_limit(item, calibration, made);
+    const auto differs = [&, &item = item](const char* what, double stands, double follows) {
+      return item.name + " of step " + std::to_string(item.step) + ": its " + what + " is " + short_text(stands) +
+             ", its own numbers make " + short_text(follows);
+    };
+    if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
+    if (limit.cap != made.cap) return differs("cap", limit.cap, made.cap);
+    if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);
+    if (limit.by != made.by)
+      return item.name + " of step " + std::to_string(item.step) + ": its limit is not set by that";
+  }
+  return "";
 }
 
 std::string short_text(double number) {

@@ -53,6 +53,11 @@ inline constexpr double other_kernels = 2;
 Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
                              const RoundingChains& chains, const std::string& dtype);
 
+/// What each limit's own numbers make of it, and the numbers of all together of the factor: "<item of step n>: its
+/// limit is 1, its own numbers make 4.1e-07"; empty where all is as make_calibration leaves it. Of a file that may have
+/// been edited.
+std::string why_not_its_own(const Calibration& calibration);
+
 /// "4.1e-07 = 4.2 x 9.8e-08, the largest error of ...; cap ..."
 std::string limit_words(const Calibration& calibration, const Limit& limit);
 

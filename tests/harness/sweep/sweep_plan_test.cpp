@@ -128,11 +128,60 @@ TEST_F(MakePlan, SameCellTwiceIsRefused) {
               AllOf(HasSubstr("a-afab-w2"), HasSubstr("twice")));
 }
 
-TEST_F(MakePlan, TwoRunFilesOfOneNameAreRefused) {
-  folder_.file("models/other/config.json", "{}");
-  folder_.file("other/a.toml", "[model]\nconfig = \"../models/other/config.json\"\n");
+TEST_F(MakePlan, RunFilesOfOneNameAreToldApartByTheirFoldersAndOthersStayAsTheyAre) {
+  run_file("x/a.toml");
+  run_file("y/a.toml");
+  run_file("x/z/a.toml");
+  run_file("y/z/a.toml");
+  run_file("x/b.toml");
+  for (const char* place : {"x", "y", "x/z", "y/z"}) {
+    folder_.file(std::string(place) + "/models/small/config.json", R"({"num_hidden_layers": 5})");
+  }
 
-  EXPECT_THAT(refusal("run = [\"a.toml\", \"other/a.toml\"]\nworld_sizes = [2]\n"), HasSubstr("same name"));
+  const auto two = plan("run = [\"x/a.toml\", \"y/a.toml\", \"x/b.toml\"]\nworld_sizes = [2]\n");
+  EXPECT_THAT(ids(two), ElementsAre("x-a-afab-w2", "y-a-afab-w2", "b-afab-w2"));
+  ASSERT_THAT(two.references, SizeIs(3));
+  EXPECT_EQ(two.references[1].id, "y-a");
+  EXPECT_EQ(two.cells[1].plan.run, "y-a");
+
+  const auto deeper = plan("run = [\"x/z/a.toml\", \"y/z/a.toml\"]\nworld_sizes = [2]\n");
+  EXPECT_THAT(ids(deeper), ElementsAre("x-z-a-afab-w2", "y-z-a-afab-w2"));
+}
+
+TEST_F(MakePlan, AuditAddsTheSmallestCellOfEachModelAndOptimizerAtLevelDumpWithItsReference) {
+  const auto made = plan(
+      "audit = true\nrun = [\"a.toml\"]\nworld_sizes = [1, 3, 2]\nschedules = [\"afab\", \"1f1b\"]\n"
+      "optimizers = [\"adamw\", \"sgd\"]\n");
+
+  ASSERT_THAT(made.cells, SizeIs(12 + 2));
+  EXPECT_EQ(made.cells[12].plan.id, "a-adamw-dump-afab-w2");
+  EXPECT_EQ(made.cells[13].plan.id, "a-sgd-dump-afab-w2");
+  EXPECT_EQ(made.cells[12].plan.variant, "level dump");
+  EXPECT_TRUE(made.cells[12].changes.dump);
+  ASSERT_THAT(made.references, SizeIs(4));
+  const PlannedReference& reference = made.references[made.cells[12].reference];
+  EXPECT_EQ(reference.id, "a-adamw-dump");
+  EXPECT_TRUE(reference.changes.dump);
+  EXPECT_FALSE(made.references[made.cells[0].reference].changes.dump) << "the other cells' own stays as it is";
+}
+
+TEST_F(MakePlan, AuditTellsWhereDumpsWouldBeTooLargeAndWhereNoCellHasTwoRanks) {
+  folder_.file("models/small/config.json",
+               R"({"num_hidden_layers": 5, "hidden_size": 4096, "intermediate_size": 8192, "vocab_size": 32000})");
+  folder_.file("a.toml", "[model]\nconfig = \"models/small/config.json\"\n[data]\nlengths = [4]\n[train]\nsteps = 3\n");
+  const auto large = plan("audit = true\nrun = [\"a.toml\"]\nworld_sizes = [2]\n");
+  EXPECT_THAT(large.cells, SizeIs(1));
+  EXPECT_THAT(large.not_applicable, ElementsAre(AllOf(HasSubstr("a-dump: its values are not audited"),
+                                                      HasSubstr("GiB; at most 1 GiB is written for it"))));
+
+  run_file("b.toml");
+  const auto alone = plan("audit = true\nrun = [\"b.toml\"]\nworld_sizes = [1]\n");
+  EXPECT_THAT(alone.not_applicable, ElementsAre(HasSubstr("no cell of this model has more than one rank")));
+}
+
+TEST_F(MakePlan, AuditThatChecksLeaveOutIsRefused) {
+  EXPECT_THAT(refusal("audit = true\nchecks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [2]\n"),
+              HasSubstr("key audit"));
 }
 
 TEST_F(MakePlan, BrokenRunFileIsNamedWithItsLine) {
@@ -182,9 +231,16 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   for (const auto& [what, sizes] : worlds)
     whole_matrices += sizes.size() == 8 && *sizes.begin() == 1 && *sizes.rbegin() == 8;
   EXPECT_EQ(whole_matrices, 8) << "2 models x 2 optimisers x 2 schedules at world sizes 1 to 8";
-  EXPECT_EQ(plan.cells.size(), 64u + 6 * 8 + 8 + 2 + 1 + 1);
-  EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 1 + 4) << "dualpipe-v on 5 to 8 ranks needs twice the microbatches";
-  EXPECT_THAT(plan.not_applicable, IsEmpty());
+  std::set<std::string> audited;
+  for (const auto& cell : plan.cells) {
+    if (cell.changes.dump) audited.insert(cell.plan.model + " " + cell.plan.optimizer);
+  }
+  EXPECT_THAT(audited,
+              ::testing::IsSupersetOf({"stories260k adamw", "stories260k sgd", "untied-128 adamw", "untied-128 sgd"}));
+  EXPECT_EQ(plan.cells.size(), 64u + 6 * 8 + 8 + 2 + 1 + 1 + audited.size());
+  EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 1 + 4 + audited.size())
+      << "dualpipe-v on 5 to 8 ranks needs twice the microbatches";
+  for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not audited"));
   EXPECT_EQ(repeats, 4);
   EXPECT_EQ(with_memory_limit, 1);
   EXPECT_EQ(equal_lengths, 2);
@@ -217,7 +273,9 @@ TEST(DefaultSweep, EveryScheduleMeetsEveryWorldSizeModelAndOptimiser) {
 TEST(FullSweep, IsTheWholeProductAndSaysWhatCannotBe) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/full.toml"));
 
-  EXPECT_EQ(plan.cells.size() + plan.not_applicable.size(), 4U * 8 * 8);
+  const auto audited = std::ranges::count_if(plan.cells, [](const auto& cell) { return cell.changes.dump; });
+  EXPECT_EQ(audited, 4) << "2 models x 2 optimisers";
+  EXPECT_EQ(plan.cells.size() - static_cast<std::size_t>(audited) + plan.not_applicable.size(), 4U * 8 * 8);
   EXPECT_THAT(plan.not_applicable, SizeIs(4 * 4)) << "dualpipe-v needs two microbatches a rank, and the runs have 8";
   EXPECT_THAT(plan.not_applicable, ::testing::Each(HasSubstr("-dualpipe-v-w")));
 }

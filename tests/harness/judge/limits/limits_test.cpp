@@ -13,6 +13,7 @@
 namespace plumbline::judging {
 namespace {
 
+using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 using Errors = std::map<Item, ItemError>;
@@ -145,6 +146,35 @@ TEST_F(CalibrationFile, ReadsBackAsWritten) {
     EXPECT_EQ(read.limits.at(item).limit, limit.limit) << item.name;
     EXPECT_EQ(read.limits.at(item).by, limit.by) << item.name;
   }
+}
+
+TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
+  const auto of_norm = [](Json& json) -> Json& {
+    for (Json& each : json["limits"]) {
+      if (each["item"] == norm_weight.name) return each;
+    }
+    throw std::logic_error("the norm's limit is not there");
+  };
+  const std::string named = "gradient/model.norm.weight of step 0: its ";
+
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 9 * u; }),
+              AllOf(HasSubstr("changed.json"), HasSubstr(named + "limit is 5.36e-07, its own numbers make 4.77e-07")));
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["limit"] = 7 * u; }), HasSubstr(named + "limit"))
+      << "a tighter one too";
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["cap"] = 0.25; }), HasSubstr(named + "cap"));
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "cap"; }), HasSubstr(named + "limit is not set by that"));
+  EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, its left_out makes 4"));
+}
+
+TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
+  const Errors own = {{{0, "loss/0"}, {u}}, {{1, "loss"}, {3 * u}}, {{2, "loss/0"}, {0}}, {{2, "gradient_norm"}, {u}}};
+  Calibration pooled = make(own, twenty(own));
+  pooled.shadow = folder_ / "shadow";
+  write_calibration(folder_ / "pooled.json", pooled);
+
+  EXPECT_EQ(read_calibration(folder_ / "pooled.json").limits.size(), 4U);
 }
 
 TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {

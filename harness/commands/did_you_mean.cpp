@@ -1,0 +1,56 @@
+#include "harness/commands/did_you_mean.hpp"
+
+#include <vector>
+
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The commands that the line got to, outermost first: the last one's subcommands and options are what the next word
+/// could have been.
+std::vector<const CLI::App*> commands_of(const CLI::App* app) {
+  std::vector<const CLI::App*> commands = {app};
+  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.back()->get_subcommands()) {
+    commands.push_back(chosen.back());
+  }
+  return commands;
+}
+
+std::vector<std::string> options_of(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommands_of(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : command->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
+  const auto commands = commands_of(app);
+  std::vector<std::string> called;
+  for (const CLI::App* command : commands) called.push_back(command->get_name());
+  std::string told;
+  for (const std::string& word : app->remaining(true)) {
+    const bool option = word.starts_with("-");
+    const auto known = option ? options_of(commands.back()) : subcommands_of(commands.back());
+    if (known.empty()) continue;
+    const std::string name = word.substr(0, word.find('='));
+    const auto nearest = nearest_word(name, known);
+    told = name + " is no " + (option ? "option" : "command") + " of " + join(called, " ") +
+           (nearest ? "; did you mean " + *nearest + "?" : "; known are " + join(known, ", ")) + "\n";
+    break;
+  }
+  return told + CLI::FailureMessage::simple(app, error);
+}
+
+}  // namespace plumbline

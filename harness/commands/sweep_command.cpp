@@ -1,0 +1,131 @@
+#include "harness/commands/sweep_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/judge_again.hpp"
+#include "harness/sweep/prepared_sweep.hpp"
+#include "harness/sweep/sweep.hpp"
+#include "reports/headline.hpp"
+#include "reports/report.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+SweepServices services() {
+  return {judge_cell, write_reports, judge_reference};
+}
+
+/// The last lines of a sweep: the verdict, what its data could not show, where the page is.
+void say(const Verdict& verdict, const fs::path& folder) {
+  std::string line = headline(verdict);
+  const std::string word = verdict_word(verdict);
+  std::transform(word.begin(), word.end(), line.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  if (!verdict.not_applicable.empty()) line += ", " + std::to_string(verdict.not_applicable.size()) + " cannot be";
+  std::printf("%s\n%s\n", line.c_str(), claim(verdict).c_str());
+  for (const auto& warning : warnings(verdict)) std::printf("warning: %s\n", warning.c_str());
+  for (const auto& reference : verdict.references) {
+    for (const auto& check : reference.checks) {
+      if (!stands_in_the_way(check)) continue;
+      std::printf("reference %s, %s %s: %s\n", reference.id.c_str(), check.name.c_str(), to_text(check.outcome).c_str(),
+                  check.reason.c_str());
+    }
+  }
+  std::printf("report: %s\n", (folder / "report.html").c_str());
+}
+
+int ended_with(const Verdict& verdict) {
+  return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+int list_cells(const SweepOptions& options) {
+  for (const auto& cell : prepare_sweep(options).plan.cells) std::cout << cell.plan.id << "\n";
+  return static_cast<int>(ExitCode::holds);
+}
+
+int sweep(const SweepOptions& options) {
+  const auto [folder, verdict] = run_sweep(options, services(), stderr);
+  say(verdict, folder);
+  return ended_with(verdict);
+}
+
+int judge(const fs::path& folder, const Json& harness) {
+  const Verdict verdict = judge_again(folder, services(), harness, stderr);
+  std::printf("judged again from the records; nothing was run\n");
+  say(verdict, folder);
+  return ended_with(verdict);
+}
+
+int report(const fs::path& folder) {
+  write_reports(folder);
+  std::printf(
+      "written again from verdict.json; the records were not judged again (plumbline judge does that)\nreport: %s\n",
+      (folder / "report.html").c_str());
+  return static_cast<int>(ExitCode::holds);
+}
+
+}  // namespace
+
+std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const fs::path& trainers,
+                                       const Json& harness) {
+  struct Given {
+    SweepOptions options;
+    bool list = false;
+  };
+  const auto given = std::make_shared<Given>();
+  SweepOptions& options = given->options;
+  options.program = program;
+  options.trainers = trainers;
+  options.harness = harness;
+  auto* command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
+  command->add_option("sweep", options.sweep_file, "SWEEP.toml")->required();
+  command->add_option_function<fs::path>(
+      "--out", [given](const fs::path& out) { given->options.out = out; },
+      "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
+  command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
+  command->add_option("--cells", options.cells,
+                      "Run only these cells: ids, or patterns with * and ? in quotes; commas between several");
+  command->add_flag("--list", given->list,
+                    "Print the cells' ids and run nothing; refuses whatever the run would refuse before it starts");
+  const auto* other_trainers =
+      command->add_option("--trainers", options.trainers,
+                          "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  command->footer(
+      "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
+      "         plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'");
+  return [given, other_trainers] {
+    given->options.judge = hash_hex(read_file("/proc/self/exe"));
+    given->options.other_trainers = other_trainers->count() > 0;
+    return given->list ? list_cells(given->options) : sweep(given->options);
+  };
+}
+
+std::function<int()> add_judge_command(CLI::App& app, const Json& harness) {
+  const auto folder = std::make_shared<fs::path>();
+  auto* command = app.add_subcommand(
+      "judge", "Judge a sweep's records again, without running anything, and write its report again");
+  command->add_option("folder", *folder, "A sweep's folder, with its records and its sweep.json")->required();
+  command->footer("Example: plumbline judge reports/runs/latest");
+  return [folder, harness] { return judge(*folder, harness); };
+}
+
+std::function<int()> add_report_command(CLI::App& app) {
+  const auto folder = std::make_shared<fs::path>();
+  auto* command = app.add_subcommand(
+      "report", "Write a sweep's report again from its verdict.json; judges nothing again (see: plumbline judge)");
+  command->add_option("folder", *folder, "A sweep's folder, with its verdict.json")->required();
+  command->footer("Example: plumbline report reports/runs/latest");
+  return [folder] { return report(*folder); };
+}
+
+}  // namespace plumbline

@@ -1,0 +1,101 @@
+#include "harness/launch/launcher_fault.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace plumbline {
+namespace {
+
+constexpr const char* correct_it = "; correct the key launcher of the sweep file";
+
+/// The line that tells of too few slots: Open MPI's, or Slurm's.
+std::optional<std::string> slots_line(const std::string& said) {
+  constexpr std::array signs = {"not enough slots available", "allocated for this job are already filled",
+                                "More processors requested than permitted"};
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    const bool tells = std::ranges::any_of(signs, [&](const char* sign) { return line.find(sign) != line.npos; });
+    if (!tells) continue;
+    std::string next;  // Open MPI wraps the sentence
+    if (std::getline(lines, next) && !next.empty()) line += " " + next;
+    return line;
+  }
+  return std::nullopt;
+}
+
+/// Whether a launcher's own words, or the program's, tell that the program was started.
+bool tells_of_processes(const LauncherSight& sight) {
+  // Open MPI, MPICH and Intel MPI, Slurm; and the dynamic linker in the program's name
+  const std::array signs = {std::string("process returned"),     std::string("exited with non-zero status"),
+                            std::string("exited on signal"),     std::string("BAD TERMINATION"),
+                            std::string("xited with exit code"), sight.program + ": "};
+  return std::ranges::any_of(signs, [&](const std::string& sign) { return sight.said.find(sign) != sight.said.npos; });
+}
+
+/// What stands in a launcher's banner: its first lines, without rules of dashes.
+std::string banner_text(const std::string& said) {
+  constexpr std::size_t most_characters = 400;
+  std::istringstream lines(said);
+  std::string text;
+  for (std::string line; std::getline(lines, line) && text.size() < most_characters;) {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line.find_first_not_of(" \t-*=") == std::string::npos) continue;
+    text += (text.empty() ? "" : " ") + line.substr(first);
+  }
+  if (text.size() <= most_characters) return text;
+  text.resize(most_characters);
+  return text.append(" ...");
+}
+
+std::string count_text(std::int64_t count, const std::string& what) {
+  return (count == 1 ? "one " : std::to_string(count) + " ") + what + (count == 1 ? "" : "s");
+}
+
+std::string nothing_started(const LauncherSight& sight) {
+  const std::string none = "no process of " + sight.program + " was seen";
+  if (sight.timed_out) return sight.launcher + " started nothing in the time that a run is given: " + none + correct_it;
+  if (sight.exit_code == 0) {
+    return sight.launcher + " started nothing and ended with code 0, as if all were well: " + none + " of the " +
+           std::to_string(sight.asked) + " asked for" + correct_it;
+  }
+  const std::string words = banner_text(sight.said);
+  return sight.launcher + " ended with code " + std::to_string(sight.exit_code) + " and started nothing: " + none +
+         (words.empty() ? "; it said nothing" : "; it said: " + words) + ". Run the command in " + sight.folder +
+         "/command.txt by hand, and correct the launcher or the key launcher" + " of the sweep file";
+}
+
+/// Over MPI, the record of a world that is not the one asked for.
+std::string other_world(const LauncherSight& sight, std::int64_t world) {
+  const std::string asked = std::to_string(sight.asked) + " were asked for";
+  if (world > 1) return sight.launcher + " started " + count_text(world, "rank") + " where " + asked + correct_it;
+  if (sight.processes > 1) {
+    return sight.launcher + " started " + std::to_string(sight.processes) + " processes of " + sight.program +
+           " that know nothing of each other: each is alone in its world (world size 1, where " + asked +
+           "). It belongs to another MPI than the one that " + sight.program +
+           " was built with; name that one's mpirun, with its path, in the key launcher of the sweep file";
+  }
+  return sight.launcher + " started one process of " + sight.program + " where " + asked + correct_it;
+}
+
+}  // namespace
+
+std::optional<std::string> launcher_fault(const LauncherSight& sight) {
+  if (!sight.any_rank) {
+    if (const auto slots = slots_line(sight.said)) {
+      return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it said: " + *slots +
+             ". Add --oversubscribe to the key launcher of the sweep file, give it a host file with more slots, or ask "
+             "for fewer ranks";
+    }
+    if (sight.processes == 0 && !tells_of_processes(sight)) return nothing_started(sight);
+  }
+  if (sight.world_size && *sight.world_size != sight.asked) return other_world(sight, *sight.world_size);
+  // Those of processes that are each alone which came too late to write the same record.
+  constexpr const char* second_of_alone = "is not empty, so it may hold another run";
+  if (!sight.world_size && sight.processes > 1 && sight.said.find(second_of_alone) != std::string::npos) {
+    return other_world(sight, 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,33 @@
+#include "harness/sweep/prepared_sweep.hpp"
+
+#include "harness/launch/launcher.hpp"
+#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/sweep_commands.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+
+PreparedSweep prepare_sweep(const SweepOptions& options) {
+  if (options.resume && !options.out) {
+    throw InputError("--resume: needs --out DIR, the folder of the sweep to go on with");
+  }
+  PreparedSweep sweep;
+  sweep.file = read_sweep_file(options.sweep_file);
+  sweep.plan = make_plan(sweep.file);
+  sweep.of_cells = std::ssize(sweep.plan.cells);
+  if (!options.cells.empty()) sweep.plan = select_cells(sweep.plan, options.cells);
+  for (auto& cell : sweep.plan.cells) cell.plan.command = command_of_cell(options, cell.plan.id);
+  // What a run is asked for is made from its run file, its model and its data's files.
+  for (const auto& reference : sweep.plan.references) make_request(sweep.file, reference);
+  for (const auto& cell : sweep.plan.cells) make_request(sweep.file, cell);
+  find_program(launcher_words(sweep.file.launcher, 1).front());
+  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  sweep.folder = options.out.value_or(new_run_folder(sweep.file.name));
+  sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge);
+  SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);
+  return sweep;
+}
+
+}  // namespace plumbline

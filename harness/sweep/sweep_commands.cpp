@@ -1,0 +1,34 @@
+#include "harness/sweep/sweep_commands.hpp"
+
+#include <vector>
+
+#include "support/shell.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The command line of this sweep with these cells, but for its folder.
+std::vector<std::string> words_of(const SweepOptions& options, const std::vector<std::string>& cells) {
+  std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
+  for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
+  if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
+  return words;
+}
+
+}  // namespace
+
+std::string command_of_cell(const SweepOptions& options, const std::string& cell) {
+  auto words = words_of(options, {cell});
+  if (options.out) words.insert(words.end(), {"--out", (*options.out / "").parent_path().string() + "-" + cell});
+  return shell_command(words);
+}
+
+std::string resume_command(const SweepOptions& options, const fs::path& folder) {
+  auto words = words_of(options, options.cells);
+  words.insert(words.end(), {"--out", folder.string(), "--resume"});
+  return shell_command(words);
+}
+
+}  // namespace plumbline

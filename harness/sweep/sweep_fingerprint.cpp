@@ -1,0 +1,195 @@
+#include "harness/sweep/sweep_fingerprint.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "harness/launch/launcher.hpp"
+#include "harness/launch/linked_libraries.hpp"
+#include "harness/sweep/make_request.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
+#include "record/json_keys.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+extern char** environ;
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Hashes of files, each read once.
+class FileHashes {
+ public:
+  /// "missing" where it cannot be read: the trainer says what is wrong with it.
+  const std::string& of(const fs::path& path) {
+    const auto found = known_.find(path);
+    return found != known_.end() ? found->second : known_.emplace(path, hash(path)).first->second;
+  }
+
+ private:
+  static std::string hash(const fs::path& path) {
+    constexpr std::uintmax_t largest_read = 64 << 20;
+    std::error_code error;
+    const auto size = fs::file_size(path, error);
+    if (error) return "missing";
+    if (size <= largest_read) return hash_hex(read_file(path));
+    const auto changed = fs::last_write_time(path, error);
+    return std::to_string(size) + " " + std::to_string(changed.time_since_epoch().count());
+  }
+
+  std::map<fs::path, std::string> known_;
+};
+
+std::string trainers_hash(const fs::path& trainers, FileHashes& files) {
+  std::vector<fs::path> programs = {trainers / reference_program, trainers / pipeline_program};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(trainers, ignored)) {
+    if (entry.path().extension() == ".so") programs.push_back(entry.path());  // a module of theirs: the CUDA half
+  }
+  std::ranges::sort(programs);
+  Hasher hasher;
+  for (const auto& program : programs) hasher.update(program.filename().string() + files.of(program) + "\n");
+  return hasher.hex();
+}
+
+std::string libraries_hash(const fs::path& trainers, FileHashes& files) {
+  Hasher hasher;
+  for (const char* program : {reference_program, pipeline_program}) {
+    for (const auto& library : linked_libraries(trainers / program))
+      hasher.update(library.string() + files.of(library));
+  }
+  return hasher.hex();
+}
+
+std::string launcher_hash(const SweepFile& sweep, FileHashes& files) {
+  std::error_code ignored;
+  const fs::path program = find_program(launcher_words(sweep.launcher, 1).front());
+  return hash_hex(sweep.launcher + "\n" + files.of(fs::weakly_canonical(program, ignored)));
+}
+
+/// Model and instruction set, which decide the kernels.
+std::string processor_hash() {
+  std::ifstream in("/proc/cpuinfo");
+  Hasher hasher;
+  for (std::string line; std::getline(in, line) && !line.empty();) {
+    constexpr std::array keys = {"vendor_id",       "cpu family", "model",   "flags",
+                                 "CPU implementer", "CPU part",   "Features"};
+    if (std::ranges::any_of(keys, [&](const char* key) { return line.starts_with(key); })) hasher.update(line + "\n");
+  }
+  return hasher.hex();
+}
+
+/// Variables that libraries of the trainers read.
+std::string environment_hash() {
+  constexpr std::array prefixes = {"ATEN_",   "TORCH_", "PYTORCH_", "MKL_",       "OPENBLAS_", "DNNL_",
+                                   "ONEDNN_", "GOMP_",  "KMP_",     "CUDA_",      "CUBLAS_",   "CUDNN_",
+                                   "NVIDIA_", "NCCL_",  "LD_",      "PLUMBLINE_", "OMPI_MCA_"};
+  std::vector<std::string> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    if (std::ranges::any_of(prefixes, [&](const char* prefix) { return variable.starts_with(prefix); })) {
+      kept.push_back(variable);
+    }
+  }
+  std::ranges::sort(kept);
+  return hash_hex(join(kept, "\n"));
+}
+
+std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, FileHashes& files) {
+  const RunFacts facts = read_run_facts(reference.run, reference.changes);
+  Hasher hasher;
+  hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation);
+  hasher.update(files.of(facts.config));
+  if (facts.weights) hasher.update(files.of(*facts.weights));
+  if (const auto data = make_request(sweep, reference).data) {
+    for (const auto& file : data->files) hasher.update(file.string() + files.of(file));
+  }
+  return hasher.hex();
+}
+
+std::string hash_of(const PlannedCell& cell, const std::string& reference) {
+  const CellPlan& asked = cell.plan;
+  return hash_hex(reference + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv +
+                  join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") +
+                  (asked.repeat ? " repeat" : "") + (asked.bench ? " bench" : "") +
+                  (asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : ""));
+}
+
+std::map<std::string, std::string> texts_of(const JsonKeys& keys, const char* key) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, value] : keys.at(key).items()) {
+    if (!value.is_string()) keys.fail(key, "is not as this program writes it");
+    texts[name] = value.get<std::string>();
+  }
+  return texts;
+}
+
+}  // namespace
+
+SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers,
+                                const std::string& judge) {
+  FileHashes files;
+  SweepFingerprint fingerprint;
+  fingerprint.judge = judge;
+  fingerprint.shared = {
+      {"the trainers", trainers_hash(trainers, files)},
+      {"the trainers' libraries", libraries_hash(trainers, files)},
+      {"the launcher", launcher_hash(sweep, files)},
+      {"the machine's processor", processor_hash()},
+      {"the environment", environment_hash()},
+      {"device or tier",
+       sweep.device + (sweep.calibrated ? sweep.mixed_gpus ? ", calibrated, mixed" : ", calibrated" : "")},
+  };
+  std::vector<std::string> references;
+  for (const auto& reference : plan.references) {
+    references.push_back(hash_of(sweep, reference, files));
+    fingerprint.runs["reference-" + reference.id] = references.back();
+  }
+  for (const auto& cell : plan.cells) fingerprint.runs[cell.plan.id] = hash_of(cell, references[cell.reference]);
+  return fingerprint;
+}
+
+Json to_json(const SweepFingerprint& fingerprint) {
+  return {{"shared", fingerprint.shared}, {"runs", fingerprint.runs}, {"judge", fingerprint.judge}};
+}
+
+SweepFingerprint read_fingerprint(const Json& json, const fs::path& file) {
+  const JsonKeys keys(file, json);
+  if (!keys.at("fingerprint").is_object()) {
+    throw InputError(file.string() + ": is of an older version, whose sweeps cannot be gone on with; choose another " +
+                     "--out. Nothing was overwritten.");
+  }
+  const JsonKeys kept = keys.object("fingerprint");
+  SweepFingerprint fingerprint;
+  fingerprint.shared = texts_of(kept, "shared");
+  fingerprint.runs = texts_of(kept, "runs");
+  fingerprint.judge = kept.text("judge");
+  return fingerprint;
+}
+
+std::optional<std::string> changed_since(const SweepFingerprint& kept, const SweepFingerprint& now) {
+  std::vector<std::string> changed;
+  for (const auto& [name, hash] : now.shared) {
+    const auto found = kept.shared.find(name);
+    if (found == kept.shared.end() || found->second != hash) changed.push_back(name);
+  }
+  if (!changed.empty())
+    return join(changed, " and ") + (changed.size() > 1 || changed[0].ends_with('s') ? " have" : " has") + " changed";
+  for (const auto& [id, hash] : now.runs) {
+    const auto found = kept.runs.find(id);
+    if (found == kept.runs.end() || found->second == hash) continue;
+    return "what " + id + " was made from has changed (its run file, model, weights, data, schedule or checks)";
+  }
+  return std::nullopt;
+}
+
+}  // namespace plumbline

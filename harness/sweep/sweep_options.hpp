@@ -1,0 +1,26 @@
+// What `plumbline sweep` was asked for on its command line.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace plumbline {
+
+struct SweepOptions {
+  std::filesystem::path sweep_file;
+  std::optional<std::filesystem::path>
+      out;                            ///< default: reports/runs/<date>-<time>-<name>, which `latest` then points to
+  bool resume = false;                ///< go on with the sweep that `out` holds
+  std::vector<std::string> cells;     ///< ids and patterns (cell_patterns.hpp); empty = all
+  std::filesystem::path trainers;     ///< folder that holds plumbline-reference and plumbline-pipeline
+  bool other_trainers = false;        ///< `trainers` is not the folder that a command without --trainers takes
+  std::string program = "plumbline";  ///< as the user calls it, for the commands in the verdict
+  std::string judge = "";  ///< XXH3-128 of the program that judges: finished cells are judged again by another
+  Json harness = nullptr;  ///< version and commit of the program, for the verdict
+};
+
+}  // namespace plumbline

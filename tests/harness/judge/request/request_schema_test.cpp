@@ -1,0 +1,93 @@
+// docs/schemas/request.schema.json, held to docs/request.md and to what is written.
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <regex>
+#include <sstream>
+
+#include "harness/sweep/make_request.hpp"
+#include "support/files.hpp"
+#include "tests/json_schema.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path docs = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs";
+const fs::path schema_file = docs / "schemas/request.schema.json";
+
+/// The example of the page, whole.
+Json example() {
+  const std::string page = read_file(docs / "request.md");
+  const auto begin = page.find("```json\n") + 8;
+  return Json::parse(page.substr(begin, page.find("```", begin) - begin));
+}
+
+/// Keys of an object that stand for numbers of any name.
+bool open(const std::string& key) {
+  return key.starts_with("optimizer.") || key.starts_with("learning_rate_schedule.");
+}
+
+TEST(RequestSchema, HasEveryKeyOfThePageAndNoOther) {
+  const Json schema = read_json(schema_file);
+  std::set<std::string> shown, described;
+  collect_keys(example(), "", shown);
+  collect_properties(schema, schema, "", described, KeysMayBeAbsent::yes);
+  std::erase_if(shown, open);
+  std::erase_if(described, open);
+
+  EXPECT_EQ(shown, described);
+  EXPECT_EQ(schema.at("properties").at("schema").at("const"), request_schema);
+  EXPECT_GT(shown.size(), 25U);
+}
+
+TEST(RequestSchema, HasEveryKeyOfThePagesTable) {
+  const Json schema = read_json(schema_file);
+  static const std::regex row(R"(^\| (`[^|]*) \|.*$)"), name(R"(`([a-z_]+)`)");
+  std::set<std::string> told;
+  std::istringstream lines(read_file(docs / "request.md"));
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch cell;
+    if (!std::regex_match(line, cell, row)) continue;
+    const std::string names = cell[1];
+    for (std::sregex_iterator at(names.begin(), names.end(), name), end; at != end; ++at) told.insert((*at)[1]);
+  }
+  told.insert("schema");
+  std::set<std::string> described;
+  for (const auto& [key, part] : schema.at("properties").items()) described.insert(key);
+
+  EXPECT_EQ(told, described);
+}
+
+TEST(RequestSchema, AcceptsWhatASweepWritesAndNoDamage) {
+  if (!can_validate()) GTEST_SKIP() << no_validator;
+  const TemporaryFolder folder;
+  const auto valid = [&](const Json& json) {
+    return validate(folder.file("request.json", json.dump()), schema_file) == 0;
+  };
+  const auto damaged = [&](const std::function<void(Json&)>& change) {
+    Json json = example();
+    change(json);
+    return valid(json);
+  };
+
+  EXPECT_TRUE(valid(example()));
+  for (const std::string name : {"quick", "bf16"}) {
+    const SweepFile file = read_sweep_file(fs::path(PLUMBLINE_FIXTURES) / "sweeps" / (name + ".toml"));
+    const SweepPlan plan = make_plan(file);
+    EXPECT_TRUE(valid(to_json(make_request(file, plan.references.front())))) << name;
+    EXPECT_TRUE(valid(to_json(make_request(file, plan.cells.back())))) << name;
+  }
+  EXPECT_TRUE(damaged([](Json& json) { json.erase("stages"); })) << "not asked for";
+  EXPECT_TRUE(damaged([](Json& json) { json["clip_norm"] = nullptr; }));
+  EXPECT_FALSE(damaged([](Json& json) { json.erase("schema"); }));
+  EXPECT_FALSE(damaged([](Json& json) { json["more"] = 1; }));
+  EXPECT_FALSE(damaged([](Json& json) { json["world_size"] = "two"; }));
+  EXPECT_FALSE(damaged([](Json& json) { json["stages"][0].erase("units"); }));
+  EXPECT_FALSE(damaged([](Json& json) { json["data"]["format"] = "pages"; }));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,139 @@
+#include "harness/launch/launcher_fault.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LauncherSight sight() {
+  LauncherSight sight;
+  sight.launcher = "mpirun";
+  sight.program = "plumbline-pipeline";
+  sight.asked = 3;
+  sight.processes = 3;
+  sight.any_rank = true;
+  sight.folder = "out/launches/a";
+  return sight;
+}
+
+std::string fault(const LauncherSight& sight) {
+  return launcher_fault(sight).value_or("none");
+}
+
+/// Open MPI 4.1.4, whole.
+const char* const few_slots = R"(--------------------------------------------------------------------------
+There are not enough slots available in the system to satisfy the 64
+slots that were requested by the application:
+
+  true
+
+Either request fewer slots for your application, or make more slots
+available for use.
+--------------------------------------------------------------------------
+)";
+
+/// Open MPI 4.1.4 of a host file that names no such machine.
+const char* const banner = R"(--------------------------------------------------------------------------
+ORTE was unable to reliably start one or more daemons.
+This usually is caused by:
+
+* not finding the required libraries and/or binaries on
+  one or more nodes.
+--------------------------------------------------------------------------
+)";
+
+TEST(LauncherFault, ALauncherThatDidItsWorkHasNoneHoweverTheRunEnded) {
+  LauncherSight well = sight();
+  EXPECT_EQ(fault(well), "none");
+  well.world_size = 3;
+  EXPECT_EQ(fault(well), "none");
+  well.exit_code = 1;
+  EXPECT_EQ(fault(well), "none") << "a rank that failed";
+  well.timed_out = true;
+  EXPECT_EQ(fault(well), "none") << "ranks that hang";
+}
+
+TEST(LauncherFault, ATrainerThatDiedBeforeItCouldBeSeenIsNotTheLaunchersFault) {
+  LauncherSight quick = sight();
+  quick.any_rank = false;
+  quick.exit_code = 127;
+  EXPECT_EQ(fault(quick), "none") << "its processes were seen";
+  quick.processes = 0;
+  for (const char* said : {"plumbline-pipeline: run.toml:3: no such model\n",
+                           "/opt/bin/plumbline-pipeline: error while loading shared libraries: libmpi.so.40\n",
+                           "mpirun detected that one or more processes exited with non-zero status\n",
+                           "mpirun noticed that process rank 0 with PID 1 on node n exited on signal 11\n",
+                           "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n",
+                           "srun: error: n1: task 0: Exited with exit code 7\n"}) {
+    quick.said = said;
+    EXPECT_EQ(fault(quick), "none") << said;
+  }
+}
+
+TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
+  LauncherSight full = sight();
+  full.any_rank = false;
+  full.processes = 0;
+  full.exit_code = 1;
+  full.said = few_slots;
+
+  EXPECT_EQ(fault(full),
+            "mpirun has too few slots for 3 ranks; it said: There are not enough slots available in the system to "
+            "satisfy the 64 slots that were requested by the application:. Add --oversubscribe to the key launcher of "
+            "the sweep file, give it a host file with more slots, or ask for fewer ranks");
+}
+
+TEST(LauncherFault, OneProcessInPlaceOfSeveral) {
+  LauncherSight one = sight();
+  one.processes = 1;
+  one.world_size = 1;
+
+  EXPECT_EQ(fault(one),
+            "mpirun started one process of plumbline-pipeline where 3 were asked for; correct the key launcher of the "
+            "sweep file");
+}
+
+TEST(LauncherFault, ProcessesThatAreEachAloneBelongToAnotherMpi) {
+  LauncherSight alone = sight();
+  alone.world_size = 1;
+  EXPECT_THAT(fault(alone), AllOf(HasSubstr("mpirun started 3 processes of plumbline-pipeline that know nothing of"),
+                                  HasSubstr("world size 1, where 3 were asked for"), HasSubstr("another MPI")));
+
+  alone.world_size.reset();  // ended before any had written its manifest
+  alone.said = "plumbline-pipeline: out: is not empty, so it may hold another run; nothing was overwritten\n";
+  EXPECT_THAT(fault(alone), HasSubstr("another MPI"));
+}
+
+TEST(LauncherFault, FewerOrMoreRanks) {
+  LauncherSight other = sight();
+  other.world_size = 2;
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 2 ranks where 3 were asked for"));
+  other.world_size = 4;
+  EXPECT_THAT(fault(other), HasSubstr("mpirun started 4 ranks where 3 were asked for"));
+}
+
+TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
+  LauncherSight none = sight();
+  none.any_rank = false;
+  none.processes = 0;
+  EXPECT_THAT(fault(none), HasSubstr("started nothing and ended with code 0, as if all were well"));
+
+  none.exit_code = 1;
+  EXPECT_THAT(fault(none), AllOf(HasSubstr("ended with code 1 and started nothing"), HasSubstr("it said nothing"),
+                                 HasSubstr("Run the command in out/launches/a/command.txt by hand")));
+
+  none.said = banner;
+  EXPECT_THAT(fault(none),
+              AllOf(HasSubstr("it said: ORTE was unable to reliably start one or more daemons. This usually"),
+                    HasSubstr("on one or more nodes."), Not(HasSubstr("----"))));
+
+  none.timed_out = true;
+  EXPECT_THAT(fault(none), HasSubstr("started nothing in the time that a run is given"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,60 @@
+#include "harness/sweep/cell_patterns.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> ids = {"tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4",
+                                      "odd,one-afab-w1"};
+
+std::string refusal(const std::vector<std::string>& wanted) {
+  return error_of<InputError>([&] { cells_named(wanted, ids); });
+}
+
+TEST(CellPatterns, CommasSeparateIdsAndTheOptionMayComeSeveralTimes) {
+  EXPECT_THAT(cells_named({"tied-zb-v-w4,tied-1f1b-w2", "untied-1f1b-w4"}, ids),
+              ElementsAre("tied-1f1b-w2", "tied-zb-v-w4", "untied-1f1b-w4"))
+      << "in the sweep's order, whatever the order of the options";
+  EXPECT_THAT(cells_named({" tied-1f1b-w2 , tied-1f1b-w4,"}, ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
+}
+
+TEST(CellPatterns, AStarIsAnyCharactersAndAQuestionMarkOne) {
+  EXPECT_THAT(cells_named({"*-w4"}, ids), ElementsAre("tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4"));
+  EXPECT_THAT(cells_named({"tied-*,odd*"}, ids),
+              ElementsAre("tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "odd,one-afab-w1"));
+  EXPECT_THAT(cells_named({"tied-1f1b-w?"}, ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
+  EXPECT_THAT(cells_named({"*1f1b*w2*"}, ids), ElementsAre("tied-1f1b-w2"));
+}
+
+TEST(CellPatterns, AnIdWithACommaInItIsNamedAsAWhole) {
+  EXPECT_THAT(cells_named({"odd,one-afab-w1"}, ids), ElementsAre("odd,one-afab-w1"));
+}
+
+TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
+  EXPECT_THAT(refusal({"tied-1f1b-w22"}),
+              AllOf(HasSubstr("--cells: \"tied-1f1b-w22\" is no cell of this sweep; did you mean \"tied-1f1b-w2\""),
+                    HasSubstr("(--list names them all)")));
+  EXPECT_THAT(refusal({"*-zb-b-w4"}), HasSubstr("matches no cell of this sweep; did you mean \"tied-zb-v-w4\""));
+  EXPECT_THAT(refusal({"*-w4,*-w9"}), HasSubstr("\"*-w9\" matches no cell")) << "each of several must match";
+  EXPECT_THAT(refusal({"qqqqqqqqqqqqqqqqqqqqqq"}), Not(HasSubstr("did you mean")));
+}
+
+TEST(CellPatterns, AnOptionThatNamesNothingIsRefused) {
+  for (const std::string nothing : {"", ",", " , "}) EXPECT_THAT(refusal({nothing}), HasSubstr("names no cell"));
+}
+
+TEST(CellPatterns, AStarThatMatchesNothingElseMatchesTheEmptyText) {
+  EXPECT_THAT(cells_named({"*tied-1f1b-w2*"}, ids), ElementsAre("tied-1f1b-w2"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

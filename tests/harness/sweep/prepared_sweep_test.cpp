@@ -1,0 +1,72 @@
+// What --list refuses: all that the run itself would refuse before it starts anything.
+#include "harness/sweep/prepared_sweep.hpp"
+
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+class PrepareSweep : public RunSweep {
+ protected:
+  template <typename Refusal>
+  void expect_refused_alike(const std::string& words) {
+    EXPECT_THAT(error_of<Refusal>([&] { prepare_sweep(options_); }), HasSubstr(words));
+    EXPECT_THAT(error_of<Refusal>([&] { run(); }), HasSubstr(words));
+    EXPECT_THAT(calls(), IsEmpty());
+  }
+};
+
+TEST_F(PrepareSweep, NamesTheCellsAndStartsAndWritesNothing) {
+  options_.cells = {"*-w2"};
+
+  const PreparedSweep prepared = prepare_sweep(options_);
+
+  ASSERT_THAT(prepared.plan.cells, SizeIs(2));
+  EXPECT_EQ(prepared.plan.cells[1].plan.id, "b-1f1b-w2");
+  EXPECT_EQ(prepared.of_cells, 4);
+  EXPECT_THAT(calls(), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+TEST_F(PrepareSweep, RefusesAPatternThatMatchesNothing) {
+  options_.cells = {"*-w9"};
+
+  expect_refused_alike<InputError>("\"*-w9\" matches no cell");
+}
+
+TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
+  fs::remove(folder_ / "plumbline-pipeline");
+  expect_refused_alike<SystemError>("plumbline-pipeline: no such program");
+
+  options_.sweep_file =
+      folder_.file("other.toml", "run = [\"a.toml\"]\nworld_sizes = [1]\nlauncher = \"no-such-launcher {world}\"\n");
+  expect_refused_alike<SystemError>("no-such-launcher is not on this machine's PATH");
+}
+
+TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
+  folder_.file("out/notes.txt", "mine");
+  expect_refused_alike<InputError>("holds files already");
+
+  options_.resume = true;
+  expect_refused_alike<InputError>("holds no sweep to go on with");
+
+  options_.out.reset();
+  expect_refused_alike<InputError>("--resume: needs --out");
+}
+
+TEST_F(PrepareSweep, RefusesAModelThatIsMissingOrBroken) {
+  folder_.file("config.json", "{");
+  expect_refused_alike<InputError>("config.json");
+
+  fs::remove(folder_ / "config.json");
+  expect_refused_alike<InputError>("config.json");
+}
+
+TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
+  folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nsteps = \"two\"\n");
+
+  expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be a whole number");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

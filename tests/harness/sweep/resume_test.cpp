@@ -1,0 +1,150 @@
+// What --resume keeps: finished cells whose inputs are as they were, judged by the judge that is there now.
+#include <cstdlib>
+
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+class Resume : public RunSweep {
+ protected:
+  Resume() {
+    folder_.file("text.txt", "to be or not to be");
+    folder_.file("start.safetensors", "one");
+    run_file("a", "4, 8");
+    run_file("b", "4, 9");
+    sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+    options_.judge = "one judge";
+  }
+  void run_file(const std::string& name, const std::string& lengths) {
+    folder_.file(name + ".toml",
+                 "[model]\nconfig = \"config.json\"\nweights = \"start.safetensors\"\n[data]\ntext = "
+                 "\"text.txt\"\nlengths = [" +
+                     lengths + "]\n");
+  }
+  /// The sweep has ended, and is asked for again.
+  void resume() {
+    run();
+    fs::remove(folder_ / "calls");
+    options_.resume = true;
+  }
+  void expect_refused(const std::string& words) {
+    EXPECT_THAT(error_of<InputError>([&] { run(); }), AllOf(HasSubstr("another sweep"), HasSubstr(words)));
+    EXPECT_THAT(calls(), IsEmpty());
+  }
+};
+
+TEST_F(Resume, KeepsAllWhereNothingHasChanged) {
+  resume();
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty());
+  EXPECT_THAT(judged_, SizeIs(4)) << "only the first time";
+}
+
+TEST_F(Resume, RefusesOtherInputsAndNamesThem) {
+  resume();
+  const std::string of_a = "what a-1f1b-w1 was made from has changed";
+
+  folder_.file("text.txt", "that is the question");
+  expect_refused(of_a);
+  folder_.file("text.txt", "to be or not to be");
+  folder_.file("start.safetensors", "two");
+  expect_refused(of_a);
+  folder_.file("start.safetensors", "one");
+  folder_.file("config.json", R"({"num_hidden_layers": 3})");
+  expect_refused(of_a);
+  folder_.file("config.json", R"({"num_hidden_layers": 2})");
+  run_file("b", "4, 10");
+  expect_refused("what b-1f1b-w1 was made from has changed");
+  run_file("b", "4, 9");
+  sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\nchecks = [\"loss\"]\n");
+  expect_refused("what a-1f1b-w1 was made from has changed");
+}
+
+TEST_F(Resume, RefusesOtherProgramsModulesLaunchersAndEnvironments) {
+  resume();
+
+  const fs::path module = folder_.file("plumbline-cuda.so", "a module");
+  expect_refused("the trainers have changed");
+  fs::remove(module);
+  std::ofstream(folder_ / "fake-mpirun", std::ios::app) << "# another build\n";
+  expect_refused("the launcher has changed");
+  program(folder_, "fake-mpirun", fake_mpirun());
+  setenv("ATEN_CPU_CAPABILITY", "default", 1);
+  expect_refused("the environment has changed");
+  unsetenv("ATEN_CPU_CAPABILITY");
+  EXPECT_TRUE(run().verdict.holds) << "as it was";
+}
+
+TEST_F(Resume, AnotherJudgeJudgesTheSameRecordsAgain) {
+  resume();
+  options_.judge = "another judge";
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty()) << "nothing is run";
+  EXPECT_THAT(judged_, SizeIs(8));
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(judged_, SizeIs(8)) << "its verdicts are kept";
+}
+
+TEST_F(Resume, CellsThatTheSweepFileHasGainedAreRunAndFinishedOnesStay) {
+  resume();
+  sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1, 2, 3]\nschedules = [\"1f1b\"]\n");
+
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w3", "plumbline-pipeline b-1f1b-w3"));
+  EXPECT_THAT(result.verdict.cells, SizeIs(6));
+  EXPECT_FALSE(result.verdict.selection.partial());
+}
+
+TEST_F(Resume, ASelectionGoesOnToTheWholeAndKeepsWhatItHas) {
+  options_.cells = {"*-w2"};
+  resume();
+  options_.cells = {"a-*"};
+
+  EXPECT_THAT(run().verdict.cells, SizeIs(2));
+  options_.cells.clear();
+  EXPECT_THAT(run().verdict.cells, SizeIs(4));
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w1", "plumbline-pipeline b-1f1b-w1"));
+}
+
+TEST_F(Resume, ARunThatEndedBeforeItWasJudgedIsJudgedNow) {
+  resume();
+  fs::remove(folder_ / "out/cells/b-1f1b-w1/cell.json");
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty());
+  EXPECT_EQ(judged_.back().id, "b-1f1b-w1");
+}
+
+TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {
+  resume();
+  Json kept = read_json(folder_ / "out/sweep.json");
+  kept["fingerprint"] = "0123";
+  write_json(folder_ / "out/sweep.json", kept);
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("of an older version"));
+}
+
+TEST_F(RunSweep, TheBaseOfACellIsKeptForWhenItIsJudgedAgain) {
+  behave(bases_leave_records());
+  run();
+  const std::size_t first = judged_.size();
+  fs::remove(folder_ / "out/launches/a-1f1b-w1/process_base.json");
+
+  judge_again(folder_ / "out", services_, nullptr, stderr);
+
+  ASSERT_EQ(judged_.size(), 2 * first);
+  EXPECT_FALSE(judged_[first].process_base);
+  EXPECT_THAT(judged_[first].why_no_process_base, HasSubstr("the sweep kept none"));
+  ASSERT_TRUE(judged_[first + 1].process_base);
+  EXPECT_EQ(judged_[first + 1].process_base->rank_bytes, judged_[1].process_base->rank_bytes);
+  EXPECT_EQ(judged_[first + 1].process_base->reference_bytes, judged_[1].process_base->reference_bytes);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

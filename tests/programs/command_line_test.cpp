@@ -1,0 +1,117 @@
+// What a user sees of a command line: words that were probably meant, cells chosen by patterns, commands that run as
+// they are printed.
+#include <gmock/gmock.h>
+
+#include <array>
+
+#include "record/verdict.hpp"
+#include "support/shell.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CommandLine : public ::testing::Test {
+ protected:
+  Ended plumbline(const std::string& arguments) {
+    return end_of(PLUMBLINE_BIN "/plumbline " + arguments, folder_.path());
+  }
+  TemporaryFolder folder_;
+  const std::string quick = PLUMBLINE_FIXTURES "/sweeps/quick.toml";
+};
+
+TEST_F(CommandLine, MisspeltCommandsAndOptionsAreToldWithWhatWasProbablyMeant) {
+  const std::array<std::pair<std::string, std::string>, 6> mistakes = {{
+      {"swep " + quick, "swep is no command of plumbline; did you mean sweep?"},
+      {"schedule shwo", "shwo is no command of plumbline schedule; did you mean show?"},
+      {"sweep " + quick + " --lisst", "--lisst is no option of plumbline sweep; did you mean --list?"},
+      {"schedule check --modl=stream x.csv", "--modl is no option of plumbline schedule check; did you mean --model?"},
+      {"qqqqqqqqqqqq", "qqqqqqqqqqqq is no command of plumbline; known are sweep, "},
+      {"", "A subcommand is required"},
+  }};
+  for (const auto& [arguments, words] : mistakes) {
+    const Ended ended = plumbline(arguments);
+
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_THAT(ended.said, HasSubstr(words));
+  }
+}
+
+TEST_F(CommandLine, MisspeltKeysOfRunAndSweepFilesToo) {
+  const auto sweep = folder_.file("sweep.toml", "wrold_sizes = [1]\n");
+  const auto run = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                            "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                            "/corpus\"\nlengths = [4]\n[train]\nsteps = 1\nstepz = 2\n");
+
+  const Ended in_sweep = plumbline("sweep " + sweep.string());
+  const Ended in_run = end_of(
+      PLUMBLINE_BIN "/plumbline-reference " + run.string() + " --record " + (folder_ / "r").string(), folder_.path());
+
+  EXPECT_EQ(in_sweep.code, 2);
+  EXPECT_THAT(in_sweep.said, HasSubstr("unknown key wrold_sizes; did you mean world_sizes?"));
+  EXPECT_EQ(in_run.code, 2);
+  EXPECT_THAT(in_run.said, HasSubstr("unknown key train.stepz; did you mean steps?"));
+}
+
+// Only what ends in .csv is a file: what lies in the working folder by the name of a schedule is not read.
+TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
+  folder_.file("1f1b", "no schedule");
+  fs::create_directory(folder_ / "zb-v");
+  fs::create_directory(folder_ / "mine.csv");
+  const auto here = [&](const std::string& arguments) {
+    return end_of(
+        "cd " + folder_.path().string() + " && " PLUMBLINE_BIN "/plumbline schedule simulate --schedule " + arguments,
+        folder_.path());
+  };
+
+  for (const std::string name : {"1f1b", "zb-v"}) EXPECT_EQ(here(name).code, 0) << name;
+  const Ended unknown = here("./1f1b"), folder = here("mine.csv");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.said, HasSubstr("1f1b"));
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.said, HasSubstr("mine.csv"));
+}
+
+TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
+  const Ended chosen = plumbline("sweep " + quick + " --list --cells '*-w3,*-afab-w1'");
+  EXPECT_EQ(chosen.code, 0);
+  EXPECT_EQ(chosen.said, "stories260k-adamw-afab-w1\nstories260k-adamw-afab-w3\nstories260k-adamw-1f1b-w3\n");
+
+  EXPECT_EQ(plumbline("sweep " + quick + " --list --cells '*-w9'").code, 2);
+  EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
+  EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
+  EXPECT_EQ(plumbline("sweep " + quick + " --list --out " + folder_.path().string()).code, 2);
+}
+
+TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {
+  const fs::path place = folder_ / "it's a $place";
+  const auto script = [&](const std::string& name, const std::string& body) {
+    const auto path = folder_.file("it's a $place/" + name, "#!/bin/bash\n" + body);
+    fs::permissions(path, fs::perms::owner_all);
+  };
+  script("plumbline-pipeline",
+         "while [ $# -gt 0 ]; do [ $1 = --record ] && mkdir -p \"$2/rank-0\"; shift; done; exit 1\n");
+  script("plumbline-reference", "exec " PLUMBLINE_BIN "/plumbline-reference \"$@\"\n");
+  folder_.file("it's a $place/failing.toml",
+               "checks = [\"loss\"]\n[[cell]]\nrun = \"" PLUMBLINE_FIXTURES "/runs/quick.toml\"\nworld_size = 2\n");
+
+  const Ended first = plumbline(shell_command(
+      {"sweep", (place / "failing.toml").string(), "--trainers", place.string(), "--out", (place / "out").string()}));
+
+  EXPECT_EQ(first.code, 1) << first.said;
+  const Verdict verdict = read_verdict(place / "out/verdict.json");
+  ASSERT_EQ(verdict.cells.size(), 1U);
+  const std::string command = verdict.cells[0].command;
+  EXPECT_THAT(command, AllOf(HasSubstr("--trainers '"), HasSubstr("--out '")));
+  const Ended again = end_of(command, folder_.path());
+  EXPECT_EQ(again.code, 1) << command << "\n" << again.said;
+  EXPECT_FALSE(read_verdict((place / "out").string() + "-" + verdict.cells[0].id + "/verdict.json").holds);
+}
+
+}  // namespace
+}  // namespace plumbline::testing
