@@ -20,9 +20,10 @@ std::string why_not_the_same_start(const StepEvidence& start) {
   compare_tensors(start, "parameter", judgement);
   if (!judgement.diverged()) return "";
   return "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason +
-         (evidence.limits ? ". Within limits too the start is the same in bits: give the candidate the reference's own "
-                            "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
-                          : "");
+         (!evidence.values->exact()
+              ? ". Within limits too the start is the same in bits: give the candidate the reference's own "
+                "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
+              : "");
 }
 
 Judged not_comparable(const std::vector<std::string>& differences) {
@@ -76,7 +77,8 @@ void CellJudge::prepare() {
     if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
   }
   if (blocked_.empty())
-    evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_, tier_ ? tier_->limits() : nullptr);
+    evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
+                      tier_ ? tier_->values() : in_bits());
   for (const auto& check : all_checks()) {
     if (check.make) prepare_check(check);
   }
@@ -150,7 +152,7 @@ void CellJudge::go_to(std::int64_t step) {
   if (repeated_) repeated_->go_to(step);
   if (tier_ && readable()) {
     tier_->go_to(step);
-    if (evidence_) evidence_->limits = tier_->limits();
+    if (evidence_) evidence_->values = &tier_->values();
   }
 }
 

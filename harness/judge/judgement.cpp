@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/limits/limits.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -49,6 +50,11 @@ void Judgement::absorb(Judgement part) {
   if (point_ && !(*part.point_ < *point_)) return;
   point_ = part.point_;
   result_.first_divergence = std::move(part.result_.first_divergence);
+}
+
+std::optional<ValueDifference> Judgement::take(const ComparedValue& value) {
+  if (value.measured) note(*value.measured);
+  return value.difference;
 }
 
 void Judgement::note(const Measured& value) {

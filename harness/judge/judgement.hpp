@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/judge/execution_order.hpp"
-#include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {
@@ -43,9 +43,10 @@ class Judgement {
   void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
-  /// A value of the calibrated tier that was held against its limit, inside it or not: the largest margin of all is
-  /// shown, and warned of above 0.5.
-  void note(const Measured& value);
+  /// What a comparison of values found; its difference is handed on, to be told with its place. Of the calibrated tier
+  /// each measured value is noted, inside its limit or not: the largest margin of all is shown, and warned of above
+  /// 0.5.
+  std::optional<ValueDifference> take(const ComparedValue& value);
   /// Of one rank, for the report's plot: what the memory law gives.
   void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
@@ -66,6 +67,7 @@ class Judgement {
 
  private:
   void note_items(const ExecutionPoint& point, const std::vector<std::string>& items);
+  void note(const Measured& value);
   std::string failure_words() const;
   std::string margin_words() const;
 

@@ -6,7 +6,8 @@ namespace plumbline {
 
 void StartedProcesses::glance() {
   for (const ProcessState& process : tree_.living()) {
-    if (seen_.contains(process.pid)) continue;
+    // What one of them starts itself, or forks, is no rank.
+    if (seen_.contains(process.pid) || seen_.contains(process.parent)) continue;
     std::ifstream words("/proc/" + std::to_string(process.pid) + "/cmdline", std::ios::binary);
     // The program itself, or a script by that name behind its interpreter; a launcher has it further behind.
     std::string first, second;

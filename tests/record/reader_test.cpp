@@ -268,13 +268,23 @@ TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {
 }
 
 TEST_F(ReadRecord, ARecordFromBeforeAColumnWasThereIsReadWithoutIt) {
-  write(sample_of("pipeline", "full"));
+  Json json = sample_of("pipeline", "full");
+  json["schema"] = "plumbline-record/1";
+  json["data"]["digest"] = std::string(32, 'a');
+  write(json);
   drop_column(rank_file(0, "memory.csv"), "other_bytes");
 
   EXPECT_FALSE(read().ranks[0].memory.at(0).other_bytes);
 
   set_cell(rank_file(1, "memory.csv"), "other_bytes", "");
   EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes': '' is not")) << "a column that is there is filled";
+}
+
+TEST_F(ReadRecord, ARecordOfThisSchemaHasEachOfItsColumns) {
+  write(sample_of("pipeline", "full"));
+  drop_column(rank_file(0, "memory.csv"), "other_bytes");
+
+  EXPECT_THAT(refusal(), HasSubstr("column 'other_bytes' is missing"));
 }
 
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackNothingElse) {

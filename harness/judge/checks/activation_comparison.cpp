@@ -161,7 +161,8 @@ class SavedBytesPart : public MemoryPart {
 class ActivationsPart : public MemoryPart {
  public:
   explicit ActivationsPart(const CellEvidence& evidence) : evidence_(evidence) {
-    if (evidence.limits) other_kernels_ = why_other_kernels(evidence.reference.manifest, evidence.candidate.manifest);
+    if (!evidence.values->exact())
+      other_kernels_ = why_other_kernels(evidence.reference.manifest, evidence.candidate.manifest);
     if (other_kernels_) return;
     saved_ = saved_table(evidence.reference);
     if (saved_.empty()) lacking_.emplace_back("saved.csv of the reference");

@@ -127,9 +127,9 @@ class BoundariesCheck : public StepCheck {
     }
     const auto least =
         2 * evidence_.steps() * evidence_.microbatches() * static_cast<std::int64_t>(evidence_.stages.crossings.size());
-    return judgement_.conclude(evidence_.limits
-                                   ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
-                                   : "every tensor that crosses a cut is, at both ends, the reference's own",
+    return judgement_.conclude(evidence_.values->exact()
+                                   ? "every tensor that crosses a cut is, at both ends, the reference's own"
+                                   : "every tensor that crosses a cut is within its limit, and arrives as it was sent",
                                {{"crossings", least}}, {"nonzero_tensors"});
   }
 

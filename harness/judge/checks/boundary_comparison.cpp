@@ -5,7 +5,6 @@
 #include <set>
 
 #include "harness/judge/expected/zero_digests.hpp"
-#include "harness/judge/limits/within_limits.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -113,7 +112,7 @@ class BoundaryComparison::Rows {
       return report(BoundaryEnd::sent, 0, "the reference's tensor", "no row",
                     "the reference records no tensor at this cut");
     judgement_.look_at("computed");
-    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, evidence_.limits);
+    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, *evidence_.values);
   }
 
   /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
@@ -137,7 +136,7 @@ class BoundaryComparison::Rows {
         continue;
       }
       judgement_.look_at("computed");
-      compare(row, *theirs, placed.rank, BoundaryEnd::sent, evidence_.limits);
+      compare(row, *theirs, placed.rank, BoundaryEnd::sent, *evidence_.values);
     }
   }
 
@@ -151,7 +150,7 @@ class BoundaryComparison::Rows {
     }
     const BoundaryRow* sent = find({"send", from_rank, to_rank}, BoundaryEnd::sent);
     const BoundaryRow* received = find({"receive", to_rank, from_rank}, BoundaryEnd::received);
-    if (sent && received) compare(*received, *sent, to_rank, BoundaryEnd::received, nullptr);
+    if (sent && received) compare(*received, *sent, to_rank, BoundaryEnd::received, in_bits());
   }
 
   const BoundaryRow* end(const Expectation& expected, BoundaryEnd side, const BoundaryRow& computed,
@@ -160,11 +159,11 @@ class BoundaryComparison::Rows {
     if (!found) return nullptr;
     const bool gradient = direction_ == "backward";
     // What was computed may differ within limits; what was carried may not.
-    const bool carried = sent && evidence_.limits;
+    const bool carried = sent && !evidence_.values->exact();
     if ((!gradient || compare_gradients_) && !carried) {
-      compare(*found, computed, expected.rank, side, evidence_.limits);
+      compare(*found, computed, expected.rank, side, *evidence_.values);
     } else if (sent) {
-      compare(*found, *sent, expected.rank, side, nullptr);
+      compare(*found, *sent, expected.rank, side, in_bits());
     }
     return found;
   }
@@ -188,7 +187,7 @@ class BoundaryComparison::Rows {
   }
 
   void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, BoundaryEnd side,
-               WithinLimits* limits) {
+               ValueComparison& values) {
     judgement_.compare("tensors");
     judgement_.compare("elements", elements(row.shape));
     judgement_.compare("bytes", row.bytes);
@@ -202,18 +201,8 @@ class BoundaryComparison::Rows {
                     "the bytes" + end + " differ in number");
     }
     if (theirs.digest != zeros_.digest(theirs.dtype, theirs.shape)) judgement_.compare("nonzero_tensors");
-    if (limits) return within(*limits, row, rank, side);
-    if (row.digest != theirs.digest) {
-      report(side, rank, theirs.digest, row.digest, "the bits" + end + " differ" + whose_it_is(row));
-    }
-  }
-
-  void within(WithinLimits& limits, const BoundaryRow& row, std::int64_t rank, BoundaryEnd side) {
-    const Measured value = limits.boundary(rank, row);
-    judgement_.note(value);
-    if (value.holds()) return;
-    report(side, rank, "at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
-           "outside its limit, margin " + short_text(value.margin()));
+    if (const auto wrong = judgement_.take(values.boundary(rank, theirs, row)))
+      report(side, rank, wrong->expected, wrong->got, wrong->why + end + whose_it_is(row));
   }
 
   /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.

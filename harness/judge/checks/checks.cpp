@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "harness/judge/expected/stage_map.hpp"
-#include "harness/judge/limits/within_limits.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -31,11 +30,11 @@ std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manif
 }  // namespace
 
 std::string value_limit(const CellEvidence& evidence) {
-  return evidence.limits ? tier_words(evidence.limits->calibration()) : "0 ULP";
+  return evidence.values->demand();
 }
 
 std::string agreement(const CellEvidence& evidence) {
-  return evidence.limits ? "within their limits" : "the same bits";
+  return evidence.values->agreement();
 }
 
 const std::vector<Check>& all_checks() {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/limits/within_limits.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -37,13 +36,14 @@ class GradientNormCheck : public StepCheck {
     if (!std::isfinite(*expected))
       return report({}, "gradient_norm", "a finite norm", to_text(*expected), "the reference: ");
     for (const auto& placed : theirs) row(placed, *expected, true, "the reference: ");
-    const bool external = evidence_.candidate.manifest.role == "external";
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
-    if ((external || evidence_.limits) && !own) return report({}, "gradient_norm", "a norm", "absent", "");
-    if (evidence_.limits) within_limit(mine.front().rank, *own);
-    // Within limits too every rank has the same norm, and the coefficient that follows from it.
-    for (const auto& placed : mine) row(placed, evidence_.limits ? *own : *expected, external, "");
+    if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
+    if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, *expected, *own)))
+      report(mine.front().rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
+    // Whatever it may be, every rank has the same, and the coefficient that follows from it.
+    const bool external = evidence_.candidate.manifest.role == "external";
+    for (const auto& placed : mine) row(placed, *own, external, "");
   }
 
   Judged conclude() override {
@@ -64,14 +64,6 @@ class GradientNormCheck : public StepCheck {
       if (placed.row->gradient_norm) return placed.row->gradient_norm;
     }
     return std::nullopt;
-  }
-
-  void within_limit(std::int64_t rank, double norm) {
-    const Measured value = evidence_.limits->gradient_norm(step_, norm);
-    judgement_.note(value);
-    if (value.holds()) return;
-    report(rank, "gradient_norm", "at most " + short_text(value.limit) + " off the shadow's", to_text(norm),
-           "outside its limit, margin " + short_text(value.margin()) + ": ");
   }
 
   void row(const Placed<StepRow>& placed, double expected, bool may_lack, const std::string& whose) {

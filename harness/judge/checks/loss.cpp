@@ -1,10 +1,8 @@
 // loss (R1): the loss of every microbatch and of every step, bit for bit.
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/limits/within_limits.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -55,15 +53,8 @@ class LossCheck : public StepCheck {
     if (!std::isfinite(have))
       return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
     if (want != 0) judgement_.compare("nonzero_losses");
-    if (evidence_.limits) {
-      const Measured value = evidence_.limits->loss(step, microbatch, static_cast<double>(have));
-      judgement_.note(value);
-      if (value.holds()) return;
-      return report(point, step, microbatch, rank, "at most " + short_text(value.limit) + " off the shadow's",
-                    to_text(have), "outside its limit, margin " + short_text(value.margin()) + ": ");
-    }
-    if (std::bit_cast<std::uint32_t>(want) != std::bit_cast<std::uint32_t>(have)) {
-      report(point, step, microbatch, rank, to_text(want), to_text(have), "");
+    if (const auto wrong = judgement_.take(evidence_.values->loss(step, microbatch, want, have))) {
+      report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ");
     }
   }
 

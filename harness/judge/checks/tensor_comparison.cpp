@@ -6,7 +6,6 @@
 #include <set>
 
 #include "harness/judge/comparability.hpp"
-#include "harness/judge/limits/within_limits.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -111,24 +110,16 @@ class RowComparison {
     if (mine.shape != theirs.shape) {
       return report(shape_text(theirs.shape), shape_text(mine.shape), "the shape differs");
     }
-    // The start is the same in bits or nothing after it says anything.
     if (mine.digest == theirs.digest) {
       const std::string why = why_not_of_one_tensor(theirs, mine);
       if (!why.empty()) return report("the statistics of the same tensor", "others", why);
     }
-    if (evidence_.limits && step_ >= 0) return within_limits(mine);
-    if (mine.digest == theirs.digest) return;
+    // The start is the same in bits or nothing after it says anything.
+    ValueComparison& values = step_ < 0 ? in_bits() : *evidence_.values;
+    const auto wrong = judgement_.take(values.tensor(divergence_.rank.value_or(0), theirs, mine));
+    if (!wrong) return;
     divergence_.size = size_words(theirs, mine);
-    report(theirs.digest, mine.digest, "the bits differ");
-  }
-
-  void within_limits(const TensorRow& mine) {
-    const Measured value = evidence_.limits->tensor(divergence_.rank.value_or(0), mine);
-    judgement_.note(value);
-    if (!value.holds()) {
-      report("at most " + short_text(value.limit) + " off the shadow", short_text(value.error),
-             "outside its limit, margin " + short_text(value.margin()));
-    }
+    report(wrong->expected, wrong->got, wrong->why);
   }
 
   void report(const std::string& expected, const std::string& got, const std::string& why) {
@@ -247,7 +238,7 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
 void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   const CellEvidence& evidence = now.cell;
   const std::int64_t step = now.step;
-  if (evidence.limits && several_gpu_models(evidence.candidate.manifest)) return;  // each copy has met its limit
+  if (!evidence.values->exact() && several_gpu_models(evidence.candidate.manifest)) return;  // each has met its limit
   for (auto names : evidence.candidate.manifest.tied) {
     std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
       return now.cell.model.parameter_position(a) < now.cell.model.parameter_position(b);

@@ -8,12 +8,12 @@
 namespace plumbline::judging {
 
 CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
-                           const RecordReading* repeated_record, WithinLimits* within_limits)
+                           const RecordReading* repeated_record, ValueComparison& value_comparison)
     : plan(cell_plan),
       reference(reference_record),
       candidate(candidate_record),
       repeated(repeated_record),
-      limits(within_limits),
+      values(&value_comparison),
       model(expected_model(reference_record.manifest.json.at("model"))),
       stages(stage_map(candidate_record.manifest)),
       reference_stages(stage_map(reference_record.manifest)) {

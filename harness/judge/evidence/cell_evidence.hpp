@@ -10,24 +10,23 @@
 #include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline::judging {
 
-class WithinLimits;
-
 /// Points into the records, which must outlive it; their tables hold the rows of the step in hand. Made only of
 /// complete records that can be compared.
 struct CellEvidence {
   CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
-               const RecordReading* repeated_record, WithinLimits* within_limits = nullptr);
+               const RecordReading* repeated_record, ValueComparison& value_comparison = in_bits());
 
   const CellPlan& plan;
   const Record& reference;
   const Record& candidate;
   const RecordReading* repeated;  ///< null when no repeat was made
-  WithinLimits* limits;  ///< null: values are compared in bits. Else within these; all that is no value stays exact
+  ValueComparison* values;        ///< never null
   ExpectedModel model;
   StageMap stages;  ///< the candidate's
   StageMap reference_stages;

@@ -22,8 +22,8 @@ class CalibratedTier {
 
   /// Reads the shadow on to this step, which the reference is at.
   void go_to(std::int64_t step);
-  /// Null where nothing can be measured, for reasons that refuse_unfit() has.
-  WithinLimits* limits() { return failure_ || !limits_ ? nullptr : &*limits_; }
+  /// In bits where nothing can be measured, for reasons that refuse_unfit() has.
+  ValueComparison& values() { return failure_ || !limits_ ? in_bits() : *limits_; }
   /// Behind the last step. Throws InputError for a calibration that cannot be read or is not of this training, whose
   /// shadow is not where it says, or for a candidate whose values are not dumped.
   void refuse_unfit() const;

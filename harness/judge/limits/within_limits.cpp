@@ -7,6 +7,7 @@
 #include "harness/judge/limits/relative_error.hpp"
 #include "record/digest.hpp"
 #include "support/error.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline::judging {
 
@@ -19,41 +20,68 @@ std::string Measured::words() const {
   return item + " is " + short_text(error) + " off, margin " + short_text(margin()) + " of its limit " + limit_words;
 }
 
-Measured WithinLimits::tensor(std::int64_t rank, const TensorRow& row) {
-  const std::string key = row.kind + "/" + row.name;
-  return compare(rank, row.step, key, key, key, row.digest);
+namespace {
+
+ComparedValue outcome(Measured measured, const std::string& got) {
+  ComparedValue compared;
+  if (!measured.holds()) {
+    compared.difference = ValueDifference{"at most " + short_text(measured.limit) + " off the shadow", got,
+                                          "outside its limit, margin " + short_text(measured.margin())};
+  }
+  compared.measured = std::move(measured);
+  return compared;
 }
 
-Measured WithinLimits::boundary(std::int64_t rank, const BoundaryRow& row) {
-  const std::string item = boundary_item(row.direction, row.microbatch, row.cut);
-  return compare(rank, row.step, item, item + "/" + row.side, item + "/computed", row.digest);
+/// Of a tensor, which has no value of its own to show.
+ComparedValue outcome(const Measured& measured) {
+  return outcome(measured, short_text(measured.error));
 }
 
-Measured WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> microbatch, double value) const {
+}  // namespace
+
+ComparedValue WithinLimits::tensor(std::int64_t rank, const TensorRow&, const TensorRow& candidate) {
+  const std::string key = candidate.kind + "/" + candidate.name;
+  return outcome(compare(rank, candidate.step, key, key, key, candidate.digest));
+}
+
+ComparedValue WithinLimits::boundary(std::int64_t rank, const BoundaryRow&, const BoundaryRow& candidate) {
+  const std::string item = boundary_item(candidate.direction, candidate.microbatch, candidate.cut);
+  return outcome(
+      compare(rank, candidate.step, item, item + "/" + candidate.side, item + "/computed", candidate.digest));
+}
+
+ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> microbatch, float, float candidate) {
   const std::string item = microbatch ? loss_item(*microbatch) : "loss";
   const RankRecord& truth = shadow_.ranks.at(0);
+  const auto against = [&](float loss) {
+    return outcome(measured({step, item}, relative_error(static_cast<double>(candidate), static_cast<double>(loss))),
+                   to_text(candidate));
+  };
   if (!microbatch) {
     for (const StepRow& row : truth.steps) {
-      if (row.step == step && row.loss) {
-        return measured({step, item}, relative_error(value, static_cast<double>(*row.loss)));
-      }
+      if (row.step == step && row.loss) return against(*row.loss);
     }
   }
   for (const MicrobatchRow& row : truth.microbatches) {
-    if (row.step == step && row.microbatch == microbatch && row.loss) {
-      return measured({step, item}, relative_error(value, static_cast<double>(*row.loss)));
-    }
+    if (row.step == step && row.microbatch == microbatch && row.loss) return against(*row.loss);
   }
   throw InputError(shadow_.path.string() + ": the shadow holds no " + item + " at step " + std::to_string(step));
 }
 
-Measured WithinLimits::gradient_norm(std::int64_t step, double value) const {
+ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double candidate) {
   for (const StepRow& row : shadow_.ranks.at(0).steps) {
     if (row.step == step && row.gradient_norm) {
-      return measured({step, "gradient_norm"}, relative_error(value, *row.gradient_norm));
+      return outcome(measured({step, "gradient_norm"}, relative_error(candidate, *row.gradient_norm)),
+                     to_text(candidate));
     }
   }
   throw InputError(shadow_.path.string() + ": the shadow holds no gradient norm of step " + std::to_string(step));
+}
+
+std::string WithinLimits::demand() const {
+  return "calibrated: relative error against the float64 shadow, at most " + short_text(calibration_.factor) +
+         " x the largest of the reference and " + std::to_string(calibration_.null_runs) +
+         " perturbed references, never above " + short_text(cap_lambda) + " sqrt(n) u";
 }
 
 double loosest_loss(const Calibration& calibration) {
@@ -87,12 +115,6 @@ Measured WithinLimits::measured(const Item& item, double error) const {
   const auto found = calibration_.limits.find(item);
   if (found == calibration_.limits.end()) throw RunError("the calibration has no limit for " + name);
   return {name, error, found->second.limit, plumbline::judging::limit_words(calibration_, found->second)};
-}
-
-std::string tier_words(const Calibration& calibration) {
-  return "calibrated: relative error against the float64 shadow, at most " + short_text(calibration.factor) +
-         " x the largest of the reference and " + std::to_string(calibration.null_runs) +
-         " perturbed references, never above " + short_text(cap_lambda) + " sqrt(n) u";
 }
 
 }  // namespace plumbline::judging

@@ -1,4 +1,4 @@
-// The calibrated tier's measure of one value of a candidate: its error against the shadow, and the limit.
+// The calibrated tier's comparison of values: each error against the shadow is within its limit.
 #pragma once
 
 #include <cstdint>
@@ -8,44 +8,31 @@
 #include <utility>
 
 #include "harness/judge/limits/limits.hpp"
+#include "harness/judge/limits/value_comparison.hpp"
 #include "record/record.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
 
-struct Measured {
-  std::string item;  ///< "gradient/model.norm.weight at step 1"
-  double error = 0;
-  double limit = 0;
-  std::string limit_words;
-
-  /// error / limit: 0 where both are 0, infinity where only the limit is, NaN where the error is.
-  double margin() const;
-  /// False for a NaN.
-  bool holds() const { return error <= limit; }
-  std::string words() const;
-};
-
-/// Warned of from here on: a margin that harmless runs do not reach.
-inline constexpr double warned_margin = 0.5;
-
 /// Reads the dumps of both as it is asked, and the shadow's rows in hand, which are those of the step that is asked of.
-/// Points into all three, which must outlive it. What cannot be measured (no
-/// dump, no limit, a dump that is not the table's) is a RunError or an InputError that says so.
-class WithinLimits {
+/// Points into all three, which must outlive it. What cannot be measured (no dump, no limit, a dump that is not the
+/// table's) is a RunError or an InputError that says so.
+class WithinLimits : public ValueComparison {
  public:
   WithinLimits(const Calibration& calibration, const Record& shadow, const Record& candidate)
       : calibration_(calibration), shadow_(shadow), candidate_(candidate) {}
 
-  Measured tensor(std::int64_t rank, const TensorRow& row);
-  Measured boundary(std::int64_t rank, const BoundaryRow& row);
-  Measured loss(std::int64_t step, std::optional<std::int64_t> microbatch, double value) const;
-  Measured gradient_norm(std::int64_t step, double value) const;
+  std::string demand() const override;
+  std::string agreement() const override { return "within their limits"; }
+  bool exact() const override { return false; }
+  ComparedValue loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
+                     float candidate) override;
+  ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) override;
+  ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) override;
+  ComparedValue boundary(std::int64_t rank, const BoundaryRow& reference, const BoundaryRow& candidate) override;
 
   /// Lets go of the dumps of the steps before.
   void forget_dumps() { dumps_.clear(); }
-
-  const Calibration& calibration() const { return calibration_; }
 
  private:
   const SafetensorsFile& dump(const Record& record, std::int64_t rank, std::int64_t step);
@@ -60,8 +47,5 @@ class WithinLimits {
 
 /// The largest limit of any loss.
 double loosest_loss(const Calibration& calibration);
-
-/// What all comparisons of values say of their limit in this tier.
-std::string tier_words(const Calibration& calibration);
 
 }  // namespace plumbline::judging

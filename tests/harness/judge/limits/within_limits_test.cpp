@@ -88,7 +88,7 @@ TEST(CalibratedTier, WhatIsCarriedArrivesInBits) {
   const auto verdict = cell.compare();
 
   EXPECT_THAT(failing(verdict), ElementsAre("boundaries"));
-  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the bits as received differ"));
+  EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the bits differ as received"));
 }
 
 TEST(CalibratedTier, NotANumberFailsThoughNoTableKnowsOfIt) {

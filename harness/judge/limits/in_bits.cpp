@@ -1,0 +1,45 @@
+#include <bit>
+#include <cmath>
+
+#include "harness/judge/limits/value_comparison.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+ComparedValue digests(const std::string& reference, const std::string& candidate) {
+  if (candidate == reference) return {};
+  return {ValueDifference{reference, candidate, "the bits differ"}};
+}
+
+class InBits : public ValueComparison {
+ public:
+  std::string demand() const override { return "0 ULP"; }
+  std::string agreement() const override { return "the same bits"; }
+  bool exact() const override { return true; }
+
+  ComparedValue loss(std::int64_t, std::optional<std::int64_t>, float reference, float candidate) override {
+    if (std::bit_cast<std::uint32_t>(reference) == std::bit_cast<std::uint32_t>(candidate)) return {};
+    return {ValueDifference{to_text(reference), to_text(candidate), ""}};
+  }
+  ComparedValue gradient_norm(std::int64_t, double reference, double candidate) override {
+    if (std::bit_cast<std::uint64_t>(reference) == std::bit_cast<std::uint64_t>(candidate)) return {};
+    return {ValueDifference{to_text(reference), to_text(candidate),
+                            std::isfinite(candidate) ? "ratio " + to_text(candidate / reference) : "not finite"}};
+  }
+  ComparedValue tensor(std::int64_t, const TensorRow& reference, const TensorRow& candidate) override {
+    return digests(reference.digest, candidate.digest);
+  }
+  ComparedValue boundary(std::int64_t, const BoundaryRow& reference, const BoundaryRow& candidate) override {
+    return digests(reference.digest, candidate.digest);
+  }
+};
+
+}  // namespace
+
+ValueComparison& in_bits() {
+  static InBits comparison;
+  return comparison;
+}
+
+}  // namespace plumbline::judging
