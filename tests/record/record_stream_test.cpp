@@ -73,7 +73,7 @@ TEST_F(StreamedRecord, HandsOutTheRowsOfOneStepAndKeepsThoseOfTheStepBefore) {
       const RankRecord& before = stream.before()[static_cast<std::size_t>(rank)];
       EXPECT_EQ(before.steps.size(), step == 0 ? 0u : 1u);
       EXPECT_EQ(before.tensors.size(), rank == 1 ? 0u : 1u);
-      if (step > 0) EXPECT_EQ(before.steps[0].step, step - 1);
+      for (const StepRow& row : before.steps) EXPECT_EQ(row.step, step - 1);
     }
   }
   EXPECT_FALSE(stream.next_step());
