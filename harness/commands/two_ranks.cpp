@@ -3,7 +3,7 @@
 #include "harness/commands/answer_folder.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/sweep/sweep_file.hpp"
-#include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/exit_file.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
