@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick witness setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly witness setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -14,11 +14,14 @@ help: ## this list
 sweep: ## set up, build the three programs, run the default sweep over MPI processes, write the report
 	@scripts/sweep
 
-test: ## set up, build everything, run every test
+test: ## set up, build everything, run every test but those of the label nightly
 	@scripts/test cpu
 
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
+
+nightly: ## what takes hours: the large sweeps, the witness, sanitizers, each header alone
+	@scripts/nightly
 
 witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
 	@scripts/witness

@@ -1,5 +1,6 @@
 // The reference's step without the project: the same ATen calls in one plain loop, of which nothing but the parameter
-// shapes is ours. Prints the seconds of each step but the first, so that benchmarks/paired.py can hold the reference against it.
+// shapes is ours. Prints the seconds of each step but the first, so that benchmarks/paired.py can hold the reference
+// against it.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>

@@ -35,7 +35,7 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<Parameter>& parameters) {
   const MemoryScope scope(MemoryOwner::other);
-  const std::vector<ParameterNorm> own = gradient_norms(parameters);
+  const std::vector<ParameterNorm> own = gradient_norms(config, parameters);
   if (transport.world_size() == 1) return total_norm(config, own);
   std::string total;
   const std::vector<std::string> gathered = transport.gather(to_lines(own));

@@ -8,6 +8,7 @@
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/launch.hpp"
 #include "schedule/schedule.hpp"
+#include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
@@ -49,6 +50,7 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, 
       "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline\n"
       "  mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
       "/tmp/zbv");
+  app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
   bool capabilities = false;
   bool quiet = false;

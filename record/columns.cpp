@@ -169,11 +169,11 @@ const Table<MemoryRow>& table_of<MemoryRow>() {
        column("buffer_bytes", &MemoryRow::buffer_bytes, presence),
        column("process_peak_bytes", &MemoryRow::process_peak_bytes, presence),
        column("live_bytes", &MemoryRow::live_bytes, Presence::external_may_lack_column),
-       column("table_bytes", &MemoryRow::table_bytes, Presence::older_may_lack_column),
-       column("data_bytes", &MemoryRow::data_bytes, Presence::older_may_lack_column),
-       column("other_bytes", &MemoryRow::other_bytes, Presence::older_may_lack_column),
-       column("other_peak_bytes", &MemoryRow::other_peak_bytes, Presence::older_may_lack_column),
-       column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::older_may_lack_column)},
+       column("table_bytes", &MemoryRow::table_bytes, Presence::added_with_schema_2),
+       column("data_bytes", &MemoryRow::data_bytes, Presence::added_with_schema_2),
+       column("other_bytes", &MemoryRow::other_bytes, Presence::added_with_schema_2),
+       column("other_peak_bytes", &MemoryRow::other_peak_bytes, Presence::added_with_schema_2),
+       column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::added_with_schema_2)},
       {"step"},
       Complete::each_step};
   return table;

@@ -17,7 +17,7 @@ enum class Presence {
   external_may_lack_column,  ///< a record of role external may lack the column
   external_may_lack_value,   ///< so it may, or leave cells empty; in our own records every cell is filled
   external_may_leave_empty,  ///< the column stands in every record, and only one of role external may leave cells empty
-  older_may_lack_column,     ///< a record of role external, or of an older program, may lack the column
+  added_with_schema_2,       ///< a record of role external, or of schema 1, may lack the column
 };
 
 template <typename Row>

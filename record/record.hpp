@@ -19,7 +19,8 @@ struct StageEntry {
   std::vector<std::string> units;
 };
 
-/// Linear from `start_factor` x the rate over `warmup_steps`, then cosine to `final_factor` x the rate at `total_steps`.
+/// Linear from `start_factor` x the rate over `warmup_steps`, then cosine to `final_factor` x the rate at
+/// `total_steps`.
 struct LearningRateSchedule {
   std::int64_t warmup_steps = 0;
   double start_factor = 1;

@@ -19,19 +19,26 @@ std::optional<std::int64_t> product(std::int64_t left, std::int64_t right) {
 /// Collects the first thing wrong with a row.
 class Rules {
  public:
-  void demand(bool good, const char* column, const std::string& why) {
+  void demand(bool good, const char* column, const char* why) {
     if (!good && !bad_) bad_ = BadCell{column, why};
   }
-  void below(std::int64_t value, std::int64_t end, const char* column, const std::string& what) {
-    demand(value < end, column, "is not a " + what + " of this run, which by manifest.json has 0 to " + std::to_string(end - 1));
+  void below(std::int64_t value, std::int64_t end, const char* column, const char* what) {
+    if (value < end || bad_) return;
+    bad_ = BadCell{column, "is not a " + std::string(what) + " of this run, which by manifest.json has 0 to " +
+                               std::to_string(end - 1)};
+  }
+  void on_rank(bool good, std::int64_t rank) {
+    if (!good && !bad_)
+      bad_ = BadCell{"stage", "is not a stage that manifest.json places on rank " + std::to_string(rank)};
   }
   void step(std::int64_t value, const Manifest& manifest) { below(value, manifest.steps, "step", "step"); }
   void microbatch(std::int64_t value, const Manifest& manifest) {
     below(value, manifest.microbatches, "microbatch", "microbatch");
   }
   void at_most(const std::optional<std::int64_t>& value, const std::optional<std::int64_t>& limit, const char* column,
-               const std::string& what) {
-    if (value && limit) demand(*value <= *limit, column, "is more than " + what + ", " + std::to_string(*limit));
+               const char* what) {
+    if (!value || !limit || *value <= *limit || bad_) return;
+    bad_ = BadCell{column, "is more than " + std::string(what) + ", " + std::to_string(*limit)};
   }
   const std::optional<BadCell>& bad() const { return bad_; }
 
@@ -47,8 +54,7 @@ const StageEntry* find_stage(const Manifest& manifest, std::int64_t stage) {
 
 void stage_of_rank(Rules& rules, std::int64_t stage, const Manifest& manifest, std::int64_t rank) {
   const StageEntry* entry = find_stage(manifest, stage);
-  rules.demand(entry != nullptr && entry->rank == rank, "stage",
-               "is not a stage that manifest.json places on rank " + std::to_string(rank));
+  rules.on_rank(entry != nullptr && entry->rank == rank, rank);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "record/table_keys.hpp"
 
-#include <algorithm>
-
 namespace plumbline {
 namespace {
 
@@ -16,8 +14,18 @@ std::int64_t units(const Manifest& manifest) {
 TableKeys::TableKeys(const Manifest& manifest, Complete demand, bool complete)
     : manifest_(manifest), demand_(demand), complete_(complete) {}
 
-std::optional<std::string> TableKeys::accept(std::optional<std::int64_t> step, std::int64_t number,
-                                             const std::string& key) {
+bool TableKeys::Numbers::insert(std::int64_t number) {
+  if (number < first_missing_) return false;
+  if (number > first_missing_) return beyond_.insert(number).second;
+  ++first_missing_;
+  while (!beyond_.empty() && *beyond_.begin() == first_missing_) {
+    beyond_.erase(beyond_.begin());
+    ++first_missing_;
+  }
+  return true;
+}
+
+std::optional<std::string> TableKeys::accept_step(std::optional<std::int64_t> step) {
   if (step_ && step && *step < *step_)
     return "a row of step " + std::to_string(*step) + " after those of step " + std::to_string(*step_) +
            ": rows are written step by step";
@@ -30,8 +38,6 @@ std::optional<std::string> TableKeys::accept(std::optional<std::int64_t> step, s
     return "no row of step " + std::to_string(next) + " stands before those of step " + std::to_string(*step);
   }
   step_ = step;
-  if (!keys_.insert(key).second) return "a second row of the same key: " + key;
-  numbers_.insert(number);
   return std::nullopt;
 }
 
@@ -39,13 +45,11 @@ std::optional<std::string> TableKeys::missing_number() const {
   if (!complete_) return std::nullopt;
   const bool microbatches = demand_ == Complete::each_microbatch;
   if (!microbatches && demand_ != Complete::each_index) return std::nullopt;
-  // As many different numbers as there must be, none of them beyond the last, are all of them.
-  const auto wanted = microbatches ? manifest_.microbatches : *numbers_.rbegin() + 1;
-  if (static_cast<std::int64_t>(numbers_.size()) == wanted) return std::nullopt;
-  std::int64_t missing = 0;
-  while (numbers_.contains(missing)) ++missing;
+  // Microbatches beyond the run's are refused with their rows.
+  const bool all = !numbers_.gap() && (!microbatches || numbers_.first_missing() == manifest_.microbatches);
+  if (all) return std::nullopt;
   return "step " + std::to_string(*step_) + " has no row of " + (microbatches ? "microbatch " : "index ") +
-         std::to_string(missing);
+         std::to_string(numbers_.first_missing());
 }
 
 std::optional<std::string> TableKeys::end_step() {

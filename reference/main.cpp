@@ -6,6 +6,7 @@
 #include "reference/export.hpp"
 #include "reference/golden.hpp"
 #include "reference/trainer.hpp"
+#include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "training/environment.hpp"
@@ -35,6 +36,7 @@ int run(int argc, char** argv) {
       "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
       "held against.");
   app.footer("Example: plumbline-reference fixtures/runs/quick.toml --record /tmp/reference");
+  app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;
   bool quiet = false;

@@ -211,7 +211,7 @@ void ReferenceTrainer::step(std::int64_t step) {
   recorder_.tied_uses(slice_.parameters());
   add_tied_uses(slice_.parameters());
   recorder_.gradients(step, 0, slice_.parameters());
-  const double norm = total_norm(session_.config, gradient_norms(slice_.parameters()));
+  const double norm = total_norm(session_.config, gradient_norms(session_.config, slice_.parameters()));
   const StepUpdate update = update_parameters(session_.run.train, step, norm, slice_.parameters(), optimizer_);
   recorder_.parameters(step, 0, slice_.parameters());
   recorder_.moments(step, 0, slice_.parameters(), optimizer_);

@@ -12,4 +12,10 @@ std::string source_commit();
 /// "0.1.0", of CMakeLists.txt.
 std::string project_version();
 
+/// What `--version` prints: "plumbline 0.1.0, commit 53e5aab7c2d1".
+inline std::string version_text(const std::string& program) {
+  const std::string commit = source_commit();
+  return program + " " + project_version() + (commit.empty() ? "" : ", commit " + commit);
+}
+
 }  // namespace plumbline

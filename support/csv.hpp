@@ -8,15 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "support/file_lines.hpp"
+
 namespace plumbline {
 
 struct CsvRow {
   std::size_t line = 0;  ///< 1-based line in the file where the row starts
   std::vector<std::string> cells;
 };
-
-/// What to do with a last line that has no line break.
-enum class UnfinishedLine { refuse, leave_out };
 
 struct CsvTable {
   std::filesystem::path path;
@@ -29,6 +28,8 @@ struct CsvTable {
   std::size_t column(const std::string& name) const;
 };
 
+/// A whole table, as CsvStream (support/csv_stream.hpp) gives it row by row.
+///
 /// Reads a table whose first row names the columns; every row must be as wide. LF or CRLF; a file not ending in a line
 /// break is truncated.
 CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {},
@@ -49,6 +50,10 @@ class CsvWriter {
   std::size_t columns_;
   std::ofstream out_;
 };
+
+/// Index of a column in a header. Throws InputError naming file and column.
+std::size_t column_of(const std::filesystem::path& path, const std::vector<std::string>& header,
+                      const std::string& name);
 
 /// One row as text, quoted where RFC 4180 asks for it, with its line break.
 std::string csv_line(const std::vector<std::string>& cells);

@@ -70,27 +70,62 @@ void write_directly(const fs::path& path, std::span<const std::string_view> piec
   if (file.close() != 0) fail_writing(path, errno);
 }
 
+/// A regular file, open for reading.
+class Source {
+ public:
+  explicit Source(const fs::path& path)  // a pipe that nobody writes to would wait at its opening
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_.get() < 0 || ::fstat(file_.get(), &status_) != 0) fail_reading(path, errno);
+    if (S_ISDIR(status_.st_mode)) fail_reading(path, EISDIR);
+    if (!S_ISREG(status_.st_mode))
+      throw InputError(path.string() + ": is a device, a pipe or a socket, which may have no end; name a file");
+  }
+
+  std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
+  /// 0 at the end.
+  std::size_t read(std::size_t offset, std::span<char> into) const {
+    while (true) {
+      const ssize_t got = ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail_reading(path_, errno);
+      return static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  const fs::path& path_;
+  Descriptor file_;
+  struct stat status_ {};
+};
+
 }  // namespace
 
+std::size_t file_bytes(const fs::path& path) {
+  return Source(path).bytes();
+}
+
+std::size_t read_file_at(const fs::path& path, std::size_t offset, std::span<char> into) {
+  const Source file(path);
+  std::size_t filled = 0;
+  while (filled < into.size()) {
+    const std::size_t got = file.read(offset + filled, into.subspan(filled));
+    if (got == 0) break;
+    filled += got;
+  }
+  return filled;
+}
+
 std::string read_file(const fs::path& path) {
-  // A pipe that nobody writes to would wait at its opening.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail_reading(path, errno);
-  if (S_ISDIR(status.st_mode)) fail_reading(path, EISDIR);
-  if (!S_ISREG(status.st_mode))
-    throw InputError(path.string() + ": is a device, a pipe or a socket, which may have no end; name a file");
-  require_memory(status.st_size, path.string() + ": the file");
+  const Source file(path);
+  require_memory(static_cast<std::int64_t>(file.bytes()), path.string() + ": the file");
   std::string bytes;
   std::size_t filled = 0;
-  bytes.resize(static_cast<std::size_t>(status.st_size) + 1);  // one more, so that the end is met without growing
+  bytes.resize(file.bytes() + 1);  // one more, so that the end is met without growing
   while (true) {
     if (filled == bytes.size()) bytes.resize(bytes.size() + (std::size_t{1} << 16));
-    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_reading(path, errno);
+    const std::size_t got = file.read(filled, std::span(bytes).subspan(filled));
     if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
+    filled += got;
   }
   bytes.resize(filled);
   return bytes;

@@ -1,6 +1,7 @@
 // Whole files, written so that a reader never sees half of one.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -10,6 +11,12 @@ namespace plumbline {
 
 /// The file's bytes. Throws InputError naming it when it cannot be read.
 std::string read_file(const std::filesystem::path& path);
+
+/// Bytes of a regular file. Same errors as read_file.
+std::size_t file_bytes(const std::filesystem::path& path);
+/// Fills `into` with the bytes from `offset` on; returns how many there were. The file is open only meanwhile, so that
+/// any number of files can be read side by side. Same errors.
+std::size_t read_file_at(const std::filesystem::path& path, std::size_t offset, std::span<char> into);
 
 /// Writes to a temporary name beside `path`, syncs, renames. Throws SystemError (disk full, no rights), leaving the old
 /// file as it was. A target that is no regular file (a device, a pipe) is written to directly.

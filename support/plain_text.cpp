@@ -15,6 +15,15 @@ bool is_control(char byte) {
   return (value < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || value == 0x7F;
 }
 
+bool is_printable_ascii(std::string_view bytes) {
+  bool printable = true;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    printable &= (value >= 0x20 && value < 0x7F) || value == '\n';
+  }
+  return printable;
+}
+
 /// The second, third or fourth byte of a character in UTF-8.
 bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
@@ -36,22 +45,23 @@ std::string in_hex(char byte) {
 
 }  // namespace
 
-std::string place_in_text(std::string_view bytes, std::size_t offset) {
+std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_t first_line) {
   const std::string_view before = bytes.substr(0, character_at(bytes, std::min(offset, bytes.size())));
   const std::size_t line_start = before.rfind('\n') + 1;  // 0 in the first line
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = first_line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(),
                                         [](char byte) { return !continues_character(byte); });
   return std::to_string(line) + ":" + std::to_string(column);
 }
 
-void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes) {
+void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes, std::size_t first_line) {
+  if (is_printable_ascii(bytes)) return;  // what nearly every line is, told without a branch for each byte
   const auto control = std::find_if(bytes.begin(), bytes.end(), is_control);
   const auto first_control = static_cast<std::size_t>(control - bytes.begin());
   const auto invalid = first_invalid_utf8(bytes.substr(0, first_control));
   if (!invalid && control == bytes.end()) return;
   const std::size_t offset = invalid.value_or(first_control);
-  throw InputError(path.string() + ":" + place_in_text(bytes, offset) + ": the byte " + in_hex(bytes[offset]) +
+  throw InputError(path.string() + ":" + place_in_text(bytes, offset, first_line) + ": the byte " + in_hex(bytes[offset]) +
                    (invalid ? " is no UTF-8; convert the file to UTF-8"
                             : " is a control character, which no text holds; the file is damaged or is no text"));
 }

@@ -8,11 +8,11 @@
 
 namespace plumbline {
 
-/// "<line>:<column>" of the byte at `offset`, both from 1; columns count characters.
-std::string place_in_text(std::string_view bytes, std::size_t offset);
+/// "<line>:<column>" of the byte at `offset`, the column from 1, in characters, the line from `first_line`.
+std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_t first_line = 1);
 
 /// Throws InputError with file, line and column at the first byte that is no UTF-8, or that is a control character
-/// other than tab, line feed and carriage return. `path` is for the message.
-void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes);
+/// other than tab, line feed and carriage return. `path` is for the message, and so is the line that `bytes` begin with.
+void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes, std::size_t first_line = 1);
 
 }  // namespace plumbline

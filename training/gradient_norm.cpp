@@ -45,6 +45,10 @@ void scale(const at::Tensor& gradient, double coefficient) {
   }
 }
 
+bool counted_at_embedding(const LlamaConfig& config, const std::string& name) {
+  return config.tied && name == "lm_head.weight";
+}
+
 }  // namespace
 
 void zero_gradients(std::vector<Parameter>& parameters) {
@@ -71,13 +75,13 @@ void add_tied_uses(std::vector<Parameter>& parameters) {
   head_use.copy_(sum);
 }
 
-std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& parameters) {
+std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const std::vector<Parameter>& parameters) {
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::other);
   std::vector<ParameterNorm> norms;
   std::vector<at::Tensor> gradients;
   for (const Parameter& parameter : parameters) {
-    if (!parameter.alias) {
+    if (!counted_at_embedding(config, parameter.name)) {
       norms.push_back({parameter.name, 0});
       gradients.push_back(gradient_of(parameter));
     }
@@ -110,21 +114,18 @@ double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& n
   }
   double sum = 0;
   for (const ParameterShape& shape : parameter_shapes(config)) {
+    if (counted_at_embedding(config, shape.name)) {
+      continue;
+    }
     const auto found = by_name.find(shape.name);
-    const bool counted_at_embedding = config.tied && shape.name == "lm_head.weight";
     if (found == by_name.end()) {
-      if (counted_at_embedding) {
-        continue;
-      }
       throw std::logic_error("no gradient norm of " + shape.name);
     }
-    if (!counted_at_embedding) {
-      sum += found->second * found->second;
-    }
+    sum += found->second * found->second;
     by_name.erase(found);
   }
   if (!by_name.empty()) {
-    throw std::logic_error("a gradient norm of " + by_name.begin()->first + ", which the model does not have");
+    throw std::logic_error("a gradient norm of " + by_name.begin()->first + ", which the norm does not count");
   }
   return std::sqrt(sum);
 }

@@ -20,11 +20,12 @@ void zero_gradients(std::vector<Parameter>& parameters);
 /// In a slice with an alias: embed_tokens' gradient += lm_head's, and lm_head's becomes the sum too. Else nothing.
 void add_tied_uses(std::vector<Parameter>& parameters);
 
-/// fp64 vector norm of each gradient, aliases left out, in the slice's order.
-std::vector<ParameterNorm> gradient_norms(const std::vector<Parameter>& parameters);
-/// Square root of the left-to-right sum of squares in canonical order; of a tied model `lm_head.weight` is left out (it
-/// stands at embed_tokens). `norms` may come from many ranks in any order; throws std::logic_error unless each
-/// parameter of the model stands exactly once.
+/// fp64 vector norm of each gradient, in the slice's order; of a tied model without `lm_head.weight`, whose gradient is
+/// embed_tokens'.
+std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const std::vector<Parameter>& parameters);
+/// Square root of the left-to-right sum of squares in canonical order. `norms` may come from many ranks in any order;
+/// throws std::logic_error unless each parameter of the model stands exactly once, and of a tied model no
+/// `lm_head.weight`.
 double total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 /// min(1, limit / norm) without an epsilon; 1 without a limit; NaN for a NaN norm.
 double clip_coefficient(double norm, std::optional<double> limit);

@@ -18,11 +18,12 @@
 namespace plumbline {
 namespace {
 
-judging::RecordReading read_or_throw(const std::filesystem::path& path, const std::string& whose) {
+judging::RecordReading open_or_throw(const std::filesystem::path& path, const std::string& whose) {
   if (!std::filesystem::is_directory(path)) {
     throw InputError(path.string() + " (the " + whose + ") is no folder; give the folder that holds manifest.json");
   }
-  judging::RecordReading reading{path, read_record(path), ""};
+  judging::RecordReading reading(path);
+  reading.rethrow();
   return reading;
 }
 
@@ -66,16 +67,18 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                             const std::optional<std::filesystem::path>& calibration,
                             const std::optional<std::filesystem::path>& request) {
-  const auto one = read_or_throw(reference, "reference"), other = read_or_throw(candidate, "candidate");
-  const bool external = one.record->manifest.role == "external" || other.record->manifest.role == "external";
-  CellPlan plan = plan_of(other.record->manifest);
+  auto one = open_or_throw(reference, "reference"), other = open_or_throw(candidate, "candidate");
+  const bool external = one.record()->manifest.role == "external" || other.record()->manifest.role == "external";
+  CellPlan plan = plan_of(other.record()->manifest);
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
   if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
   if (request) words.insert(words.end(), {"--request", request->string()});
   plan.command = shell_command(words);
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
-  CellVerdict verdict = judging::judge_in_tier(plan, one, other, nullptr);
+  CellVerdict verdict = judging::judge_records(plan, one, other, nullptr);
+  one.rethrow();  // whoever compares two records is told what is wrong with one as with any other input
+  other.rethrow();
   const bool comparable = std::none_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) {
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });

@@ -46,6 +46,7 @@ int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
 int run(int argc, char** argv) {
   CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
   app.name("plumbline");
+  app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);
   app.footer(
       "Example: plumbline sweep fixtures/sweeps/default.toml\n"

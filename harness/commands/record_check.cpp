@@ -71,17 +71,17 @@ RecordCheck check_record(const std::filesystem::path& path, const auditing::Audi
   if (!std::filesystem::is_directory(path)) {
     throw InputError(path.string() + ": is no folder; give the folder that holds manifest.json");
   }
-  const Record record = read_record(path);
+  const Manifest manifest = read_manifest(path);
   RecordCheck check;
   check.path = path;
-  check.run_id = record.manifest.run_id;
-  check.role = record.manifest.role;
-  check.level = to_text(record.manifest.level);
-  check.dtype = record.manifest.dtype;
-  check.optimizer = record.manifest.json.at("optimizer").value("name", "");
-  check.world_size = record.manifest.world_size;
-  check.steps = record.manifest.steps;
-  check.audit = auditing::audit_record(record, options);
+  check.run_id = manifest.run_id;
+  check.role = manifest.role;
+  check.level = to_text(manifest.level);
+  check.dtype = manifest.dtype;
+  check.optimizer = manifest.json.at("optimizer").value("name", "");
+  check.world_size = manifest.world_size;
+  check.steps = manifest.steps;
+  check.audit = auditing::audit_record(path, options);
   return check;
 }
 

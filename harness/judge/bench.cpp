@@ -6,8 +6,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "harness/judge/evidence/record_index.hpp"
 #include "harness/judge/judgement.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -30,27 +32,31 @@ double least_distance(const BenchRequest& request) {
 
 class Bench {
  public:
-  Bench(const Record& reference, const BenchRequest& request, Judgement& judgement)
-      : manifest_(reference.manifest), rows_(reference), request_(request), judgement_(judgement) {}
+  Bench(const Manifest& manifest, const BenchRequest& request, Judgement& judgement)
+      : manifest_(manifest), request_(request), judgement_(judgement) {}
+
+  /// `rows`: the reference's.
+  void step(std::int64_t step, RecordIndex rows) {
+    std::swap(rows_, rows);
+    const RecordIndex& before = rows;
+    if (step < 0 || step >= manifest_.steps) return;
+    moves_ = moves_ || moved_since(before);
+    judgement_.look_at("microbatches", manifest_.microbatches);
+    told_ = std::max(told_, weighting_told());
+    if (!of_step_.empty()) return;
+    look_for_twins(step, of_step_);
+    if (sizes_asked_for()) look_at_sizes(of_step_);
+  }
 
   /// What the training lacks; empty when it lacks nothing.
   std::vector<std::string> lacking() {
     std::vector<std::string> missing;
     if (manifest_.steps < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
-    std::vector<std::string> of_step;  // of the first step that lacks anything: the next mostly lack the same
-    double largest = 0;
-    for (std::int64_t step = 0; step < manifest_.steps; ++step) {
-      judgement_.look_at("microbatches", manifest_.microbatches);
-      largest = std::max(largest, weighting_told_by(step));
-      if (!of_step.empty()) continue;
-      look_for_twins(step, of_step);
-      if (sizes_asked_for()) look_at_sizes(step, of_step);
-    }
-    missing.insert(missing.end(), of_step.begin(), of_step.end());
-    if (sizes_asked_for()) demand_weighting(largest, missing);
+    missing.insert(missing.end(), of_step_.begin(), of_step_.end());
+    if (sizes_asked_for()) demand_weighting(told_, missing);
     if (manifest_.level < RecordLevel::full) {
       judgement_.leave_out("whether parameters move (the record holds no tensors)");
-    } else if (!moves()) {
+    } else if (!moves_) {
       missing.push_back("no parameter moves: a wrong update could not be seen");
     }
     return missing;
@@ -67,8 +73,8 @@ class Bench {
                       " apart, relative, and should lie " + to_text(least) + " apart");
   }
 
-  const MicrobatchRow* row(std::int64_t step, std::int64_t microbatch) const {
-    const auto& found = rows_.microbatches(step, microbatch);
+  const MicrobatchRow* row(std::int64_t microbatch) const {
+    const auto& found = rows_.microbatches(microbatch);
     return found.empty() ? nullptr : found.front().row;
   }
 
@@ -76,7 +82,7 @@ class Bench {
   void look_for_twins(std::int64_t step, std::vector<std::string>& missing) {
     std::map<std::string, std::int64_t> seen;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      for (const auto& placed : rows_.microbatches(step, m)) {
+      for (const auto& placed : rows_.microbatches(m)) {
         if (placed.row->data_digest.empty() || placed.row->valid_tokens == 0) continue;
         const auto [first, fresh] = seen.try_emplace(placed.row->data_digest, m);
         if (fresh) judgement_.look_at("distinct_microbatches");
@@ -88,12 +94,12 @@ class Bench {
     }
   }
 
-  void look_at_sizes(std::int64_t step, std::vector<std::string>& missing) const {
+  void look_at_sizes(std::vector<std::string>& missing) const {
     std::set<std::int64_t> lengths, valid;
     bool grows = false, shrinks = false, repeats = false, masked = false;
     const MicrobatchRow* before = nullptr;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      const MicrobatchRow* now = row(step, m);
+      const MicrobatchRow* now = row(m);
       if (!now) continue;
       grows = grows || (before && now->sequence_length > before->sequence_length);
       shrinks = shrinks || (before && now->sequence_length < before->sequence_length);
@@ -116,15 +122,15 @@ class Bench {
   /// Relative distance of the mean of the microbatches' mean losses from the token-weighted loss of the step. In the
   /// calibrated tier each microbatch's own loss is measured too: then also the largest distance that a mean over its
   /// own tokens has from its share of the step's.
-  double weighting_told_by(std::int64_t step) {
+  double weighting_told() {
     double weighted = 0, means = 0, valid_of_step = 0, counted = 0, with_tokens = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      if (const auto* found = row(step, m)) valid_of_step += static_cast<double>(found->valid_tokens);
-      if (const auto* found = row(step, m); found && found->valid_tokens > 0) ++with_tokens;
+      if (const auto* found = row(m)) valid_of_step += static_cast<double>(found->valid_tokens);
+      if (const auto* found = row(m); found && found->valid_tokens > 0) ++with_tokens;
     }
     double of_one = 0;
     for (std::int64_t m = 0; m < manifest_.microbatches; ++m) {
-      for (const auto& placed : rows_.microbatches(step, m)) {
+      for (const auto& placed : rows_.microbatches(m)) {
         if (!placed.row->loss || placed.row->valid_tokens == 0) continue;
         const double loss = static_cast<double>(*placed.row->loss);
         const double share = valid_of_step / static_cast<double>(placed.row->valid_tokens);
@@ -140,30 +146,36 @@ class Bench {
     return request_.loosest_loss ? std::max(of_step, of_one) : of_step;
   }
 
-  bool moves() const {
-    for (std::int64_t step = 0; step < manifest_.steps; ++step) {
-      for (const auto& placed : rows_.tensors_of(step)) {
-        if (placed.row->kind != "parameter") continue;
-        const auto& before = rows_.tensors(step - 1, "parameter", placed.row->name);
-        if (!before.empty() && before.front().row->digest != placed.row->digest) return true;
-      }
+  bool moved_since(const RecordIndex& rows_before) const {
+    for (const auto& placed : rows_.all_tensors()) {
+      if (placed.row->kind != "parameter") continue;
+      const auto& before = rows_before.tensors("parameter", placed.row->name);
+      if (!before.empty() && before.front().row->digest != placed.row->digest) return true;
     }
     return false;
   }
 
   const Manifest& manifest_;
-  RecordIndex rows_;
+  RecordIndex rows_;  ///< of the step in hand
   const BenchRequest& request_;
   Judgement& judgement_;
+  bool moves_ = false;
+  double told_ = 0;                   ///< by the step that tells most
+  std::vector<std::string> of_step_;  ///< of the first step that lacks anything: the next mostly lack the same
 };
 
-CheckResult bench_of(const Record& reference, const BenchRequest& request) {
+CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
   Judgement judgement("bench", "bench",
                       "two steps that move parameters, no two microbatches alike, sizes that differ in every way, and "
                       "losses that tell token weighting from a mean of means by " +
                           to_text(least_distance(request)) +
                           ": ten times the loosest limit of any comparison of losses");
-  Bench bench(reference, request, judgement);
+  Bench bench(reference.record()->manifest, request, judgement);
+  for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
+    reference.go_to(*step);
+    if (reference.record()) bench.step(*step, RecordIndex(reference.record()->ranks));
+  }
+  if (!reference.record()) return without_looking("bench", Outcome::not_run, reference.error()).result;
   const auto missing = bench.lacking();
   if (!missing.empty()) {
     return judgement
@@ -183,15 +195,15 @@ CheckResult bench_of(const Record& reference, const BenchRequest& request) {
 
 }  // namespace
 
-CheckResult judge_bench(const RecordReading& reference, const BenchRequest& request) {
+CheckResult judge_bench(RecordReading reference, const BenchRequest& request) {
   CheckResult result;
   try {
-    if (!reference.record || reference.record->manifest.level == RecordLevel::none) {
+    if (!reference.record() || reference.record()->manifest.level == RecordLevel::none) {
       result = without_looking("bench", Outcome::not_run,
-                               reference.record ? "a record of level none holds no data" : reference.error)
+                               reference.record() ? "a record of level none holds no data" : reference.error())
                    .result;
     } else {
-      result = bench_of(*reference.record, request);
+      result = bench_of(reference, request);
     }
   } catch (const std::exception& error) {  // a record that says what cannot be
     result = without_looking("bench", Outcome::not_run, error.what()).result;

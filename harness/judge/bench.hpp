@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {
@@ -18,7 +18,7 @@ struct BenchRequest {
 /// The check `bench`: microbatches whose lengths grow, shrink, repeat and are 1, one fully masked, unequal numbers of
 /// valid tokens, no two alike; losses that tell token weighting from a mean of means by far more than any limit; two
 /// steps, and parameters that move. Not triggered where any of it is missing, and the reason names each. A record that
-/// cannot be read is not run.
-CheckResult judge_bench(const RecordReading& reference, const BenchRequest& request);
+/// cannot be read is not run. Reads it from its beginning to its end.
+CheckResult judge_bench(RecordReading reference, const BenchRequest& request);
 
 }  // namespace plumbline::judging

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
+#include "harness/judge/expected/expected_model.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
@@ -141,6 +144,29 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   }
 }
 
+constexpr std::size_t chunk = std::size_t{1} << 16;
+
+/// Compared in chunks, up to the first that differs.
+bool same_bytes(const std::filesystem::path& one, const std::filesystem::path& other) {
+  if (!std::filesystem::exists(one) || !std::filesystem::exists(other)) return false;
+  const std::size_t size = file_bytes(one);
+  if (file_bytes(other) != size) return false;
+  std::vector<char> left(chunk), right(chunk);
+  for (std::size_t at = 0; at < size; at += chunk) {
+    const std::size_t got = read_file_at(one, at, left);
+    if (read_file_at(other, at, right) != got || left != right) return false;
+  }
+  return true;
+}
+
+/// Whether anything stands behind the header.
+bool has_rows(const std::filesystem::path& table) {
+  std::vector<char> bytes(chunk);
+  const std::size_t got = read_file_at(table, 0, bytes);
+  const auto header = std::string_view(bytes.data(), got).find('\n');
+  return header != std::string_view::npos && header + 1 < file_bytes(table);
+}
+
 void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, Differences& differences) {
   const Json perturbation = value_or(manifest.json, "perturbation", nullptr);
   const Json shadow_of = value_or(manifest.json, "shadow_of", nullptr);
@@ -180,11 +206,15 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
   return differences.words;
 }
 
-std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& reference) {
+std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manifest& reference) {
   Differences differences("the calibration", "the reference");
-  const Json shadow_of = value_or(shadow.manifest.json, "shadow_of", "");
-  compare_trainings(shadow.manifest, shadow_of.is_string() ? shadow_of.get<std::string>() : "", reference.manifest,
-                    differences);
+  const Json shadow_of = value_or(shadow.json, "shadow_of", "");
+  compare_trainings(shadow, shadow_of.is_string() ? shadow_of.get<std::string>() : "", reference, differences);
+  return differences.words;
+}
+
+std::vector<std::string> why_other_rates(const Record& shadow, const Record& reference) {
+  Differences differences("the calibration", "the reference");
   for (const StepRow& truth : shadow.ranks.at(0).steps) {
     for (const StepRow& row : reference.ranks.at(0).steps) {
       if (row.step != truth.step) continue;
@@ -226,11 +256,11 @@ std::vector<std::string> why_the_same_run(const Record& one, const Record& other
   }
   for (const auto& rank : one.ranks) {
     const std::string folder = "rank-" + std::to_string(rank.rank);
-    const auto same_bytes = [&](const char* file) {
-      const auto left = one.path / folder / file, right = other.path / folder / file;
-      return std::filesystem::exists(left) && std::filesystem::exists(right) && read_file(left) == read_file(right);
+    const auto actions = one.path / folder / "actions.csv";
+    const auto same = [&](const char* file) {
+      return same_bytes(one.path / folder / file, other.path / folder / file);
     };
-    if (!rank.actions.empty() && same_bytes("steps.csv") && same_bytes("actions.csv")) {
+    if (std::filesystem::exists(actions) && has_rows(actions) && same("steps.csv") && same("actions.csv")) {
       words.push_back(folder +
                       "/steps.csv and actions.csv are byte-equal in both records, times included: one is a copy");
     }

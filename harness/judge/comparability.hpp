@@ -5,18 +5,23 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/judgement.hpp"
+#include "record/record.hpp"
+#include "record/verdict.hpp"
 
 namespace plumbline::judging {
 
-/// In the calibrated tier the two may have run on different devices; nothing else is let off.
-/// Every way in which the two are no runs of the same training, or are one and the same run, or one of them is made to
-/// measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
+/// Decided before the tables are read, but for two files of each rank that are held against each other: of two runs
+/// they differ in their first bytes. In the calibrated tier the two may have run on different devices; nothing else is
+/// let off. Every way in which the two are no runs of the same training, or are one and the same run, or one of them is
+/// made to measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);
 
-/// Every way in which the reference is no run of the training that `shadow`, a calibration's, was made for.
-std::vector<std::string> why_not_calibrated(const Record& shadow, const Record& reference);
+/// Every way in which the reference's manifest is of no run of the training that `shadow`, a calibration's, was made
+/// for.
+std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manifest& reference);
+
+/// The same of the learning rates of the step that both are at.
+std::vector<std::string> why_other_rates(const Record& shadow, const Record& reference);
 
 /// What the two say differently of processor, instruction set and GPUs, so that their kernels may be others; nothing
 /// when all of it is equal.

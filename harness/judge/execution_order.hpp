@@ -4,60 +4,145 @@
 #include <compare>
 #include <cstdint>
 
-#include "record/verdict.hpp"
-
 namespace plumbline::judging {
 
-/// A place in the execution order of docs/exactness.md; the earlier one compares less. What is no value on the ladder
-/// has a place too: structure before everything, memory, schedule and traffic (`beside`) after everything.
-struct Moment {
-  std::int64_t group = 0;
-  std::int64_t step = 0;
-  std::int64_t phase = 0;
-  std::int64_t microbatch = 0;
-  std::int64_t part = 0;
-  std::int64_t position = 0;
-  std::int64_t detail = 0;
+/// What is no value on the ladder has a place too: structure before the run; memory, schedule and traffic beside it,
+/// behind; and what shows only when all has been looked at, at the end.
+enum class OrderGroup : std::int8_t { structure, run, beside, end };
 
-  friend auto operator<=>(const Moment&, const Moment&) = default;
+/// Of a step, in order.
+enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, learning_rate, update };
+
+/// Of a microbatch, in order.
+enum class MicrobatchPart : std::int8_t { data, forward, loss, backward };
+
+/// Where a tensor that crosses a cut is looked at: as it is sent (or handed on within a rank), or as it arrives.
+enum class BoundaryEnd : std::int8_t { sent, received };
+
+enum class NormPart : std::int8_t { norm, clip_coefficient };
+
+/// What the optimiser leaves, in the order of looking.
+enum class StateKind : std::int8_t { parameter, moment1, moment2 };
+
+/// What is wrong with runs and records as a whole, in the order of looking.
+enum class Structure : std::int8_t {
+  reference_ended,
+  candidate_ended,
+  as_asked,
+  records,  ///< whether they can be compared
+  census,
+  layerless_stages,
+  layerless_parameters,
+  impossible,  ///< a check met what no record can say
+  audit,
 };
 
-inline Moment at_structure(std::int64_t position = 0) {
-  return {0, 0, 0, 0, 0, position, 0};
+/// Beside the run, in the order within a step: figures of the whole step, then its actions one by one. The last figures
+/// of step -1 are the record's.
+enum class Beside : std::int8_t {
+  duration,
+  state_of_rank,
+  state_of_world,
+  bounds,
+  buffers,
+  owned,
+  total_peak,
+  leak,
+  gpu,
+  process,
+  whole_record,
+  saved,
+  actions,
+  activation_peak,
+};
+
+/// A place in the execution order of docs/exactness.md; the earlier one compares less.
+struct ExecutionPoint {
+  OrderGroup group = OrderGroup::structure;
+  std::int64_t step = 0;
+  StepPhase phase = StepPhase::forward_backward;
+  std::int64_t microbatch = 0;
+  MicrobatchPart part = MicrobatchPart::data;
+  std::int64_t position = 0;  ///< along the model, in a list of actions, among the figures of a step
+  std::int64_t detail = 0;    ///< one of the enumerations above, or an index
+  std::int64_t place = 0;     ///< stage or rank
+
+  friend auto operator<=>(const ExecutionPoint&, const ExecutionPoint&) = default;
+};
+
+namespace order {
+
+template <class Enumeration>
+constexpr std::int64_t number(Enumeration value) {
+  return static_cast<std::int64_t>(value);
 }
-inline Moment at_data(std::int64_t step, std::int64_t microbatch) {
-  return {1, step, 0, microbatch, 0, 0, 0};
+
+inline ExecutionPoint in_microbatch(std::int64_t step, std::int64_t microbatch, MicrobatchPart part,
+                                    std::int64_t position = 0, BoundaryEnd end = BoundaryEnd::sent) {
+  return {OrderGroup::run, step, StepPhase::forward_backward, microbatch, part, position, number(end), 0};
 }
-/// `boundary`: index of the crossing along the model; `side`: 0 send or local, 1 receive.
-inline Moment at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, std::int64_t side) {
-  return {1, step, 0, microbatch, 1, boundary, side};
+
+inline ExecutionPoint in_step(std::int64_t step, StepPhase phase, std::int64_t position = 0, std::int64_t detail = 0,
+                              std::int64_t place = 0) {
+  return {OrderGroup::run, step, phase, 0, MicrobatchPart::data, position, detail, place};
 }
-inline Moment at_loss(std::int64_t step, std::int64_t microbatch) {
-  return {1, step, 0, microbatch, 2, 0, 0};
+
+}  // namespace order
+
+inline ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0) {
+  ExecutionPoint point;
+  point.position = order::number(place);
+  point.detail = position;
+  return point;
+}
+inline ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch) {
+  return order::in_microbatch(step, microbatch, MicrobatchPart::data);
+}
+/// `boundary`: index of the crossing along the model.
+inline ExecutionPoint at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
+  return order::in_microbatch(step, microbatch, MicrobatchPart::forward, boundary, end);
+}
+inline ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch) {
+  return order::in_microbatch(step, microbatch, MicrobatchPart::loss);
 }
 /// Backward boundaries run from the last cut to the first.
-inline Moment at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, std::int64_t side) {
-  return {1, step, 0, microbatch, 3, -boundary, side};
+inline ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
+  return order::in_microbatch(step, microbatch, MicrobatchPart::backward, -boundary, end);
 }
-inline Moment at_step_loss(std::int64_t step) {
-  return {1, step, 1, 0, 0, 0, 0};
+inline ExecutionPoint at_step_loss(std::int64_t step) {
+  return order::in_step(step, StepPhase::step_loss);
 }
 /// `position`: the parameter's place in canonical order.
-inline Moment at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
-  return {1, step, 2, 0, 0, position, stage};
+inline ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
+  return order::in_step(step, StepPhase::gradients, position, 0, stage);
 }
-inline Moment at_norm(std::int64_t step, std::int64_t detail = 0) {
-  return {1, step, 3, 0, 0, 0, detail};
+inline ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm) {
+  return order::in_step(step, StepPhase::norm, 0, order::number(part));
 }
-inline Moment at_learning_rate(std::int64_t step) {
-  return {1, step, 4, 0, 0, 0, 0};
+inline ExecutionPoint at_learning_rate(std::int64_t step) {
+  return order::in_step(step, StepPhase::learning_rate);
 }
-/// `part`: 0 parameter, 1 moment1, 2 moment2. Step -1 is the start.
-inline Moment at_parameter(std::int64_t step, std::int64_t position, std::int64_t part, std::int64_t stage) {
-  return {1, step, 5, 0, 0, position, part * 1'000'000 + stage};
+/// Step -1 is the start.
+inline ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage) {
+  return order::in_step(step, StepPhase::update, position, order::number(kind), stage);
 }
-inline Moment beside(std::int64_t step, std::int64_t index, std::int64_t rank) {
-  return {2, step, 0, 0, 0, index, rank};
+inline ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index = 0) {
+  ExecutionPoint point;
+  point.group = OrderGroup::beside;
+  point.step = step;
+  point.position = order::number(place);
+  point.detail = index;
+  point.place = rank;
+  return point;
+}
+/// `index`: of the action in its rank's list.
+inline ExecutionPoint beside_action(std::int64_t step, std::int64_t index, std::int64_t rank) {
+  return beside(step, Beside::actions, rank, index);
+}
+inline ExecutionPoint at_the_end() {
+  ExecutionPoint point;
+  point.group = OrderGroup::end;
+  return point;
 }
 
 }  // namespace plumbline::judging

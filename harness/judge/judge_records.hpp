@@ -1,21 +1,17 @@
-// The inside of judge_cell: for callers that have read the records already.
+// The inside of judge_cell: for callers that need more than the verdict.
 #pragma once
 
-#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
 #include "record/verdict.hpp"
 
 namespace plumbline::judging {
 
-/// `repeated` may be null. Throws InputError for a check that the plan names and that there is none of; never for what
-/// a record holds.
-/// `limits`: of the calibrated tier; null = bits.
-CellVerdict judge_records(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
-                          const RecordReading* repeated, WithinLimits* limits = nullptr);
-
-/// In bits, or within the limits of the plan's calibration. Throws InputError too for a calibration that is not of this
-/// training, whose shadow is not where it says, or for a candidate whose values are not dumped.
-CellVerdict judge_in_tier(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate,
-                          const RecordReading* repeated);
+/// Reads all records side by side, step by step, once, from where they are: their beginning. `repeated` may be null.
+/// In bits, or within the limits of the plan's calibration. What a record holds is never thrown; InputError for a check
+/// that the plan names and that there is none of, and for a calibration that cannot be taken (calibrated_tier.hpp).
+CellVerdict judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
+                          RecordReading* repeated);
 
 /// Whether every required check holds or does not apply.
 bool all_required_hold(const CellVerdict& verdict);

@@ -17,14 +17,38 @@ Judgement::Judgement(std::string name, std::string rung, std::string limit) : ru
   result_.limit = std::move(limit);
 }
 
-void Judgement::diverge(const Moment& moment, FirstDivergence divergence) {
+/// Only those of the earliest group and step are ever told, so that no others are kept.
+void Judgement::note_items(const ExecutionPoint& point, const std::vector<std::string>& items) {
+  const auto key = [](const ExecutionPoint& of) { return std::pair(of.group, of.step); };
+  if (point_ && key(*point_) < key(point)) return;
+  if (point_ && key(point) < key(*point_)) items_.clear();
+  for (const auto& item : items) {
+    if (std::find(items_.begin(), items_.end(), item) == items_.end()) items_.push_back(item);
+  }
+}
+
+void Judgement::diverge(const ExecutionPoint& point, FirstDivergence divergence) {
   ++divergences_;
-  auto& items = items_[{moment.group, moment.step}];
-  if (std::find(items.begin(), items.end(), divergence.item) == items.end()) items.push_back(divergence.item);
-  if (moment_ && !(moment < *moment_)) return;
+  note_items(point, {divergence.item});
+  if (point_ && !(point < *point_)) return;
   if (divergence.rung.empty()) divergence.rung = rung_;
-  moment_ = moment;
+  point_ = point;
   result_.first_divergence = std::move(divergence);
+}
+
+void Judgement::absorb(Judgement part) {
+  for (const auto& [what, number] : part.result_.compared) compare(what, number);
+  for (const auto& [what, number] : part.result_.looked_at) look_at(what, number);
+  for (auto& words : part.result_.not_shown) not_shown(words);
+  for (auto& words : part.left_out_) leave_out(words);
+  auto& peaks = part.result_.predicted_peak_bytes;
+  if (!peaks.empty()) predicted_peaks(std::move(peaks));
+  divergences_ += part.divergences_;
+  if (!part.point_) return;
+  note_items(*part.point_, part.items_);
+  if (point_ && !(*part.point_ < *point_)) return;
+  point_ = part.point_;
+  result_.first_divergence = std::move(part.result_.first_divergence);
 }
 
 void Judgement::note(const Measured& value) {
@@ -47,7 +71,7 @@ std::string Judgement::margin_words() const {
   return words;
 }
 
-void Judgement::diverge(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank,
+void Judgement::diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
                         const std::string& item, const std::string& expected, const std::string& got,
                         const std::string& words) {
   FirstDivergence divergence;
@@ -57,7 +81,7 @@ void Judgement::diverge(const Moment& moment, std::int64_t step, std::optional<s
   divergence.expected = expected;
   divergence.got = got;
   divergence.words = words;
-  diverge(moment, std::move(divergence));
+  diverge(point, std::move(divergence));
 }
 
 std::int64_t Judgement::count(const std::string& what) const {
@@ -70,12 +94,11 @@ std::int64_t Judgement::count(const std::string& what) const {
 
 std::string Judgement::failure_words() const {
   std::string words = result_.first_divergence->words;
-  const auto& items = items_.at({moment_->group, moment_->step});
   if (divergences_ > 1) {
-    std::vector<std::string> named(items.begin(),
-                                   items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), items_named)));
+    std::vector<std::string> named(items_.begin(),
+                                   items_.begin() + static_cast<std::ptrdiff_t>(std::min(items_.size(), items_named)));
     words += " (" + std::to_string(divergences_) + " differences in all; in that step: " + join(named, ", ") +
-             (items.size() > items_named ? " and " + std::to_string(items.size() - items_named) + " more" : "") + ")";
+             (items_.size() > items_named ? " and " + std::to_string(items_.size() - items_named) + " more" : "") + ")";
   }
   return words;
 }
@@ -89,7 +112,7 @@ Judged Judgement::conclude(const std::string& shown, const Counts& floors, const
     nothing.got = std::to_string(count(what));
     nothing.words = "looked at " + nothing.got + " " + what + ", not at " + nothing.expected +
                     ": a check that compared nothing shows nothing";
-    diverge({3, 0, 0, 0, 0, 0, 0}, std::move(nothing));
+    diverge(at_the_end(), std::move(nothing));
   }
   for (const auto& what : telling) {
     if (count(what) > 0) continue;
@@ -110,7 +133,7 @@ Judged Judgement::conclude_as(Outcome outcome, const std::string& reason) {
   }
   result_.reason += margin_words();
   if (!left_out_.empty()) result_.reason += "; not looked at: " + join(left_out_, ", ");
-  return {std::move(result_), moment_};
+  return {std::move(result_), point_};
 }
 
 Judged without_looking(const std::string& name, Outcome outcome, const std::string& reason) {

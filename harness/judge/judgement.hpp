@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +16,7 @@ namespace plumbline::judging {
 /// A check's result and where in the execution order its first divergence lies.
 struct Judged {
   CheckResult result;
-  std::optional<Moment> moment;
+  std::optional<ExecutionPoint> point;
 };
 
 class Judgement {
@@ -35,10 +33,10 @@ class Judgement {
     compared ? compare(what, count) : look_at(what, count);
   }
   /// A difference. `rung` is filled in where the place has none of its own.
-  void diverge(const Moment& moment, FirstDivergence divergence);
+  void diverge(const ExecutionPoint& point, FirstDivergence divergence);
   /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
-  void diverge(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
-               const std::string& expected, const std::string& got, const std::string& words);
+  void diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
+               const std::string& item, const std::string& expected, const std::string& got, const std::string& words);
   /// What could not be looked at, because a record of role external may lack it: said in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   /// A part of the claim that these runs could not have shown wrong, with why; it changes no outcome.
@@ -51,9 +49,13 @@ class Judgement {
   /// Of one rank, for the report's plot: what the memory law gives.
   void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
-  bool diverged() const { return moment_.has_value(); }
+  bool diverged() const { return point_.has_value(); }
   /// Of what was compared and of what was looked at.
   std::int64_t count(const std::string& what) const;
+
+  /// Takes over what a part of the same check has counted and found, behind all that was found so far: of two
+  /// differences at one place the first stays.
+  void absorb(Judgement part);
 
   /// Ends the check: fails when anything diverged, or when less than `floors` was gone through; not triggered when
   /// there is nothing of `telling`, the kinds of things in which a fault could have been seen; else holds, and `shown`
@@ -63,14 +65,15 @@ class Judgement {
   Judged conclude_as(Outcome outcome, const std::string& reason);
 
  private:
+  void note_items(const ExecutionPoint& point, const std::vector<std::string>& items);
   std::string failure_words() const;
   std::string margin_words() const;
 
   CheckResult result_;
   std::string rung_;
-  std::optional<Moment> moment_;
+  std::optional<ExecutionPoint> point_;
   std::int64_t divergences_ = 0;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> items_;  ///< by (group, step)
+  std::vector<std::string> items_;  ///< that differ in the group and step of the earliest
   std::vector<std::string> left_out_;
   std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin
   std::int64_t measured_ = 0, warned_ = 0;

@@ -60,13 +60,13 @@ class Recorder:
         self.dump, self.rows = {}, []
         self.index = 0
         self.last_action = ""
+        self.data_digests = []  # of what was fed, in order
 
     @staticmethod
     def manifest(run, units, batches, schedule):
-        digests = "".join(batches.microbatch(s, m).data_digest for s in range(run.steps) for m in range(len(batches)))
         tied = bool(run.config.get("tie_word_embeddings", False))
         return {
-            "schema": "plumbline-record/1",
+            "schema": "plumbline-record/2",
             "run_id": str(uuid.uuid4()),
             "role": "external",
             "command": ["plumbline-witness", *sys.argv[1:]],
@@ -76,7 +76,7 @@ class Recorder:
             "device": "cpu",
             "world_size": 1,
             "steps": run.steps,
-            "data": {"digest": hash_hex(digests), "source": str(run.data.source), "microbatches": len(batches)},
+            "data": {"source": str(run.data.source), "microbatches": len(batches)},
             "schedule": {
                 "name": "sequential",
                 "chunks_per_rank": 1,
@@ -91,6 +91,12 @@ class Recorder:
             "loss_scaling": "before",
             "boundary_gradient_factor": 1,
             "optimizer": run.optimizer,
+            "learning_rate_schedule": {
+                "warmup_steps": run.warmup_steps,
+                "start_factor": run.start_factor,
+                "final_factor": 0,
+                "total_steps": run.steps,
+            },
             "clip_norm": run.clip_norm,
             "level": run.level,
             "versions": {
@@ -145,6 +151,7 @@ class Recorder:
         rows, longest = microbatch.ids.shape
         row = [step, index, longest, rows, microbatch.tokens, microbatch.valid_tokens, number(loss)]
         self.writers["microbatches"].writerow([*row, microbatch.data_digest])
+        self.data_digests.append(microbatch.data_digest)
 
     def end_step(self, step, row=None):
         """`row`: of steps.csv, which is written after all others; none for the start."""
@@ -166,4 +173,5 @@ class Recorder:
         for file in self.files.values():
             file.close()
         ended = {"rank": 0, "status": status, "code": code, "signal": None, "last_action": self.last_action}
+        ended["data_digest"] = hash_hex("".join(self.data_digests))
         (self.rank / "exit.json").write_text(json.dumps(ended) + "\n")

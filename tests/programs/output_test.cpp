@@ -27,8 +27,9 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
   ASSERT_EQ(with_output("plumbline-reference " + run + " --quiet --record " + record, "").code, 0);
 
   for (const std::string& command : std::vector<std::string>{
-           "plumbline --help", "plumbline sweep --help", "plumbline schedule list", "plumbline schedule list --json",
-           "plumbline schedule show", "plumbline schedule simulate --json", "plumbline schedule convert",
+           "plumbline --help", "plumbline --version", "plumbline sweep --help", "plumbline schedule list",
+           "plumbline schedule list --json", "plumbline schedule show", "plumbline schedule simulate --json",
+           "plumbline schedule convert",
            "plumbline schedule check " PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv --model buffered",
            "plumbline doctor", "plumbline doctor --json", "plumbline compare " + record + " " + record,
            "plumbline compare --json " + record + " " + record,
@@ -43,6 +44,15 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
       EXPECT_EQ(ended.code, 3) << command << " " << lost;
       EXPECT_THAT(ended.said, HasSubstr("the output cannot be written")) << command << " " << lost;
     }
+  }
+}
+
+TEST_F(Output, OfVersionNamesProgramVersionAndCommit) {
+  for (const std::string program : {"plumbline", "plumbline-reference", "plumbline-pipeline"}) {
+    const Ended ended = with_output(program + " --version", "");
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_THAT(ended.said,
+                ::testing::MatchesRegex(program + " [0-9]+[.][0-9]+[.][0-9]+(, commit [0-9a-f]+(-dirty)?)?\n"));
   }
 }
 

@@ -69,7 +69,7 @@ class Player {
 
  private:
   void update(std::int64_t step, Optimizer& optimizer) {
-    const double norm = total_norm(slice_.config(), gradient_norms(slice_.parameters()));
+    const double norm = total_norm(slice_.config(), gradient_norms(slice_.config(), slice_.parameters()));
     double coefficient = clip_coefficient(norm, train_.clip_norm);
     if (mistake_.coefficient) coefficient = mistake_.coefficient(norm, coefficient);
     const double golden_norm = golden_.number("norm", step);

@@ -1,29 +1,44 @@
 #include "harness/judge/audit/audit.hpp"
 
+#include <iterator>
+
+#include "harness/judge/audit/learning_rate_form.hpp"
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/optimizer_form.hpp"
 #include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/audit/value_audit.hpp"
+#include "record/record_stream.hpp"
 
 namespace plumbline::auditing {
 namespace {
 
-bool all_dtypes_known(const Record& record, Audit& audit) {
-  for (const RankRecord& rank : record.ranks) {
-    for (const TensorRow& row : rank.tensors) {
-      if (is_storage(row.dtype)) continue;
-      audit.not_audited.emplace_back("tensors: " + row.name + " is of " + row.dtype +
-                                  ", and float32, float64 and bfloat16 are what can be recomputed");
-      return false;
-    }
+void append(Audit& whole, Audit part) {
+  whole.findings.insert(whole.findings.end(), std::make_move_iterator(part.findings.begin()),
+                        std::make_move_iterator(part.findings.end()));
+  for (const auto& [what, number] : part.recomputed) whole.count(what, number);
+}
+
+}  // namespace
+
+RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
+    : record_(record), options_(options), rows_before_(record.ranks.size()) {
+  const RecordLevel level = record.manifest.level;
+  if (level == RecordLevel::none) {
+    whole_.not_audited.emplace_back("all numbers: a record of level none holds none");
+    no_rows_ = true;
+    return;
   }
-  return true;
+  no_rows_ = incomplete();
+  if (no_rows_ || level < RecordLevel::dump || !options.values) return;
+  dumps_.emplace(record);
+  dump_bytes_ = dumps_->bytes();
+  if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
 }
 
 /// A rank that did not end well: its tables stop somewhere, and what they should add up to is not known.
-bool incomplete(const Record& record, Audit& audit) {
+bool RecordAudit::incomplete() {
   bool any = false;
-  for (const RankRecord& rank : record.ranks) {
+  for (const RankRecord& rank : record_.ranks) {
     if (rank.exit && rank.exit->status == "ok") continue;
     any = true;
     Finding finding;
@@ -33,62 +48,99 @@ bool incomplete(const Record& record, Audit& audit) {
     finding.expected = "ok";
     finding.got = rank.exit ? rank.exit->status : "no file";
     finding.why = "the rank did not end well";
-    audit.findings.push_back(std::move(finding));
+    whole_.findings.push_back(std::move(finding));
   }
-  if (any) audit.not_audited.emplace_back("all numbers: the run is not complete");
+  if (any) whole_.not_audited.emplace_back("all numbers: the run is not complete");
   return any;
 }
 
-void audit_values(const AuditedRecord& audited, Audit& audit, const AuditOptions& options) {
-  Dumps dumps(audited.record());
-  if (const auto bytes = dumps.bytes(); bytes > options.most_dump_bytes) {
-    audit.not_audited.emplace_back("values: the dumps have " + std::to_string(bytes) + " bytes, more than " +
-                                std::to_string(options.most_dump_bytes));
-    return;
+void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before) {
+  if (no_rows_) return;
+  const AuditedStep audited(record_, step, before, rows_before_);
+  audit_step_rows(audited, rows_);
+  if (record_.manifest.level >= RecordLevel::full) {
+    audit_norms_by_l2(audited, norms_);
+    audit_copies(audited, copies_);
+    note_unknown_dtype();
+    if (!unknown_dtype_) of_values(audited);
   }
-  audit.from_values = true;
-  for (std::int64_t step = -1; step < audited.manifest().steps; ++step) {
-    audit_rows_by_values(audited, dumps, step, audit);
-    if (step < 0) continue;
-    audit_gradient_values(audited, dumps, step, audit);
-    audit_updates(audited, dumps, step, audit);
-    dumps.forget_before(step);
-  }
-  if (audit.recomputed.erase("tied_sums_missing") > 0) {
-    audit.not_audited.emplace_back("the sum of a tied weight's two uses: they were not dumped (gradient_use/)");
+  for (std::size_t i = 0; i < rows_before_.size(); ++i) {
+    const RankRecord& rank = record_.ranks[i];
+    rows_before_[i].steps += rank.steps.size();
+    rows_before_[i].tensors += rank.tensors.size();
+    rows_before_[i].boundaries += rank.boundaries.size();
   }
 }
 
-}  // namespace
+/// With one tensor that cannot be recomputed, none is: what was found so far says nothing.
+void RecordAudit::note_unknown_dtype() {
+  if (unknown_dtype_) return;
+  for (const RankRecord& rank : record_.ranks) {
+    for (const TensorRow& row : rank.tensors) {
+      if (is_storage(row.dtype)) continue;
+      unknown_dtype_ = "tensors: " + row.name + " is of " + row.dtype +
+                       ", and float32, float64 and bfloat16 are what can be recomputed";
+      values_ = {};
+      return;
+    }
+  }
+}
 
-Audit audit_record(const Record& record, const AuditOptions& options) {
-  Audit audit;
-  const RecordLevel level = record.manifest.level;
-  if (level == RecordLevel::none) {
-    audit.not_audited.emplace_back("all numbers: a record of level none holds none");
+void RecordAudit::of_values(const AuditedStep& audited) {
+  audit_first_moments(audited, values_);
+  if (!dumps_) return;
+  values_.from_values = true;
+  audit_rows_by_values(audited, *dumps_, values_);
+  if (audited.step() < 0) return;
+  audit_gradient_values(audited, *dumps_, values_);
+  audit_updates(audited, *dumps_, values_);
+  dumps_->forget_before(audited.step());
+}
+
+Audit RecordAudit::conclude() {
+  Audit audit = std::move(whole_);
+  if (no_rows_) return audit;
+  const Manifest& manifest = record_.manifest;
+  const auto not_audited = [&](const std::string& what) { audit.not_audited.push_back(what); };
+  if (!learning_rate_form(manifest.json))
+    not_audited("learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
+  append(audit, std::move(rows_));
+  if (manifest.level < RecordLevel::full) {
+    not_audited("tensors: a record of level " + to_text(manifest.level) + " holds none");
     return audit;
   }
-  if (incomplete(record, audit)) return audit;
-  const AuditedRecord audited(record);
-  audit_step_rows(audited, audit);
-  if (level < RecordLevel::full) {
-    audit.not_audited.emplace_back("tensors: a record of level " + to_text(level) + " holds none");
+  append(audit, std::move(norms_));
+  append(audit, std::move(copies_));
+  if (manifest.role == "external")
+    not_audited(
+        "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
+  if (unknown_dtype_) {
+    not_audited(*unknown_dtype_);
     return audit;
   }
-  audit_norms_by_l2(audited, audit);
-  audit_copies(audited, audit);
-  if (!all_dtypes_known(record, audit)) return audit;
-  audit_first_moments(audited, audit);
-  if (!optimizer_form(record.manifest.json.at("optimizer"))) {
-    audit.not_audited.emplace_back("the optimiser's step: no formula is known for " +
-                                record.manifest.json.at("optimizer").value("name", "it"));
-  }
-  if (level < RecordLevel::dump) {
-    audit.not_audited.emplace_back("values: a record of level full holds none");
-  } else if (options.values) {
-    audit_values(audited, audit, options);
-  }
+  const bool sums_missing = values_.recomputed.erase("tied_sums_missing") > 0;
+  audit.power = std::move(values_.power);
+  audit.from_values = values_.from_values;
+  append(audit, std::move(values_));
+  const Json& optimizer = manifest.json.at("optimizer");
+  if (!optimizer_form(optimizer))
+    not_audited("the optimiser's step: no formula is known for " + optimizer.value("name", "it"));
+  if (manifest.level < RecordLevel::dump) not_audited("values: a record of level full holds none");
+  if (dump_bytes_ > options_.most_dump_bytes)
+    not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
+                std::to_string(options_.most_dump_bytes));
+  if (sums_missing) not_audited("the sum of a tied weight's two uses: they were not dumped (gradient_use/)");
   return audit;
+}
+
+Audit audit_record(const std::filesystem::path& path, const AuditOptions& options) {
+  RecordStream stream(path);
+  RecordAudit audit(stream.record(), options);
+  for (std::optional<std::int64_t> step = -1; step; step = stream.next_step()) {
+    stream.go_to(*step);
+    audit.step(*step, stream.before());
+  }
+  return audit.conclude();
 }
 
 }  // namespace plumbline::auditing

@@ -28,16 +28,18 @@ Finding at_boundary(const BoundaryPlace& place, const std::string& expected, con
   return finding;
 }
 
-void audit_crossings(const AuditedRecord& audited, Audit& audit) {
-  using Crossing = std::tuple<std::int64_t, std::int64_t, std::string, std::string, std::optional<std::int64_t>,
-                              std::optional<std::int64_t>>;
+void audit_crossings(const AuditedStep& audited, Audit& audit) {
+  using Crossing =
+      std::tuple<std::int64_t, std::string, std::string, std::optional<std::int64_t>, std::optional<std::int64_t>>;
   std::map<Crossing, BoundaryPlace> sent;
   const auto crossing = [](const BoundaryRow& row) {
-    return Crossing{row.step, row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};
+    return Crossing{row.microbatch, row.direction, row.cut, row.from_stage, row.to_stage};
   };
   const auto each = [&](auto visit) {
     for (const RankRecord& rank : audited.record().ranks) {
-      for (std::size_t i = 0; i < rank.boundaries.size(); ++i) visit(BoundaryPlace{rank.rank, i, &rank.boundaries[i]});
+      const std::size_t before = audited.rows_before(rank.rank).boundaries;
+      for (std::size_t i = 0; i < rank.boundaries.size(); ++i)
+        visit(BoundaryPlace{rank.rank, before + i, &rank.boundaries[i]});
     }
   };
   each([&](const BoundaryPlace& place) {
@@ -70,30 +72,28 @@ void audit_crossings(const AuditedRecord& audited, Audit& audit) {
   }
 }
 
-void audit_tied_copies(const AuditedRecord& audited, Audit& audit) {
+void audit_tied_copies(const AuditedStep& audited, Audit& audit) {
   for (const auto& names : audited.manifest().tied) {
     const std::set<std::string> copies(names.begin(), names.end());
-    for (std::int64_t step = -1; step < audited.manifest().steps; ++step) {
-      std::map<std::string, const TensorRow*> first;
-      for (const TensorPlace& place : audited.tensors(step)) {
-        if (!copies.contains(place.row->name)) continue;
-        const auto [found, fresh] = first.emplace(place.row->kind, place.row);
-        if (fresh) continue;
-        audit.count("numbers");
-        if (found->second->digest == place.row->digest) continue;
-        Finding finding = at_tensor(place, place.row->kind + " " + place.row->name);
-        finding.expected = found->second->digest;
-        finding.got = place.row->digest;
-        finding.why = "it is tied to " + found->second->name + " and has other bits";
-        audit.findings.push_back(std::move(finding));
-      }
+    std::map<std::string, const TensorRow*> first;
+    for (const TensorPlace& place : audited.tensors()) {
+      if (!copies.contains(place.row->name)) continue;
+      const auto [found, fresh] = first.emplace(place.row->kind, place.row);
+      if (fresh) continue;
+      audit.count("numbers");
+      if (found->second->digest == place.row->digest) continue;
+      Finding finding = at_tensor(place, place.row->kind + " " + place.row->name);
+      finding.expected = found->second->digest;
+      finding.got = place.row->digest;
+      finding.why = "it is tied to " + found->second->name + " and has other bits";
+      audit.findings.push_back(std::move(finding));
     }
   }
 }
 
 }  // namespace
 
-void audit_copies(const AuditedRecord& audited, Audit& audit) {
+void audit_copies(const AuditedStep& audited, Audit& audit) {
   audit_crossings(audited, audit);
   audit_tied_copies(audited, audit);
 }

@@ -19,13 +19,13 @@ double relative_error(Storage storage) {
 
 class FirstMoments {
  public:
-  FirstMoments(const AuditedRecord& audited, const OptimizerForm& form, double coefficient, Audit& audit)
+  FirstMoments(const AuditedStep& audited, const OptimizerForm& form, double coefficient, Audit& audit)
       : audited_(audited), form_(form), coefficient_(coefficient), audit_(audit) {}
 
   void moment(const TensorPlace& place) {
     const TensorRow& row = *place.row;
-    const TensorRow* gradient = audited_.beside(0, "gradient", place);
-    const TensorRow* parameter = audited_.beside(-1, "parameter", place);
+    const TensorRow* gradient = audited_.beside("gradient", place);
+    const TensorRow* parameter = audited_.before("parameter", place);
     if (!gradient || !parameter || gradient->nan + gradient->inf + row.nan + row.inf > 0) return;
     double elements = 1;
     for (const auto size_along : row.shape) elements *= static_cast<double>(size_along);
@@ -58,7 +58,7 @@ class FirstMoments {
     audit_.findings.push_back(std::move(finding));
   }
 
-  const AuditedRecord& audited_;
+  const AuditedStep& audited_;
   const OptimizerForm& form_;
   double coefficient_;
   Audit& audit_;
@@ -68,15 +68,16 @@ class FirstMoments {
 
 }  // namespace
 
-void audit_first_moments(const AuditedRecord& audited, Audit& audit) {
-  if (audited.external()) return;  // audit_norms_by_l2 says so
+void audit_first_moments(const AuditedStep& audited, Audit& audit) {
+  if (audited.step() != 0 || audited.external()) return;  // of an external record audit_record says so
   const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
   if (!form) return;
   const auto& steps = audited.record().ranks.front().steps;
-  const auto first = std::find_if(steps.begin(), steps.end(), [](const StepRow& row) { return row.step == 0; });
-  if (first == steps.end() || !first->clip_coefficient || !std::isfinite(*first->clip_coefficient)) return;
-  FirstMoments moments(audited, *form, *first->clip_coefficient, audit);
-  for (const TensorPlace& place : audited.tensors(0)) moments.moment(place);
+  if (steps.empty()) return;
+  const auto& coefficient = steps.front().clip_coefficient;
+  if (!coefficient || !std::isfinite(*coefficient)) return;
+  FirstMoments moments(audited, *form, *coefficient, audit);
+  for (const TensorPlace& place : audited.tensors()) moments.moment(place);
 }
 
 }  // namespace plumbline::auditing

@@ -9,10 +9,11 @@
 namespace plumbline::auditing {
 namespace {
 
-void audit_norm(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
+  const std::int64_t step = audited.step();
   long double squares = 0;
   double elements = 0;
-  for (const TensorPlace& place : audited.gradients_once(step)) {
+  for (const TensorPlace& place : audited.gradients_once()) {
     const SafetensorsEntry* tensor = dumps.find(place.rank, step, "gradient/" + place.row->name);
     if (!tensor) return;  // audit_rows_by_values says so
     for (const double value : values_of(*tensor)) {
@@ -24,12 +25,12 @@ void audit_norm(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, A
   const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {
     const auto& recorded = rank.steps[i].gradient_norm;
-    if (rank.steps[i].step != step || !recorded) continue;
+    if (!recorded) continue;
     audit.count("numbers");
     if (std::abs(*recorded - norm) <= (elements + 2) * 0x1p-53 * norm) continue;
     Finding finding;
     finding.place = Place::norm;
-    finding.file = table_line(rank.rank, "steps.csv", i);
+    finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);
     finding.step = step;
     finding.rank = rank.rank;
     finding.item = "gradient_norm";
@@ -53,8 +54,8 @@ bool same_bits(double left, double right) {
 
 class TiedWeight {
  public:
-  TiedWeight(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit)
-      : audited_(audited), dumps_(dumps), step_(step), audit_(audit) {}
+  TiedWeight(const AuditedStep& audited, Dumps& dumps, Audit& audit)
+      : audited_(audited), dumps_(dumps), step_(audited.step()), audit_(audit) {}
 
   void weight(const std::vector<std::string>& names) {
     std::vector<std::vector<double>> uses;
@@ -72,7 +73,7 @@ class TiedWeight {
       audit_.count("tied_sums_missing");
       return;
     }
-    for (const TensorPlace& place : audited_.tensors(step_)) {
+    for (const TensorPlace& place : audited_.tensors()) {
       if (place.row->kind != "gradient" || (place.row->name != names[0] && place.row->name != names[1])) continue;
       const SafetensorsEntry* sum = dumps_.find(place.rank, step_, "gradient/" + place.row->name);
       if (sum && sum->dtype == dtype) compare(place, storage_of(dtype), uses, values_of(*sum));
@@ -100,7 +101,7 @@ class TiedWeight {
     audit_.findings.push_back(std::move(finding));
   }
 
-  const AuditedRecord& audited_;
+  const AuditedStep& audited_;
   Dumps& dumps_;
   std::int64_t step_;
   Audit& audit_;
@@ -108,9 +109,9 @@ class TiedWeight {
 
 }  // namespace
 
-void audit_gradient_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
-  audit_norm(audited, dumps, step, audit);
-  TiedWeight tied(audited, dumps, step, audit);
+void audit_gradient_values(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
+  audit_norm(audited, dumps, audit);
+  TiedWeight tied(audited, dumps, audit);
   for (const auto& names : audited.manifest().tied) tied.weight(names);
 }
 

@@ -11,17 +11,13 @@ constexpr double allowed = 1e-10;
 
 }  // namespace
 
-void audit_norms_by_l2(const AuditedRecord& audited, Audit& audit) {
-  if (audited.external()) {
-    audit.not_audited.emplace_back(
-        "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
-    return;
-  }
+void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
+  if (audited.external()) return;  // audit_record says so
   for (const RankRecord& rank : audited.record().ranks) {
     if (rank.rank > 0) break;  // all ranks have the same norm, which audit_step_rows demands
     for (std::size_t i = 0; i < rank.steps.size(); ++i) {
       const StepRow& row = rank.steps[i];
-      const auto gradients = audited.gradients_once(row.step);
+      const auto gradients = audited.gradients_once();
       if (!row.gradient_norm || gradients.empty()) continue;
       long double sum = 0;
       for (const TensorPlace& place : gradients) sum += static_cast<long double>(place.row->l2) * place.row->l2;
@@ -30,7 +26,7 @@ void audit_norms_by_l2(const AuditedRecord& audited, Audit& audit) {
       if (std::abs(*row.gradient_norm - norm) <= allowed * norm) continue;
       Finding finding;
       finding.place = Place::norm;
-      finding.file = table_line(rank.rank, "steps.csv", i);
+      finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);
       finding.step = row.step;
       finding.rank = rank.rank;
       finding.item = "gradient_norm";

@@ -44,7 +44,7 @@ Facts facts_of(const std::vector<double>& values, const Shape& shape) {
 
 class RowAudit {
  public:
-  RowAudit(const AuditedRecord& audited, const TensorPlace& place, Audit& audit)
+  RowAudit(const AuditedStep& audited, const TensorPlace& place, Audit& audit)
       : audited_(audited), place_(place), row_(*place.row), audit_(audit) {}
 
   void against(const SafetensorsEntry& tensor) {
@@ -84,7 +84,7 @@ class RowAudit {
     if (expected != got) report(column, expected, got);
   }
 
-  const AuditedRecord& audited_;
+  const AuditedStep& audited_;
   const TensorPlace& place_;
   const TensorRow& row_;
   Audit& audit_;
@@ -113,9 +113,10 @@ void audit_boundary_row(const BoundaryRow& row, std::int64_t rank, std::size_t i
 
 }  // namespace
 
-void audit_rows_by_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
+  const std::int64_t step = audited.step();
   std::map<std::int64_t, std::set<std::string>> with_row;
-  for (const TensorPlace& place : audited.tensors(step)) {
+  for (const TensorPlace& place : audited.tensors()) {
     const std::string key = place.row->kind + "/" + place.row->name;
     with_row[place.rank].insert(key);
     RowAudit row(audited, place, audit);
@@ -127,13 +128,13 @@ void audit_rows_by_values(const AuditedRecord& audited, Dumps& dumps, std::int64
     }
   }
   for (const RankRecord& rank : audited.record().ranks) {
+    const std::size_t before = audited.rows_before(rank.rank).boundaries;
     for (std::size_t i = 0; i < rank.boundaries.size(); ++i) {
       const BoundaryRow& row = rank.boundaries[i];
-      if (row.step != step) continue;
       const std::string key =
           "boundary/" + row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut + "/" + row.side;
       with_row[rank.rank].insert(key);
-      audit_boundary_row(row, rank.rank, i, dumps.find(rank.rank, step, key), audit);
+      audit_boundary_row(row, rank.rank, before + i, dumps.find(rank.rank, step, key), audit);
     }
     for (const auto& [key, tensor] : dumps.file(rank.rank, step).entries()) {
       if (with_row[rank.rank].contains(key) || key.starts_with("gradient_use/")) continue;

@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/audit/learning_rate_form.hpp"
@@ -17,26 +18,21 @@ std::string text_of(const std::optional<Number>& value) {
 
 class StepRows {
  public:
-  StepRows(const AuditedRecord& audited, Audit& audit)
-      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {
-    if (!rate_) {
-      audit.not_audited.emplace_back(
-          "learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
-    }
-  }
+  StepRows(const AuditedStep& audited, Audit& audit)
+      : audited_(audited), audit_(audit), rate_(learning_rate_form(audited.manifest().json)) {}
 
   void rank(const RankRecord& rank) {
     rank_ = rank.rank;
-    std::map<std::int64_t, Sums> sums;
-    for (const MicrobatchRow& row : rank.microbatches) sums[row.step].add(row);
+    Sums sums;
+    for (const MicrobatchRow& row : rank.microbatches) sums.add(row);
     for (std::size_t i = 0; i < rank.steps.size(); ++i) {
-      line_ = i;
+      line_ = audited_.rows_before(rank.rank).steps + i;
       row_ = &rank.steps[i];
       norm();
       coefficient();
       if (rate_)
         exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step)), row_->learning_rate);
-      totals(sums[row_->step]);
+      totals(sums);
     }
   }
 
@@ -65,8 +61,8 @@ class StepRows {
       if (!audited_.external()) report(Place::norm, "gradient_norm", "a norm", "absent", "every rank has it");
       return;
     }
-    const auto [first, fresh] = norms_.emplace(row_->step, *row_->gradient_norm);
-    if (!fresh) exactly(Place::norm, "gradient_norm", std::optional(first->second), row_->gradient_norm);
+    if (norm_) exactly(Place::norm, "gradient_norm", norm_, row_->gradient_norm);
+    if (!norm_) norm_ = row_->gradient_norm;
   }
 
   void coefficient() {
@@ -109,10 +105,10 @@ class StepRows {
     audit_.findings.push_back(std::move(finding));
   }
 
-  const AuditedRecord& audited_;
+  const AuditedStep& audited_;
   Audit& audit_;
   std::optional<LearningRateForm> rate_;
-  std::map<std::int64_t, double> norms_;  ///< of the first rank that has one, by step
+  std::optional<double> norm_;  ///< of the first rank that has one
   std::int64_t rank_ = 0;
   std::size_t line_ = 0;
   const StepRow* row_ = nullptr;
@@ -120,7 +116,7 @@ class StepRows {
 
 }  // namespace
 
-void audit_step_rows(const AuditedRecord& audited, Audit& audit) {
+void audit_step_rows(const AuditedStep& audited, Audit& audit) {
   StepRows rows(audited, audit);
   for (const RankRecord& rank : audited.record().ranks) rows.rank(rank);
 }

@@ -1,7 +1,8 @@
-// What follows from a record's tables alone, at level full and, for what needs no tensors, at level summary.
+// What follows from a record's tables alone, at level full and, for what needs no tensors, at level summary; one step
+// at a time.
 #pragma once
 
-#include "harness/judge/audit/audited_record.hpp"
+#include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/findings.hpp"
 
 namespace plumbline::auditing {
@@ -9,17 +10,17 @@ namespace plumbline::auditing {
 /// Each row of steps.csv: the clip coefficient from norm and limit, exactly; the learning rate from its closed form,
 /// exactly; the loss as the sum of the microbatches' from left to right in float32, exactly; tokens as their sums; one
 /// norm on all ranks.
-void audit_step_rows(const AuditedRecord& audited, Audit& audit);
+void audit_step_rows(const AuditedStep& audited, Audit& audit);
 
-/// Each gradient norm against the square root of the sum of `l2` squared, at 1e-10. Not of an external record, whose
+/// The gradient norm against the square root of the sum of `l2` squared, at 1e-10. Not of an external record, whose
 /// `l2` may come from elsewhere than fp64.
-void audit_norms_by_l2(const AuditedRecord& audited, Audit& audit);
+void audit_norms_by_l2(const AuditedStep& audited, Audit& audit);
 
-/// `l2` and `max_abs` of the moments after step 0, which begin at 0, against those of the clipped gradient: within the
+/// Of step 0: `l2` and `max_abs` of the moments, which begin at 0, against those of the clipped gradient: within the
 /// dtype's rounding, and where SGD adds decay, within the decayed parameter's size. Not of an external record.
-void audit_first_moments(const AuditedRecord& audited, Audit& audit);
+void audit_first_moments(const AuditedStep& audited, Audit& audit);
 
 /// What was received is what was sent, each with its bytes; copies of a tied weight are equal.
-void audit_copies(const AuditedRecord& audited, Audit& audit);
+void audit_copies(const AuditedStep& audited, Audit& audit);
 
 }  // namespace plumbline::auditing

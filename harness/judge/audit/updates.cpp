@@ -30,7 +30,7 @@ struct Refused {
 
 class ParameterUpdate {
  public:
-  ParameterUpdate(const AuditedRecord& audited, Dumps& dumps, const OptimizerForm& form, const StepNumbers& numbers,
+  ParameterUpdate(const AuditedStep& audited, Dumps& dumps, const OptimizerForm& form, const StepNumbers& numbers,
                   const TensorPlace& place, Audit& audit)
       : audited_(audited), dumps_(dumps), form_(form), numbers_(numbers), place_(place), audit_(audit) {}
 
@@ -129,7 +129,7 @@ class ParameterUpdate {
     audit_.findings.push_back(std::move(finding));
   }
 
-  const AuditedRecord& audited_;
+  const AuditedStep& audited_;
   Dumps& dumps_;
   const OptimizerForm& form_;
   const StepNumbers& numbers_;
@@ -138,29 +138,29 @@ class ParameterUpdate {
 };
 
 /// Nothing where the rank's row lacks one of them.
-std::optional<StepNumbers> numbers_of(const RankRecord& rank, std::int64_t step) {
+std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankRecord& rank) {
   StepNumbers numbers;
-  numbers.step = step;
-  bool found = false;
+  numbers.step = audited.step();
+  for (const StepRow& row : audited.before()[static_cast<std::size_t>(rank.rank)].steps)
+    numbers.last_rate = row.learning_rate;
   for (const StepRow& row : rank.steps) {
-    if (row.step == step - 1) numbers.last_rate = row.learning_rate;
-    if (row.step != step || !row.learning_rate || !row.clip_coefficient) continue;
+    if (!row.learning_rate || !row.clip_coefficient) continue;
     numbers.rate = *row.learning_rate;
     numbers.coefficient = *row.clip_coefficient;
-    found = true;
+    return numbers;
   }
-  return found ? std::optional(numbers) : std::nullopt;
+  return std::nullopt;
 }
 
 }  // namespace
 
-void audit_updates(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit) {
+void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
   if (!form) return;  // audit_record says so
   for (const RankRecord& rank : audited.record().ranks) {
-    const auto numbers = numbers_of(rank, step);
+    const auto numbers = numbers_of(audited, rank);
     if (!numbers) continue;
-    for (const TensorPlace& place : audited.tensors(step)) {
+    for (const TensorPlace& place : audited.tensors()) {
       if (place.rank != rank.rank || place.row->kind != "parameter") continue;
       ParameterUpdate(audited, dumps, *form, *numbers, place, audit).run();
     }

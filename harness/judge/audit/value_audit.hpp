@@ -1,7 +1,7 @@
 // What follows from the values themselves, of records at level dump; one step at a time.
 #pragma once
 
-#include "harness/judge/audit/audited_record.hpp"
+#include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
 
@@ -10,14 +10,14 @@ namespace plumbline::auditing {
 /// Every row of tensors.csv and boundaries.csv of the step against its dumped tensor: dtype, shape, digest, `nonzero`,
 /// `nonzero_rows`, `nan`, `inf` and `max_abs` exactly, `l2` within (n + 2) 2^-53; and no tensor without a row. `l2` and
 /// `max_abs` not of an external record.
-void audit_rows_by_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit);
+void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
 /// The step's gradient norm from the values, within (n + 2) 2^-53 of n elements; the gradient of a tied weight as the
 /// sum of its two uses, exactly.
-void audit_gradient_values(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit);
+void audit_gradient_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
 /// Each parameter and moment after the step from those before it, the clipped gradient and the recorded rate: within
 /// the bounds of bounds.hpp. Frozen parameters are what they were. Counts its power on the way (power.hpp).
-void audit_updates(const AuditedRecord& audited, Dumps& dumps, std::int64_t step, Audit& audit);
+void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
 }  // namespace plumbline::auditing

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/judge/evidence/step_rows.hpp"
+#include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 
@@ -17,25 +17,22 @@ SavedTable saved_table(const Record& reference) {
   return table;
 }
 
-/// saved.csv is of one step: the law speaks of all steps only when a microbatch has the same shape in each.
-bool same_shapes_in_all_steps(const CellEvidence& evidence) {
-  const auto& manifest = evidence.reference.manifest;
-  const auto first = boundary_bytes(evidence.reference_rows, manifest, 0, evidence.model.hidden);
-  for (std::int64_t step = 1; step < evidence.steps(); ++step) {
-    if (boundary_bytes(evidence.reference_rows, manifest, step, evidence.model.hidden) != first) return false;
-  }
-  return !first.empty();
-}
-
+/// The candidate's rank, or the reference, against the peaks that the law gives it.
 class PeakComparison {
  public:
-  PeakComparison(std::string whose, const RankRecord& rank, const std::vector<PredictedPeak>& peaks, bool may_lack,
+  PeakComparison(std::string whose, const RankRecord& rank, std::vector<PredictedPeak> peaks, bool may_lack,
                  Judgement& judgement)
-      : whose_(std::move(whose)), rank_(rank), peaks_(peaks), may_lack_(may_lack), judgement_(judgement) {}
+      : whose_(std::move(whose)), rank_(rank), peaks_(std::move(peaks)), may_lack_(may_lack), judgement_(judgement) {
+    for (const auto& peak : peaks_) {
+      actions_.push_back(to_text(peak.action));
+      most_ = std::max(most_, peak.bytes);
+    }
+  }
 
-  void step(std::int64_t step) {
+  /// Of the rows in hand.
+  void step() {
     std::vector<const ActionRow*> rows;
-    for (const auto& row : step_rows(rank_.actions, step)) {
+    for (const auto& row : rank_.actions) {
       const auto action = parse_action(row.action);
       if (action && is_compute(action->type)) rows.push_back(&row);
     }
@@ -45,14 +42,14 @@ class PeakComparison {
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       most = std::max(most, peaks_[i].bytes);
       exact = exact && peaks_[i].exact;
-      if (i >= rows.size() || rows[i]->action != to_text(peaks_[i].action))
-        return;  // conformance names it; the floor fails here
+      if (i >= rows.size() || rows[i]->action != actions_[i]) return;  // conformance names it; the floor fails here
       compare(*rows[i], peaks_[i]);
     }
-    for (const auto& row : step_rows(rank_.memory, step)) compare_peak_of_step(row, most, exact);
+    for (const auto& row : rank_.memory) compare_peak_of_step(row, most, exact);
   }
 
   bool lacking() const { return lacking_; }
+  std::int64_t most() const { return most_; }
 
  private:
   static bool agrees(std::int64_t measured, std::int64_t predicted, bool exact) {
@@ -68,7 +65,7 @@ class PeakComparison {
     if (row.peak_bytes && agrees(*row.peak_bytes, peak.bytes, peak.exact)) return;
     const std::string got = row.peak_bytes ? std::to_string(*row.peak_bytes) : "absent";
     const auto difference = row.peak_bytes.value_or(0) - peak.bytes;
-    report(row.step, row.index, row.action, peak.bytes, got,
+    report(beside_action(row.step, row.index, rank_.rank), row.action, peak.bytes, got,
            whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ", action " + row.action +
                " (index " + std::to_string(row.index) + ", predicted peak in " + peak.unit + "): " + got +
                " bytes of activations, predicted " + std::to_string(peak.bytes) + " (" + (difference > 0 ? "+" : "") +
@@ -83,52 +80,65 @@ class PeakComparison {
     judgement_.compare("activation_peaks");
     if (row.activation_peak_bytes && agrees(*row.activation_peak_bytes, most, exact)) return;
     const std::string got = row.activation_peak_bytes ? std::to_string(*row.activation_peak_bytes) : "absent";
-    report(row.step, 1'000'000'000, "activation_peak_bytes", most, got,
+    report(beside(row.step, Beside::activation_peak, rank_.rank), "activation_peak_bytes", most, got,
            whose_ + "rank " + std::to_string(rank_.rank) + ", " + step_words(row.step) + ": activation_peak_bytes is " +
                got + ", the law gives " + std::to_string(most));
   }
 
-  void report(std::int64_t step, std::int64_t index, const std::string& item, std::int64_t expected,
-              const std::string& got, const std::string& words) {
-    judgement_.diverge(beside(step, index, rank_.rank), step, rank_.rank, item, std::to_string(expected), got, words);
+  void report(const ExecutionPoint& point, const std::string& item, std::int64_t expected, const std::string& got,
+              const std::string& words) {
+    judgement_.diverge(point, point.step, rank_.rank, item, std::to_string(expected), got, words);
   }
 
   std::string whose_;
   const RankRecord& rank_;
-  const std::vector<PredictedPeak>& peaks_;
+  std::vector<PredictedPeak> peaks_;
+  std::vector<std::string> actions_;  ///< of the peaks, as a table has them
+  std::int64_t most_ = 0;
   bool may_lack_;
   Judgement& judgement_;
   bool lacking_ = false;
 };
 
-/// The law holds for the reference as well: one device, one microbatch after the other.
-void compare_reference(const CellEvidence& evidence, const SavedTable& saved, const std::vector<std::int64_t>& bytes,
-                       Judgement& judgement) {
-  if (evidence.reference.manifest.role != "reference") return;
+/// One device, one microbatch after the other.
+ActionList one_by_one(std::int64_t microbatches) {
   ActionList list;
-  for (std::int32_t m = 0; m < static_cast<std::int32_t>(evidence.microbatches()); ++m) {
+  for (std::int32_t m = 0; m < static_cast<std::int32_t>(microbatches); ++m) {
     list.push_back({0, ActionType::forward, m});
     list.push_back({0, ActionType::backward, m});
   }
-  const auto peaks = predict_peaks(list, evidence.reference_stages, saved, bytes);
-  PeakComparison comparison("reference, ", evidence.reference.ranks.at(0), peaks, false, judgement);
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
+  return list;
 }
 
-}  // namespace
+class SavedBytesPart : public MemoryPart {
+ public:
+  explicit SavedBytesPart(const CellEvidence& evidence)
+      : evidence_(evidence),
+        kernel_(attention_kernel(evidence.reference.manifest)),
+        no_form_(why_no_layer_form(evidence.model, kernel_)) {
+    if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
+  }
 
-void compare_saved_bytes(const CellEvidence& evidence, Judgement& judgement) {
-  const auto kernel = attention_kernel(evidence.reference.manifest);
-  const std::string no_form = why_no_layer_form(evidence.model, kernel);
-  if (!no_form.empty()) judgement.leave_out("the closed form of what a layer keeps (" + no_form + ")");
-  for (const auto& [key, row] : saved_table(evidence.reference)) {
-    if (!no_form.empty() && is_layer(row.unit)) continue;
-    const auto& sizes = evidence.reference_rows.microbatches(0, row.microbatch);
+  /// saved.csv is of the first step.
+  void step(const StepEvidence& now, const BothMemories&) override {
+    if (now.step > 0) return;
+    for (const auto& [key, row] : saved_table(evidence_.reference)) {
+      if (no_form_.empty() || !is_layer(row.unit)) compare(now, row);
+    }
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    findings.judgement.absorb(std::move(judgement_));
+  }
+
+ private:
+  void compare(const StepEvidence& now, const SavedRow& row) {
+    const auto& sizes = now.reference_rows.microbatches(row.microbatch);
     const auto shape = sizes.empty() ? MicrobatchShape{}
                                      : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
-    const auto expected = saved_bytes(evidence.model, row.unit, shape, evidence.reference.manifest.dtype, kernel);
-    judgement.look_at("saved_cells");
-    if (expected && *expected == row.saved_bytes) continue;
+    const auto expected = saved_bytes(evidence_.model, row.unit, shape, evidence_.reference.manifest.dtype, kernel_);
+    judgement_.look_at("saved_cells");
+    if (expected && *expected == row.saved_bytes) return;
     FirstDivergence divergence;
     divergence.step = 0;
     divergence.microbatch = row.microbatch;
@@ -138,40 +148,94 @@ void compare_saved_bytes(const CellEvidence& evidence, Judgement& judgement) {
     divergence.words = "reference: " + row.unit + " keeps " + divergence.got + " bytes for backward of microbatch " +
                        std::to_string(row.microbatch) + " (" + std::to_string(shape.batch * shape.sequence) +
                        " tokens); its closed form gives " + divergence.expected;
-    judgement.diverge(beside(-1, row.microbatch, evidence.model.unit_position(row.unit).value_or(0)),
-                      std::move(divergence));
+    judgement_.diverge(beside(-1, Beside::saved, evidence_.model.unit_position(row.unit).value_or(0), row.microbatch),
+                       std::move(divergence));
   }
+
+  const CellEvidence& evidence_;
+  AttentionKernel kernel_;
+  std::string no_form_;
+  Judgement judgement_ = part();
+};
+
+class ActivationsPart : public MemoryPart {
+ public:
+  explicit ActivationsPart(const CellEvidence& evidence) : evidence_(evidence) {
+    if (evidence.limits) other_kernels_ = why_other_kernels(evidence.reference.manifest, evidence.candidate.manifest);
+    if (other_kernels_) return;
+    saved_ = saved_table(evidence.reference);
+    if (saved_.empty()) lacking_.emplace_back("saved.csv of the reference");
+    if (!evidence.compute_list) lacking_.emplace_back("a schedule.csv that can be followed");
+  }
+
+  void step(const StepEvidence& now, const BothMemories&) override {
+    if (other_kernels_) return;
+    const auto bytes = now.boundary_bytes();
+    if (now.step == 0) bytes_ = bytes;
+    same_shapes_ = same_shapes_ && !bytes.empty() && bytes == bytes_;
+    if (!lacking_.empty() || !same_shapes_) return;
+    if (now.step == 0) predict();
+    for (auto& rank : ranks_) rank.step();
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    if (other_kernels_) {
+      findings.judgement.leave_out(
+          "activations by the memory law, which counts what the reference's kernels keep (here ran others: " +
+          *other_kernels_ + ")");
+      return;
+    }
+    if (!same_shapes_) lacking_.emplace_back("equal shapes in all steps (saved.csv is of one step)");
+    for (const auto& what : lacking_) findings.lack(what);
+    if (!lacking_.empty()) return;
+    findings.judgement.absorb(std::move(judgement_));
+    if (std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank.lacking(); }))
+      findings.lack("peak_bytes or activation_peak_bytes");
+    std::int64_t actions = 0;
+    for (const auto& list : evidence_.compute_list->ranks) actions += std::ssize(list);
+    findings.floors["actions"] = actions * evidence_.steps();
+    findings.floors["activation_peaks"] = std::ssize(evidence_.candidate.ranks) * evidence_.steps();
+  }
+
+ private:
+  void predict() {
+    const bool may_lack = evidence_.candidate.manifest.role == "external";
+    const auto& lists = evidence_.compute_list->ranks;
+    std::vector<std::int64_t> predicted(lists.size(), 0);
+    for (const auto& rank : evidence_.candidate.ranks) {
+      const auto index = static_cast<std::size_t>(rank.rank);
+      if (index >= lists.size()) continue;
+      ranks_.emplace_back("", rank, predict_peaks(lists[index], evidence_.stages, saved_, bytes_), may_lack,
+                          judgement_);
+      predicted[index] = ranks_.back().most();
+      judgement_.look_at("ranks");
+    }
+    judgement_.predicted_peaks(std::move(predicted));
+    if (evidence_.reference.manifest.role != "reference") return;
+    // The law holds for the reference as well.
+    ranks_.emplace_back("reference, ", evidence_.reference.ranks.at(0),
+                        predict_peaks(one_by_one(evidence_.microbatches()), evidence_.reference_stages, saved_, bytes_),
+                        false, judgement_);
+  }
+
+  const CellEvidence& evidence_;
+  std::optional<std::string> other_kernels_;
+  SavedTable saved_;
+  std::vector<std::int64_t> bytes_;  ///< of a boundary in the first step, by microbatch
+  bool same_shapes_ = true;
+  std::vector<std::string> lacking_;
+  Judgement judgement_ = part();
+  std::vector<PeakComparison> ranks_;  ///< the candidate's, then the reference's
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryPart> saved_bytes_part(const CellEvidence& evidence) {
+  return std::make_unique<SavedBytesPart>(evidence);
 }
 
-std::vector<std::string> compare_activations(const CellEvidence& evidence, Judgement& judgement) {
-  std::vector<std::string> lacking;
-  const SavedTable saved = saved_table(evidence.reference);
-  if (saved.empty()) lacking.push_back("saved.csv of the reference");
-  if (!evidence.compute_list) lacking.push_back("a schedule.csv that can be followed");
-  if (!same_shapes_in_all_steps(evidence)) lacking.push_back("equal shapes in all steps (saved.csv is of one step)");
-  if (!lacking.empty()) return lacking;
-
-  const bool may_lack = evidence.candidate.manifest.role == "external";
-  const auto bytes = boundary_bytes(evidence.reference_rows, evidence.reference.manifest, 0, evidence.model.hidden);
-  bool cells_lack = false;
-  std::vector<std::int64_t> predicted(evidence.compute_list->ranks.size(), 0);
-  for (const auto& rank : evidence.candidate.ranks) {
-    if (rank.rank >= static_cast<std::int64_t>(evidence.compute_list->ranks.size())) continue;
-    const auto& list = evidence.compute_list->ranks[static_cast<std::size_t>(rank.rank)];
-    const auto peaks = predict_peaks(list, evidence.stages, saved, bytes);
-    for (const auto& peak : peaks) {
-      auto& most = predicted[static_cast<std::size_t>(rank.rank)];
-      most = std::max(most, peak.bytes);
-    }
-    PeakComparison comparison("", rank, peaks, may_lack, judgement);
-    for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
-    judgement.look_at("ranks");
-    cells_lack = cells_lack || comparison.lacking();
-  }
-  compare_reference(evidence, saved, bytes, judgement);
-  judgement.predicted_peaks(std::move(predicted));
-  if (cells_lack) lacking.push_back("peak_bytes or activation_peak_bytes");
-  return lacking;
+std::unique_ptr<MemoryPart> activations_part(const CellEvidence& evidence) {
+  return std::make_unique<ActivationsPart>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -2,22 +2,17 @@
 // forms.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
 
 /// saved_bytes of the reference equal their closed forms: a reference that leaks would predict its own leak. Counts
 /// saved_cells.
-void compare_saved_bytes(const CellEvidence& evidence, Judgement& judgement);
+std::unique_ptr<MemoryPart> saved_bytes_part(const CellEvidence& evidence);
 
 /// Each compute action's peak_bytes and each step's activation_peak_bytes, on every rank. Counts actions,
-/// activation_peaks. What the records do not have for it (they are external) is named in the result; empty when all was
-/// there.
-std::vector<std::string> compare_activations(const CellEvidence& evidence, Judgement& judgement);
+/// activation_peaks. What the records do not have for it is lacking: saved.csv and what an external record leaves out,
+/// and where sizes change between steps all of it, since saved.csv is of one. Left out where other kernels ran.
+std::unique_ptr<MemoryPart> activations_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

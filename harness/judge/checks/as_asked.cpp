@@ -1,13 +1,12 @@
-// as_asked: what ran is what was asked for. Both manifests and tables are held to request.json, before anything is
-// compared with anything.
+#include "harness/judge/checks/as_asked.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <numeric>
-#include <utility>
+#include <optional>
 
-#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -45,13 +44,56 @@ bool belongs_to_another_role(const std::optional<std::string>& role, const std::
   return role == "pipeline" && key == "accumulation_digest";
 }
 
-/// One record against its request.
-class AsAsked {
- public:
-  AsAsked(std::string whose, const Request& request, const Record& record, Judgement& judgement)
-      : whose_(std::move(whose)), request_(request), record_(record), judgement_(judgement) {}
+/// The rates that were asked for, by the closed form of docs/exactness.md, 7. Libraries' cosines differ in the last
+/// bit.
+struct AskedRates {
+  double peak, steps, warmup, start, end;
 
-  void run() {
+  double at(std::int64_t step) const {
+    const auto done = static_cast<double>(step);
+    const double cosine = (1 + std::cos(std::numbers::pi * (done - warmup) / (steps - warmup))) / 2;
+    return done < warmup ? peak * (start + (1 - start) * done / warmup) : peak * (end + (1 - end) * cosine);
+  }
+};
+
+std::optional<AskedRates> asked_rates(const Request& request) {
+  if (!request.learning_rate_schedule || !request.optimizer) return std::nullopt;
+  const auto number = [](const Json& json, const char* key) { return json.value(key, std::nan("")); };
+  const Json& schedule = *request.learning_rate_schedule;
+  const AskedRates rates{number(*request.optimizer, "learning_rate"), number(schedule, "total_steps"),
+                         number(schedule, "warmup_steps"), number(schedule, "start_factor"),
+                         number(schedule, "final_factor")};
+  const bool asked = !std::isnan(rates.peak + rates.steps + rates.warmup + rates.start + rates.end);
+  return asked ? std::optional(rates) : std::nullopt;
+}
+
+}  // namespace
+
+/// One record against its request.
+class AsAskedCheck::OfRecord {
+ public:
+  OfRecord(std::string whose, const Request& request, const Record& record, Judgement& judgement)
+      : whose_(std::move(whose)),
+        candidate_(whose_ == "the candidate"),
+        request_(request),
+        record_(record),
+        judgement_(judgement),
+        rates_(asked_rates(request)) {
+    manifest();
+    open_source();
+  }
+
+  void step() {
+    rates();
+    microbatches();
+    data();
+  }
+
+ private:
+  /// In the order in which they are told, of the reference and then of the candidate.
+  enum class Part : std::int8_t { manifest, rates, microbatches, data, parts };
+
+  void manifest() {
     const Manifest& manifest = record_.manifest;
     demand("role", request_.role, manifest.role);
     demand("world_size", request_.world_size, manifest.world_size);
@@ -70,23 +112,22 @@ class AsAsked {
     schedule();
     stages();
     ranks();
-    rates();
-    microbatches();
-    data();
+    if (request_.microbatches)
+      demand_equal("data.microbatches", std::ssize(*request_.microbatches), manifest.microbatches, {}, -1,
+                   Part::microbatches);
   }
 
- private:
   template <class Value>
   void demand(const char* key, const std::optional<Value>& asked, const Value& ran) {
     if (asked) demand_equal(key, Json(*asked), Json(ran));
   }
 
   void demand_equal(const std::string& item, const Json& asked, const Json& ran, std::optional<std::int64_t> rank = {},
-                    std::int64_t step = -1) {
-    judgement_.compare_or_look_at(whose_ == "the candidate", "facts");
+                    std::int64_t step = -1, Part part = Part::manifest) {
+    judgement_.compare_or_look_at(candidate_, "facts");
     // Numbers are compared as numbers: 1 and 1.0 are the same request.
     const bool equal = asked.is_number() && ran.is_number() ? asked.get<double>() == ran.get<double>() : asked == ran;
-    if (!equal) report(item, text(asked), text(ran), rank, step);
+    if (!equal) report(part, item, text(asked), text(ran), rank, step);
   }
 
   void demand_object(const char* key, const std::optional<Json>& asked) {
@@ -108,17 +149,18 @@ class AsAsked {
 
   void stages() {
     if (!request_.stages) return;
-    judgement_.compare_or_look_at(whose_ == "the candidate", "facts", std::ssize(*request_.stages));
+    judgement_.compare_or_look_at(candidate_, "facts", std::ssize(*request_.stages));
     auto ran = record_.manifest.stages;
     std::ranges::stable_sort(ran, {}, &StageEntry::stage);
     const auto same = [](const StageEntry& one, const StageEntry& other) {
       return one.stage == other.stage && one.rank == other.rank && one.units == other.units;
     };
     if (!std::ranges::equal(*request_.stages, ran, same))
-      report("stages", stage_words(*request_.stages), stage_words(ran), {}, -1);
+      report(Part::manifest, "stages", stage_words(*request_.stages), stage_words(ran), {}, -1);
   }
 
-  /// Ranks by what stands in the folder, not by what the manifest says. Of a run that broke off completion tells that.
+  /// Ranks by what stands in the folder. Of a run that broke off completion tells that; of one that ended well the
+  /// reader has seen to it that steps.csv has a row for each step of the manifest.
   void ranks() {
     const bool ended = std::ranges::all_of(
         record_.ranks, [](const RankRecord& rank) { return rank.exit && rank.exit->status == "ok"; });
@@ -126,30 +168,19 @@ class AsAsked {
     if (request_.world_size) demand_equal("ranks that left a folder", *request_.world_size, std::ssize(record_.ranks));
     if (!request_.steps || record_.manifest.level == RecordLevel::none) return;
     for (const auto& rank : record_.ranks) {
-      demand_equal("steps.csv, rows", *request_.steps, std::ssize(rank.steps), rank.rank);
+      demand_equal("steps.csv, rows", *request_.steps, record_.manifest.steps, rank.rank);
     }
   }
 
-  /// The rate of each step by the closed form of docs/exactness.md, 7. Libraries' cosines differ in the last bit.
   void rates() {
-    if (!request_.learning_rate_schedule || !request_.optimizer) return;
-    const auto number = [](const Json& json, const char* key) { return json.value(key, std::nan("")); };
-    const double peak = number(*request_.optimizer, "learning_rate");
-    const double steps = number(*request_.learning_rate_schedule, "total_steps");
-    const double warmup = number(*request_.learning_rate_schedule, "warmup_steps");
-    const double start = number(*request_.learning_rate_schedule, "start_factor");
-    const double end = number(*request_.learning_rate_schedule, "final_factor");
-    if (std::isnan(peak + steps + warmup + start + end)) return;  // not asked
+    if (!rates_) return;
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.steps) {
         if (!row.learning_rate) continue;
-        judgement_.compare_or_look_at(whose_ == "the candidate", "learning_rates");
-        const auto done = static_cast<double>(row.step);
-        const double cosine = (1 + std::cos(std::numbers::pi * (done - warmup) / (steps - warmup))) / 2;
-        const double asked =
-            done < warmup ? peak * (start + (1 - start) * done / warmup) : peak * (end + (1 - end) * cosine);
+        judgement_.compare_or_look_at(candidate_, "learning_rates");
+        const double asked = rates_->at(row.step);
         if (!(std::abs(*row.learning_rate - asked) <= rate_limit * asked))
-          report("learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
+          report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
       }
     }
   }
@@ -157,89 +188,117 @@ class AsAsked {
   void microbatches() {
     if (!request_.microbatches) return;
     const auto& asked = *request_.microbatches;
-    demand_equal("data.microbatches", std::ssize(asked), record_.manifest.microbatches);
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.microbatches) {
-        if (row.microbatch < 0 || row.microbatch >= std::ssize(asked)) continue;  // told above
+        if (row.microbatch < 0 || row.microbatch >= std::ssize(asked)) continue;  // told of the manifest
         const auto& one = asked[static_cast<std::size_t>(row.microbatch)];
         const auto tokens = std::accumulate(one.lengths.begin(), one.lengths.end(), std::int64_t{0});
-        const std::string of = " of microbatch " + std::to_string(row.microbatch);
-        demand_equal("batch" + of, std::ssize(one.lengths), row.batch, rank.rank, row.step);
-        demand_equal("sequence_length" + of, std::ranges::max(one.lengths), row.sequence_length, rank.rank, row.step);
-        demand_equal("tokens" + of, tokens, row.tokens, rank.rank, row.step);
+        const auto demand_size = [&](const char* what, std::int64_t size, std::int64_t ran) {
+          demand_equal(what + (" of microbatch " + std::to_string(row.microbatch)), size, ran, rank.rank, row.step,
+                       Part::microbatches);
+        };
+        demand_size("batch", std::ssize(one.lengths), row.batch);
+        demand_size("sequence_length", std::ranges::max(one.lengths), row.sequence_length);
+        demand_size("tokens", tokens, row.tokens);
         // Of somebody's own data any position may lack a label; docs/data.md gives every unmasked one of ours one.
         const auto valid = one.masked      ? 0
                            : request_.data ? tokens
                                            : std::clamp<std::int64_t>(row.valid_tokens, 1, tokens);
-        demand_equal("valid_tokens" + of, valid, row.valid_tokens, rank.rank, row.step);
+        demand_size("valid_tokens", valid, row.valid_tokens);
       }
     }
   }
 
   /// The ids and labels themselves, read again from where they were to come from.
-  void data() {
+  void open_source() {
     if (!request_.data || !request_.microbatches) return;
-    try {
-      TokenSource source(*request_.data, *request_.microbatches);
-      std::map<std::pair<std::int64_t, std::int64_t>, std::string> expected;
+    with_source([&] { source_.emplace(*request_.data, *request_.microbatches); });
+  }
+
+  void data() {
+    with_source([&] {
+      std::map<std::int64_t, std::string> expected;  // by microbatch
       for (const auto& rank : record_.ranks) {
         for (const auto& row : rank.microbatches) {
-          if (row.data_digest.empty() || row.microbatch < 0 || row.step < 0 ||
-              row.microbatch >= std::ssize(*request_.microbatches))
-            continue;
-          auto& digest = expected[{row.step, row.microbatch}];
-          if (digest.empty()) digest = source.data_digest(row.step, row.microbatch);
-          judgement_.compare_or_look_at(whose_ == "the candidate", "data_digests");
+          if (!source_ || row.data_digest.empty() || row.microbatch >= std::ssize(*request_.microbatches)) continue;
+          auto& digest = expected[row.microbatch];
+          if (digest.empty()) digest = source_->data_digest(row.step, row.microbatch);
+          judgement_.compare_or_look_at(candidate_, "data_digests");
           if (digest != row.data_digest)
-            report("ids and labels of microbatch " + std::to_string(row.microbatch), digest, row.data_digest, rank.rank,
-                   row.step);
+            report(Part::data, "ids and labels of microbatch " + std::to_string(row.microbatch), digest,
+                   row.data_digest, rank.rank, row.step);
         }
       }
+    });
+  }
+
+  template <class Use>
+  void with_source(Use use) {
+    try {
+      use();
     } catch (const InputError& error) {
+      source_.reset();
       judgement_.leave_out(std::string("ids and labels: ") + error.what());
     }
   }
 
-  void report(const std::string& item, const std::string& asked, const std::string& ran,
+  void report(Part part, const std::string& item, const std::string& asked, const std::string& ran,
               std::optional<std::int64_t> rank, std::int64_t step) {
     std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
                         ", asked for was " + asked;
-    judgement_.diverge(at_structure(-1000 + judgement_.count("facts")), step, rank, item, asked, ran, words);
+    const std::int64_t position =
+        (candidate_ ? order::number(Part::parts) : 0) + order::number(part);  // of one part the first that is met
+    judgement_.diverge(at_structure(Structure::as_asked, position), step, rank, item, asked, ran, words);
   }
 
   std::string whose_;
+  bool candidate_;
   const Request& request_;
   const Record& record_;
   Judgement& judgement_;
+  std::optional<AskedRates> rates_;
+  std::optional<TokenSource> source_;
 };
 
-}  // namespace
-
-Judged check_as_asked(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
-  if (!plan.request && !plan.reference_request)
-    return without_looking("as_asked", Outcome::not_applicable, "nobody said what was asked for (request.json)");
-  Judgement judgement("as_asked", "as_asked", "exact: what ran is what request.json asks for");
-  std::vector<std::string> missing, absent;
+AsAskedCheck::AsAskedCheck(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate)
+    : plan_(plan),
+      reference_(reference),
+      candidate_(candidate),
+      judgement_("as_asked", "as_asked", "exact: what ran is what request.json asks for") {
   const auto hold = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
+    if (request && reading.record())
+      records_.push_back(std::make_unique<OfRecord>(whose, *request, *reading.record(), judgement_));
+  };
+  hold("the reference", plan.reference_request, reference);
+  hold("the candidate", plan.request, candidate);
+}
+
+AsAskedCheck::~AsAskedCheck() = default;
+
+void AsAskedCheck::step() {
+  for (const auto& record : records_) record->step();
+}
+
+Judged AsAskedCheck::conclude() {
+  if (!plan_.request && !plan_.reference_request)
+    return without_looking("as_asked", Outcome::not_applicable, "nobody said what was asked for (request.json)");
+  std::vector<std::string> missing, absent;
+  const auto look = [&](const char* whose, const std::optional<Request>& request, const RecordReading& reading) {
     if (!request) return;
     for (const auto& key : not_asked(*request)) {
       if (!belongs_to_another_role(request->role, key)) absent.push_back(std::string(whose) + " " + key);
     }
-    if (reading.record) {
-      AsAsked(whose, *request, *reading.record, judgement).run();
-    } else {
-      missing.emplace_back(whose);
-    }
+    if (!reading.record()) missing.emplace_back(whose);
   };
-  hold("the reference", plan.reference_request, reference);
-  hold("the candidate", plan.request, candidate);
+  look("the reference", plan_.reference_request, reference_);
+  look("the candidate", plan_.request, candidate_);
   if (!missing.empty())
-    return judgement.conclude_as(Outcome::not_run,
-                                 join(missing, " and ") + " left no record that can be read: see completion");
-  return judgement.conclude("model, data, hyperparameters, schedule, stages and ranks are those that were asked for" +
-                                (absent.empty() ? std::string() : "; not asked: " + join(absent, ", ")),
-                            {{"facts", 1}});
+    return judgement_.conclude_as(Outcome::not_run,
+                                  join(missing, " and ") + " left no record that can be read: see completion");
+  return judgement_.conclude("model, data, hyperparameters, schedule, stages and ranks are those that were asked for" +
+                                 (absent.empty() ? std::string() : "; not asked: " + join(absent, ", ")),
+                             {{"facts", 1}});
 }
 
 }  // namespace plumbline::judging

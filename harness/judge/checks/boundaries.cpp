@@ -2,7 +2,6 @@
 // transport moved exactly what the list says.
 #include "harness/judge/checks/boundary_comparison.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/evidence/step_rows.hpp"
 #include "harness/judge/expected/expected_traffic.hpp"
 
 namespace plumbline::judging {
@@ -24,12 +23,12 @@ void report_traffic(std::int64_t step, std::int64_t rank, const TrafficEdge& edg
   divergence.got = words(got);
   divergence.words = "traffic " + divergence.item + ", " + edge.direction + ", " + edge.side + " side, " +
                      step_words(step) + ": " + divergence.got + "; the list gives " + divergence.expected;
-  judgement.diverge(beside(step, 0, rank), std::move(divergence));
+  judgement.diverge(beside_action(step, 0, rank), std::move(divergence));
 }
 
-std::map<TrafficEdge, Moved> counted(const RankRecord& rank, std::int64_t step) {
+std::map<TrafficEdge, Moved> counted(const RankRecord& rank) {
   std::map<TrafficEdge, Moved> traffic;
-  for (const auto& row : step_rows(rank.traffic, step)) {
+  for (const auto& row : rank.traffic) {
     Moved& moved = traffic[{row.peer, row.direction, row.side}];
     moved.operations += row.operations;
     moved.bytes += row.bytes;
@@ -37,80 +36,124 @@ std::map<TrafficEdge, Moved> counted(const RankRecord& rank, std::int64_t step) 
   return traffic;
 }
 
-void compare_traffic(const CellEvidence& evidence, Judgement& judgement) {
-  const auto& candidate = evidence.candidate;
-  const bool reference_kind = candidate.manifest.role == "reference";
-  if (lacks(candidate, "traffic.csv") || !evidence.lowered_list) {
-    if (!reference_kind) judgement.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
-    return;
+/// traffic.csv of the candidate against its lowered list.
+class TrafficComparison {
+ public:
+  TrafficComparison(const CellEvidence& evidence, Judgement& judgement)
+      : evidence_(evidence),
+        judgement_(judgement),
+        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list) {
+    if (lacking_ && evidence.candidate.manifest.role != "reference")
+      judgement_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
+    if (lacking_) return;
+    for (const auto& rank : evidence.candidate.ranks) {
+      if (is_listed(rank)) judgement_.look_at("ranks");
+    }
   }
-  for (const auto& rank : candidate.ranks) {
-    const auto& lists = evidence.lowered_list->ranks;
-    if (rank.rank >= static_cast<std::int64_t>(lists.size())) continue;  // conformance says so
-    for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-      const auto bytes =
-          boundary_bytes(evidence.reference_rows, evidence.reference.manifest, step, evidence.model.hidden);
-      auto expected = expected_traffic(lists[static_cast<std::size_t>(rank.rank)], evidence.stages, bytes);
-      auto got = counted(rank, step);
+
+  void step(const StepEvidence& now) {
+    if (lacking_) return;
+    expect(now.boundary_bytes());
+    for (const auto& rank : evidence_.candidate.ranks) {
+      if (!is_listed(rank)) continue;
+      auto expected = expected_[static_cast<std::size_t>(rank.rank)];
+      auto got = counted(rank);
       for (const auto& [edge, moved] : expected) got.try_emplace(edge);
       for (const auto& [edge, moved] : got) {
-        judgement.compare("traffic_edges");
-        judgement.compare("bytes_moved", moved.bytes);
-        if (!(moved == expected[edge])) report_traffic(step, rank.rank, edge, expected[edge], moved, judgement);
+        judgement_.compare("traffic_edges");
+        judgement_.compare("bytes_moved", moved.bytes);
+        if (!(moved == expected[edge])) report_traffic(now.step, rank.rank, edge, expected[edge], moved, judgement_);
       }
     }
-    judgement.look_at("ranks");
-    if (candidate.manifest.world_size == 1 && !rank.traffic.empty()) {
-      const auto& row = rank.traffic.front();
-      report_traffic(row.step, rank.rank, {row.peer, row.direction, row.side}, {}, {row.operations, row.bytes},
-                     judgement);
-    }
   }
-}
+
+ private:
+  /// Of the others conformance speaks.
+  bool is_listed(const RankRecord& rank) const { return rank.rank < std::ssize(evidence_.lowered_list->ranks); }
+
+  /// Mostly the sizes are those of the step before.
+  void expect(std::vector<std::int64_t> bytes) {
+    if (!expected_.empty() && bytes == bytes_) return;
+    bytes_ = std::move(bytes);
+    expected_.clear();
+    for (const auto& list : evidence_.lowered_list->ranks)
+      expected_.push_back(expected_traffic(list, evidence_.stages, bytes_));
+  }
+
+  const CellEvidence& evidence_;
+  Judgement& judgement_;
+  bool lacking_;
+  std::vector<std::int64_t> bytes_;                     ///< of a boundary, by microbatch
+  std::vector<std::map<TrafficEdge, Moved>> expected_;  ///< by rank, where `bytes_` cross
+};
+
+class BoundariesCheck : public StepCheck {
+ public:
+  explicit BoundariesCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        judgement_("boundaries", "R2",
+                   value_limit(evidence) +
+                       ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte"),
+        comparable_gradients_(evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
+                              evidence.reference.manifest.boundary_gradient_factor ==
+                                  evidence.candidate.manifest.boundary_gradient_factor),
+        tensors_(evidence, comparable_gradients_, judgement_),
+        traffic_(evidence, judgement_) {}
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    tensors_.step(now);
+    traffic_.step(now);
+  }
+
+  Judged conclude() override {
+    if (tensors_.candidate_records_its_cuts()) return conclude_cuts();
+    if (evidence_.stages.crossings.empty()) {
+      // One stage: the claim is that nothing crossed and nothing was moved, and what is looked at is the ranks' tables.
+      judgement_.look_at("tables", 2 * static_cast<std::int64_t>(evidence_.candidate.ranks.size()));
+      return judgement_.conclude("one stage holds the whole model: no tensor crossed a cut and no byte was moved",
+                                 {{"tables", 1}});
+    }
+    if (judgement_.count("crossings_of_the_candidate_alone") > 0)
+      judgement_.leave_out("tensors at cuts that only the candidate has: the reference is a pipeline itself");
+    if (judgement_.count("crossings") == judgement_.count("crossings_of_the_candidate_alone")) {
+      return judgement_.conclude_as(Outcome::not_applicable, "the two pipelines have no cut in common");
+    }
+    if (!comparable_gradients_) {
+      return judgement_.conclude_as(
+          Outcome::not_run,
+          "activations agree, but the boundary gradients carry another factor than the reference's "
+          "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared");
+    }
+    const auto least =
+        2 * evidence_.steps() * evidence_.microbatches() * static_cast<std::int64_t>(evidence_.stages.crossings.size());
+    return judgement_.conclude(evidence_.limits
+                                   ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
+                                   : "every tensor that crosses a cut is, at both ends, the reference's own",
+                               {{"crossings", least}}, {"nonzero_tensors"});
+  }
+
+ private:
+  Judged conclude_cuts() {
+    if (!comparable_gradients_) judgement_.leave_out("gradients at the cuts, which carry another factor");
+    const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
+    return judgement_.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
+                                   std::to_string(cuts) + " cuts are " + agreement(evidence_),
+                               {{"computed", 2 * evidence_.steps() * evidence_.microbatches() * cuts}},
+                               {"nonzero_tensors"});
+  }
+
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  bool comparable_gradients_;
+  BoundaryComparison tensors_;
+  TrafficComparison traffic_;
+};
 
 }  // namespace
 
-Judged check_boundaries(const CellEvidence& evidence) {
-  Judgement judgement(
-      "boundaries", "R2",
-      value_limit(evidence) + ": sender = receiver = the reference's tensor at the cut; traffic equal to the byte");
-  const bool comparable_gradients =
-      evidence.reference.manifest.loss_scaling == evidence.candidate.manifest.loss_scaling &&
-      evidence.reference.manifest.boundary_gradient_factor == evidence.candidate.manifest.boundary_gradient_factor;
-  compare_boundaries(evidence, comparable_gradients, judgement);
-  compare_traffic(evidence, judgement);
-
-  if (records_its_cuts(evidence)) {
-    if (!comparable_gradients) judgement.leave_out("gradients at the cuts, which carry another factor");
-    const auto cuts = static_cast<std::int64_t>(evidence.model.units.size()) - 1;
-    return judgement.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
-                                  std::to_string(cuts) + " cuts are " + agreement(evidence),
-                              {{"computed", 2 * evidence.steps() * evidence.microbatches() * cuts}},
-                              {"nonzero_tensors"});
-  }
-  if (evidence.stages.crossings.empty()) {
-    // One stage: the claim is that nothing crossed and nothing was moved, and what is looked at is the ranks' tables.
-    judgement.look_at("tables", 2 * static_cast<std::int64_t>(evidence.candidate.ranks.size()));
-    return judgement.conclude("one stage holds the whole model: no tensor crossed a cut and no byte was moved",
-                              {{"tables", 1}});
-  }
-  if (judgement.count("crossings_of_the_candidate_alone") > 0)
-    judgement.leave_out("tensors at cuts that only the candidate has: the reference is a pipeline itself");
-  if (judgement.count("crossings") == judgement.count("crossings_of_the_candidate_alone")) {
-    return judgement.conclude_as(Outcome::not_applicable, "the two pipelines have no cut in common");
-  }
-  if (!comparable_gradients) {
-    return judgement.conclude_as(
-        Outcome::not_run,
-        "activations agree, but the boundary gradients carry another factor than the reference's "
-        "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared");
-  }
-  const auto least =
-      2 * evidence.steps() * evidence.microbatches() * static_cast<std::int64_t>(evidence.stages.crossings.size());
-  return judgement.conclude(evidence.limits
-                                ? "every tensor that crosses a cut is within its limit, and arrives as it was sent"
-                                : "every tensor that crosses a cut is, at both ends, the reference's own",
-                            {{"crossings", least}}, {"nonzero_tensors"});
+std::unique_ptr<StepCheck> boundaries_check(const CellEvidence& evidence) {
+  return std::make_unique<BoundariesCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -17,87 +17,144 @@ struct Expectation {
   std::int64_t peer;
 };
 
-class BoundaryComparison {
+}  // namespace
+
+class BoundaryComparison::Rows {
  public:
-  BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
+  Rows(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
       : evidence_(evidence), compare_gradients_(compare_gradients), judgement_(judgement) {}
 
-  void crossing(std::int64_t step, std::int64_t microbatch, const std::string& direction, std::size_t number) {
+  void all_of(const StepEvidence& now) {
+    now_ = &now;
+    step_ = now.step;
+    seen_.clear();
+    const auto crossings = evidence_.stages.crossings.size();
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      for (std::size_t i = 0; i < crossings; ++i) crossing(m, "forward", i);
+      for (std::size_t i = crossings; i-- > 0;) crossing(m, "backward", i);
+    }
+    cuts();
+    rest();
+  }
+
+  bool records_its_cuts() const { return records_its_cuts_; }
+
+ private:
+  /// Where the candidate records its cuts in any step, it does so in all.
+  void cuts() {
+    const auto& rows = now_->candidate_rows.all_boundaries();
+    const bool alone = evidence_.reference.manifest.world_size == 1 && evidence_.candidate.manifest.world_size == 1 &&
+                       evidence_.stages.crossings.empty();
+    const bool any = alone && std::any_of(rows.begin(), rows.end(),
+                                          [](const auto& placed) { return placed.row->side == "computed"; });
+    if (any && !records_its_cuts_) {
+      records_its_cuts_ = true;
+      for (step_ = 0; step_ < now_->step; ++step_)
+        for_each_cut([&](std::int64_t m, const std::string& direction, std::size_t unit) {
+          at_cut(m, direction, unit);
+          report_absent();
+        });
+      step_ = now_->step;
+    }
+    if (records_its_cuts_)
+      for_each_cut(
+          [&](std::int64_t m, const std::string& direction, std::size_t unit) { computed(m, direction, unit); });
+  }
+
+  template <class Visit>
+  void for_each_cut(Visit visit) const {
+    const std::size_t units = evidence_.model.units.size();
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      for (std::size_t unit = 1; unit < units; ++unit) visit(m, "forward", unit);
+      for (std::size_t unit = units; unit-- > 1;) visit(m, "backward", unit);
+    }
+  }
+
+  void at_cut(std::int64_t microbatch, const std::string& direction, std::size_t unit) {
+    microbatch_ = microbatch, number_ = static_cast<std::int64_t>(unit);
+    direction_ = direction, cut_ = evidence_.model.units[unit];
+    from_stage_.reset(), to_stage_.reset();
+  }
+
+  void report_absent() { report(BoundaryEnd::sent, 0, "a row", "none", "the candidate records no tensor at this cut"); }
+
+  void crossing(std::int64_t microbatch, const std::string& direction, std::size_t number) {
     const Crossing& crossing = evidence_.stages.crossings[number];
     const bool forward = direction == "forward";
-    step_ = step, microbatch_ = microbatch, number_ = static_cast<std::int64_t>(number);
+    microbatch_ = microbatch, number_ = static_cast<std::int64_t>(number);
     direction_ = direction, cut_ = crossing.cut;
     from_stage_ = forward ? crossing.from_stage : crossing.to_stage;
     to_stage_ = forward ? crossing.to_stage : crossing.from_stage;
     const std::int64_t from_rank = forward ? crossing.from_rank : crossing.to_rank;
     const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
 
-    const BoundaryRow* computed = reference_boundary(evidence_, step, microbatch, direction, crossing.cut);
+    const BoundaryRow* computed = reference_boundary(now_->reference_rows, microbatch, direction, crossing.cut);
     if (!computed && evidence_.reference.manifest.world_size > 1) return carried(crossing, from_rank, to_rank);
     if (!computed)
-      return report(0, {}, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+      return report(BoundaryEnd::sent, {}, "the reference's tensor", "no row",
+                    "the reference records no tensor at this cut");
     judgement_.look_at("crossings");
-    const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, 0, *computed, nullptr)
-                                         : end({"send", from_rank, to_rank}, 0, *computed, nullptr);
-    if (!crossing.local()) end({"receive", to_rank, from_rank}, 1, *computed, first);
+    const auto* first = crossing.local() ? end({"local", to_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr)
+                                         : end({"send", from_rank, to_rank}, BoundaryEnd::sent, *computed, nullptr);
+    if (!crossing.local()) end({"receive", to_rank, from_rank}, BoundaryEnd::received, *computed, first);
   }
 
   /// The candidate's own tensor at a cut, of a record of one rank that calls them `computed` as a reference does.
-  void computed(std::int64_t step, std::int64_t microbatch, const std::string& direction, std::size_t unit) {
-    step_ = step, microbatch_ = microbatch, number_ = static_cast<std::int64_t>(unit);
-    direction_ = direction, cut_ = evidence_.model.units[unit];
-    from_stage_.reset(), to_stage_.reset();
+  void computed(std::int64_t microbatch, const std::string& direction, std::size_t unit) {
+    at_cut(microbatch, direction, unit);
     const BoundaryRow* mine = nullptr;
-    for (const auto& placed : evidence_.candidate_rows.boundaries(step, microbatch, direction, cut_)) {
+    for (const auto& placed : now_->candidate_rows.boundaries(microbatch, direction, cut_)) {
       if (placed.row->side == "computed" && !mine) mine = placed.row;
     }
-    if (!mine) return report(0, 0, "a row", "none", "the candidate records no tensor at this cut");
+    if (!mine) return report_absent();
     seen_.insert(mine);
-    const auto* theirs = reference_boundary(evidence_, step, microbatch, direction, cut_);
-    if (!theirs) return report(0, 0, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+    const auto* theirs = reference_boundary(now_->reference_rows, microbatch, direction, cut_);
+    if (!theirs)
+      return report(BoundaryEnd::sent, 0, "the reference's tensor", "no row",
+                    "the reference records no tensor at this cut");
     judgement_.look_at("computed");
-    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, 0, evidence_.limits);
+    if (direction == "forward" || compare_gradients_) compare(*mine, *theirs, 0, BoundaryEnd::sent, evidence_.limits);
   }
 
   /// Rows of the candidate that no crossing asked for. What it calls `computed` is compared with the reference's.
   void rest() {
-    for (const auto& placed : evidence_.candidate_rows.all_boundaries()) {
+    for (const auto& placed : now_->candidate_rows.all_boundaries()) {
       const BoundaryRow& row = *placed.row;
       if (seen_.contains(&row)) continue;
-      step_ = row.step, microbatch_ = row.microbatch, number_ = 0;
+      microbatch_ = row.microbatch, number_ = 0;
       direction_ = row.direction, cut_ = row.cut;
       from_stage_ = row.from_stage, to_stage_ = row.to_stage;
       if (row.side != "computed") {
-        report(0, placed.rank, "no row", "a row",
+        report(BoundaryEnd::sent, placed.rank, "no row", "a row",
                "a " + row.side + " that the partition gives no reason for, or one too many");
         continue;
       }
-      const auto* theirs = reference_boundary(evidence_, row.step, row.microbatch, row.direction, row.cut);
+      const auto* theirs = reference_boundary(now_->reference_rows, row.microbatch, row.direction, row.cut);
       if (!theirs && evidence_.reference.manifest.world_size > 1) continue;  // a cut that only one of the two has
       if (!theirs) {
-        report(0, placed.rank, "the reference's tensor", "no row", "the reference records no tensor at this cut");
+        report(BoundaryEnd::sent, placed.rank, "the reference's tensor", "no row",
+               "the reference records no tensor at this cut");
         continue;
       }
       judgement_.look_at("computed");
-      compare(row, *theirs, placed.rank, 0, evidence_.limits);
+      compare(row, *theirs, placed.rank, BoundaryEnd::sent, evidence_.limits);
     }
   }
 
- private:
   /// At a cut that the reference, a pipeline itself, does not have: what arrives is what was sent.
   void carried(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     judgement_.look_at("crossings");
     judgement_.look_at("crossings_of_the_candidate_alone");
     if (crossing.local()) {
-      find({"local", to_rank, to_rank}, 0);
+      find({"local", to_rank, to_rank}, BoundaryEnd::sent);
       return;
     }
-    const BoundaryRow* sent = find({"send", from_rank, to_rank}, 0);
-    const BoundaryRow* received = find({"receive", to_rank, from_rank}, 1);
-    if (sent && received) compare(*received, *sent, to_rank, 1, nullptr);
+    const BoundaryRow* sent = find({"send", from_rank, to_rank}, BoundaryEnd::sent);
+    const BoundaryRow* received = find({"receive", to_rank, from_rank}, BoundaryEnd::received);
+    if (sent && received) compare(*received, *sent, to_rank, BoundaryEnd::received, nullptr);
   }
 
-  const BoundaryRow* end(const Expectation& expected, std::int64_t side, const BoundaryRow& computed,
+  const BoundaryRow* end(const Expectation& expected, BoundaryEnd side, const BoundaryRow& computed,
                          const BoundaryRow* sent) {
     const BoundaryRow* found = find(expected, side);
     if (!found) return nullptr;
@@ -113,9 +170,9 @@ class BoundaryComparison {
   }
 
   /// The candidate's row of one end of a crossing; reports it where it is missing.
-  const BoundaryRow* find(const Expectation& expected, std::int64_t side) {
+  const BoundaryRow* find(const Expectation& expected, BoundaryEnd side) {
     const BoundaryRow* found = nullptr;
-    for (const auto& placed : evidence_.candidate_rows.boundaries(step_, microbatch_, direction_, cut_)) {
+    for (const auto& placed : now_->candidate_rows.boundaries(microbatch_, direction_, cut_)) {
       const BoundaryRow& row = *placed.row;
       const bool fits = row.side == expected.side && placed.rank == expected.rank && row.from_stage == from_stage_ &&
                         row.to_stage == to_stage_ && row.peer == expected.peer;
@@ -130,7 +187,7 @@ class BoundaryComparison {
     return found;
   }
 
-  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, std::int64_t side,
+  void compare(const BoundaryRow& row, const BoundaryRow& theirs, std::int64_t rank, BoundaryEnd side,
                WithinLimits* limits) {
     judgement_.compare("tensors");
     judgement_.compare("elements", elements(row.shape));
@@ -151,7 +208,7 @@ class BoundaryComparison {
     }
   }
 
-  void within(WithinLimits& limits, const BoundaryRow& row, std::int64_t rank, std::int64_t side) {
+  void within(WithinLimits& limits, const BoundaryRow& row, std::int64_t rank, BoundaryEnd side) {
     const Measured value = limits.boundary(rank, row);
     judgement_.note(value);
     if (value.holds()) return;
@@ -161,21 +218,22 @@ class BoundaryComparison {
 
   /// A wrong tensor that is right elsewhere: another microbatch's, or the step before's.
   std::string whose_it_is(const BoundaryRow& row) const {
-    for (const std::int64_t step : {row.step, row.step - 1}) {
+    for (const auto& [rows, step] :
+         {std::pair(&now_->reference_rows, row.step), std::pair(&now_->reference_rows_before, row.step - 1)}) {
       for (std::int64_t m = 0; step >= 0 && m < evidence_.microbatches(); ++m) {
-        const auto* other = reference_boundary(evidence_, step, m, row.direction, row.cut);
+        const auto* other = reference_boundary(*rows, m, row.direction, row.cut);
         if (other && other->digest == row.digest) return ": it is the tensor of " + step_words(step, m);
       }
     }
     return "";
   }
 
-  void report(std::int64_t side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
+  void report(BoundaryEnd side, std::optional<std::int64_t> rank, const std::string& expected, const std::string& got,
               const std::string& why) {
     FirstDivergence divergence;
     divergence.step = step_;
     divergence.microbatch = microbatch_;
-    divergence.stage = side == 1 ? to_stage_ : from_stage_;
+    divergence.stage = side == BoundaryEnd::received ? to_stage_ : from_stage_;
     divergence.rank = rank;
     divergence.direction = direction_;
     divergence.item = cut_;
@@ -189,14 +247,16 @@ class BoundaryComparison {
         (from_stage_ || to_stage_ ? ", stage " + stage_text(from_stage_) + " -> " + stage_text(to_stage_) : "") +
         (rank ? ", on rank " + std::to_string(*rank) : "") + ": " + why + " (expected " + expected + ", got " + got +
         ")";
-    const auto moment = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
-                                                 : at_forward(step_, microbatch_, number_, side);
-    judgement_.diverge(moment, std::move(divergence));
+    const auto point = direction_ == "backward" ? at_backward(step_, microbatch_, number_, side)
+                                                : at_forward(step_, microbatch_, number_, side);
+    judgement_.diverge(point, std::move(divergence));
   }
 
   const CellEvidence& evidence_;
   bool compare_gradients_;
   Judgement& judgement_;
+  const StepEvidence* now_ = nullptr;
+  bool records_its_cuts_ = false;
   std::set<const BoundaryRow*> seen_;
   ZeroDigests zeros_;
   std::int64_t step_ = 0, microbatch_ = 0, number_ = 0;
@@ -204,12 +264,16 @@ class BoundaryComparison {
   std::optional<std::int64_t> from_stage_, to_stage_;
 };
 
+namespace {
+
 /// A reference has a tensor at every cut of its model, also where this candidate has none.
-void demand_every_cut(const CellEvidence& evidence, Judgement& judgement) {
+void demand_every_cut(const StepEvidence& now, Judgement& judgement) {
+  const CellEvidence& evidence = now.cell;
   if (evidence.reference.manifest.role != "reference") return;
   const auto& units = evidence.model.units;
-  const auto report = [&](std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                          const std::string& cut, const std::string& expected, const std::string& got) {
+  const auto report = [&](std::int64_t microbatch, const std::string& direction, const std::string& cut,
+                          const std::string& expected, const std::string& got) {
+    const std::int64_t step = now.step;
     FirstDivergence divergence;
     divergence.step = step;
     divergence.microbatch = microbatch;
@@ -221,65 +285,47 @@ void demand_every_cut(const CellEvidence& evidence, Judgement& judgement) {
     divergence.words = "reference: " + direction + " boundary at cut " + cut + ", " + step_words(step, microbatch) +
                        ": expected " + expected + ", got " + got;
     const auto position = evidence.model.unit_position(cut).value_or(0);
-    judgement.diverge(direction == "backward" ? at_backward(step, microbatch, position, 0)
-                                              : at_forward(step, microbatch, position, 0),
+    judgement.diverge(direction == "backward" ? at_backward(step, microbatch, position, BoundaryEnd::sent)
+                                              : at_forward(step, microbatch, position, BoundaryEnd::sent),
                       std::move(divergence));
   };
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
-      for (const std::string direction : {"forward", "backward"}) {
-        for (std::size_t unit = 1; unit < units.size(); ++unit) {
-          if (evidence.reference_rows.boundaries(step, m, direction, units[unit]).empty())
-            report(step, m, direction, units[unit], "a tensor", "no row");
-        }
+  for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
+    for (const std::string direction : {"forward", "backward"}) {
+      for (std::size_t unit = 1; unit < units.size(); ++unit) {
+        if (now.reference_rows.boundaries(m, direction, units[unit]).empty())
+          report(m, direction, units[unit], "a tensor", "no row");
       }
     }
   }
-  for (const auto& placed : evidence.reference_rows.all_boundaries()) {
+  for (const auto& placed : now.reference_rows.all_boundaries()) {
     const BoundaryRow& row = *placed.row;
     if (evidence.model.unit_position(row.cut).value_or(0) == 0)
-      report(row.step, row.microbatch, row.direction, row.cut, "no such cut in this model", "a row");
+      report(row.microbatch, row.direction, row.cut, "no such cut in this model", "a row");
   }
 }
 
 }  // namespace
 
-const BoundaryRow* reference_boundary(const CellEvidence& evidence, std::int64_t step, std::int64_t microbatch,
+const BoundaryRow* reference_boundary(const RecordIndex& reference_rows, std::int64_t microbatch,
                                       const std::string& direction, const std::string& cut) {
-  const auto& rows = evidence.reference_rows.boundaries(step, microbatch, direction, cut);
+  const auto& rows = reference_rows.boundaries(microbatch, direction, cut);
   for (const auto& placed : rows) {
     if (placed.row->side == "computed") return placed.row;
   }
   return rows.empty() ? nullptr : rows.front().row;
 }
 
-void compare_boundaries(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement) {
-  BoundaryComparison comparison(evidence, compare_gradients, judgement);
-  const auto crossings = evidence.stages.crossings.size();
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
-      for (std::size_t i = 0; i < crossings; ++i) comparison.crossing(step, m, "forward", i);
-      for (std::size_t i = crossings; i-- > 0;) comparison.crossing(step, m, "backward", i);
-    }
-  }
-  if (records_its_cuts(evidence)) {
-    const std::size_t units = evidence.model.units.size();
-    for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-      for (std::int64_t m = 0; m < evidence.microbatches(); ++m) {
-        for (std::size_t unit = 1; unit < units; ++unit) comparison.computed(step, m, "forward", unit);
-        for (std::size_t unit = units; unit-- > 1;) comparison.computed(step, m, "backward", unit);
-      }
-    }
-  }
-  comparison.rest();
-  demand_every_cut(evidence, judgement);
+BoundaryComparison::BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement)
+    : rows_(std::make_unique<Rows>(evidence, compare_gradients, judgement)), judgement_(judgement) {}
+BoundaryComparison::~BoundaryComparison() = default;
+
+void BoundaryComparison::step(const StepEvidence& now) {
+  rows_->all_of(now);
+  demand_every_cut(now, judgement_);
 }
 
-bool records_its_cuts(const CellEvidence& evidence) {
-  const auto& rows = evidence.candidate_rows.all_boundaries();
-  return evidence.reference.manifest.world_size == 1 && evidence.candidate.manifest.world_size == 1 &&
-         evidence.stages.crossings.empty() &&
-         std::any_of(rows.begin(), rows.end(), [](const auto& placed) { return placed.row->side == "computed"; });
+bool BoundaryComparison::candidate_records_its_cuts() const {
+  return rows_->records_its_cuts();
 }
 
 }  // namespace plumbline::judging

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <vector>
 
 #include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/evidence/step_rows.hpp"
 #include "schedule/action.hpp"
 #include "support/numbers.hpp"
 
@@ -43,7 +41,9 @@ std::optional<MessageKey> key_of(const Action& action) {
   }
 }
 
-class Times {
+}  // namespace
+
+class TimesComparison::Times {
  public:
   Times(const Record& record, std::string whose, Judgement& judgement)
       : record_(record), whose_(std::move(whose)), judgement_(judgement), last_step_end_(record.ranks.size(), 0) {
@@ -64,10 +64,10 @@ class Times {
  private:
   /// What one rank's clock tells alone.
   void own_order(const RankRecord& rank, std::int64_t& last_step_end) {
-    const auto rows = step_rows(rank.actions, step_);
+    const auto& rows = rank.actions;
     const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
+    judgement_.look_at("times", std::ssize(rows));
     for (const ActionRow& row : rows) {
-      judgement_.look_at("times");
       const auto action = parse_action(row.action);
       const auto report_row = [&](const std::string& expected, const std::string& got) {
         report(rank.rank, row, expected, got);
@@ -95,14 +95,14 @@ class Times {
   }
 
   /// A step takes no less than its actions; half a microsecond is the rounding of seconds.
-  void duration(const RankRecord& rank, std::span<const ActionRow> rows) {
-    const auto of_step = step_rows(rank.steps, step_);
+  void duration(const RankRecord& rank, const std::vector<ActionRow>& rows) {
+    const auto& of_step = rank.steps;
     if (rows.empty() || of_step.empty() || !of_step.front().seconds) return;
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const double span = static_cast<double>(last->end_ns - rows.front().start_ns);
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
-    judgement_.diverge(beside(step_, -20, rank.rank), step_, rank.rank, "seconds", "at least " + to_text(span * 1e-9),
-                       to_text(*of_step.front().seconds),
+    judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds",
+                       "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),
                        whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) + ": the step took " +
                            to_text(*of_step.front().seconds) + " s, its actions " + to_text(span * 1e-9) + " s");
   }
@@ -154,7 +154,7 @@ class Times {
   }
 
   void report(std::int64_t rank, const ActionRow& row, const std::string& expected, const std::string& got) {
-    judgement_.diverge(beside(step_, row.index, rank), step_, rank, row.action, expected, got,
+    judgement_.diverge(beside_action(step_, row.index, rank), step_, rank, row.action, expected, got,
                        whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step_) + ", action " +
                            std::to_string(row.index) + ": " + row.action + " (" + std::to_string(row.start_ns) +
                            " to " + std::to_string(row.end_ns) + " ns, wait " + std::to_string(row.wait_ns) + " ns) " +
@@ -170,15 +170,20 @@ class Times {
   std::vector<Timed> timed_;                 ///< of the step, rank by rank
 };
 
-}  // namespace
-
-void compare_times(const Record& record, const std::string& whose, Judgement& judgement) {
-  if (record.manifest.device != "cpu")
-    return judgement.leave_out("the " + whose + "'s times (those of launches on a GPU)");
-  Times times(record, whose, judgement);
-  if (!times.clocks_compared())
+TimesComparison::TimesComparison(const Record& record, const std::string& whose, Judgement& judgement) {
+  if (record.manifest.device != "cpu") {
+    judgement.leave_out("the " + whose + "'s times (those of launches on a GPU)");
+    return;
+  }
+  times_ = std::make_unique<Times>(record, whose, judgement);
+  if (!times_->clocks_compared())
     judgement.leave_out("times of the " + whose + "'s ranks against each other (no clock_skew_ns)");
-  for (std::int64_t step = 0; step < record.manifest.steps; ++step) times.step(step);
+}
+
+TimesComparison::~TimesComparison() = default;
+
+void TimesComparison::step(std::int64_t step) {
+  if (times_) times_->step(step);
 }
 
 }  // namespace plumbline::judging

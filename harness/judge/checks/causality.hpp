@@ -1,6 +1,8 @@
 // What clocks tell of the order of work: within a rank, and between ranks as far as their clocks agree.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "harness/judge/judgement.hpp"
@@ -16,6 +18,17 @@ namespace plumbline::judging {
 ///
 /// Not of runs on GPUs, where an action's times are those of its launch; not between ranks whose clocks nobody
 /// compared (no clock_skew_ns): both are left out with a word.
-void compare_times(const Record& record, const std::string& whose, Judgement& judgement);
+class TimesComparison {
+ public:
+  TimesComparison(const Record& record, const std::string& whose, Judgement& judgement);
+  ~TimesComparison();
+
+  /// Of the rows in hand.
+  void step(std::int64_t step);
+
+ private:
+  class Times;
+  std::unique_ptr<Times> times_;  ///< null where none are compared
+};
 
 }  // namespace plumbline::judging

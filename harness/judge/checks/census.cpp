@@ -10,10 +10,32 @@
 namespace plumbline::judging {
 namespace {
 
-class Census {
+class CensusCheck : public StepCheck {
  public:
-  Census(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+  explicit CensusCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("census", "census", "exact: a disjoint cover of the model") {}
 
+  /// All of it is of the start.
+  void step(const StepEvidence& now) override {
+    if (now.step >= 0) return;
+    const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
+    units(evidence_.reference_stages, one, "reference");
+    parameters(now.reference_rows, evidence_.reference_stages, one, "reference");
+    tied(one, "reference");
+    units(evidence_.stages, other, "candidate");
+    parameters(now.candidate_rows, evidence_.stages, other, "candidate");
+    tied(other, "candidate");
+  }
+
+  Judged conclude() override {
+    const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
+    return judgement_.conclude(
+        std::to_string(evidence_.model.units.size()) + " units and " + std::to_string(parameters) +
+            " parameters, each held once, where the manifest says",
+        {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence_.model.units.size())}});
+  }
+
+ private:
   void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {
     std::vector<std::string> listed;
     for (std::size_t i = 0; i < map.stages.size(); ++i) {
@@ -53,7 +75,7 @@ class Census {
       const auto unit = static_cast<std::size_t>(evidence_.model.unit_position(parameter.unit).value_or(0));
       const auto stage = map.stage_of(parameter.unit);
       if (!stage) continue;  // reported with its unit
-      const auto& found = rows.tensors(-1, "parameter", parameter.name);
+      const auto& found = rows.tensors("parameter", parameter.name);
       matched += static_cast<std::int64_t>(found.size());
       if (found.size() != 1) {
         report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
@@ -75,7 +97,7 @@ class Census {
                shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);
       }
     }
-    for (const auto& placed : rows.tensors_of(-1)) {
+    for (const auto& placed : rows.all_tensors()) {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
@@ -96,7 +118,6 @@ class Census {
            whose + ": tied weights of the manifest");
   }
 
- private:
   void report(const std::string& item, std::size_t position, std::optional<std::int64_t> rank,
               const std::string& expected, const std::string& got, const std::string& words) {
     FirstDivergence divergence;
@@ -106,29 +127,17 @@ class Census {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = words + " (expected " + expected + ", got " + got + ")";
-    judgement_.diverge(at_structure(100 + static_cast<std::int64_t>(position)), std::move(divergence));
+    judgement_.diverge(at_structure(Structure::census, static_cast<std::int64_t>(position)), std::move(divergence));
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
+  Judgement judgement_;
 };
 
 }  // namespace
 
-Judged check_census(const CellEvidence& evidence) {
-  Judgement judgement("census", "census", "exact: a disjoint cover of the model");
-  Census census(evidence, judgement);
-  census.units(evidence.reference_stages, evidence.reference.manifest, "reference");
-  census.parameters(evidence.reference_rows, evidence.reference_stages, evidence.reference.manifest, "reference");
-  census.tied(evidence.reference.manifest, "reference");
-  census.units(evidence.stages, evidence.candidate.manifest, "candidate");
-  census.parameters(evidence.candidate_rows, evidence.stages, evidence.candidate.manifest, "candidate");
-  census.tied(evidence.candidate.manifest, "candidate");
-  const auto parameters = static_cast<std::int64_t>(evidence.model.parameters.size());
-  return judgement.conclude(
-      std::to_string(evidence.model.units.size()) + " units and " + std::to_string(parameters) +
-          " parameters, each held once, where the manifest says",
-      {{"parameters", 2 * parameters}, {"units", 2 * static_cast<std::int64_t>(evidence.model.units.size())}});
+std::unique_ptr<StepCheck> census_check(const CellEvidence& evidence) {
+  return std::make_unique<CensusCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -1,35 +1,44 @@
 // The checks, one file each beside this header, and what they have in common.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/step_evidence.hpp"
 #include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
-/// Holds both records to what was asked of them. Not applicable where nobody said what was.
-Judged check_as_asked(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
+/// A check of a cell: it is shown the records step by step and keeps of each only what it needs. What it throws for
+/// what a record says makes it fail.
+class StepCheck {
+ public:
+  virtual ~StepCheck() = default;
+  /// The start (-1), then every step of the run in its order.
+  virtual void step(const StepEvidence& now) = 0;
+  /// After the last step.
+  virtual Judged conclude() = 0;
+};
 
-/// Looks at both records before anything is compared. `launch` findings stand in the reason.
+/// Looks at both records before anything is compared, by what was read of them. `launch` findings stand in the reason.
 Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
-Judged check_data(const CellEvidence& evidence);
-Judged check_census(const CellEvidence& evidence);
-Judged check_loss(const CellEvidence& evidence);
-Judged check_boundaries(const CellEvidence& evidence);
-Judged check_gradients(const CellEvidence& evidence);
-Judged check_nonzero_gradients(const CellEvidence& evidence);
-Judged check_gradient_norm(const CellEvidence& evidence);
-Judged check_parameters(const CellEvidence& evidence);
-Judged check_audit(const CellEvidence& evidence);
-Judged check_empty_partitions(const CellEvidence& evidence);
-Judged check_variable_lengths(const CellEvidence& evidence);
-Judged check_memory(const CellEvidence& evidence);
-Judged check_conformance(const CellEvidence& evidence);
-Judged check_repeatability(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> data_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> census_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> loss_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> boundaries_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> gradients_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> nonzero_gradients_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> gradient_norm_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> parameters_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> audit_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> variable_lengths_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> memory_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> conformance_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence);
 
 /// What a comparison of values demands: "0 ULP", or the calibrated tier's rule.
 std::string value_limit(const CellEvidence& evidence);
@@ -43,8 +52,9 @@ struct Check {
   /// Why the check does not apply, decided from the plan and the candidate's manifest alone; null where it always
   /// applies.
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
-  Judged (*run)(const CellEvidence& evidence) =
-      nullptr;  ///< null for as_asked and completion, which are judged before there is evidence
+  std::unique_ptr<StepCheck> (*make)(const CellEvidence& evidence) =
+      nullptr;                  ///< null for as_asked and completion, which are judged also where there is no evidence
+  bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
 };
 
 /// In the order of the table.

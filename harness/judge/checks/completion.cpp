@@ -25,37 +25,36 @@ std::string edge_or_rank(const Record& record, std::int64_t rank, const std::str
 class Completion {
  public:
   Completion(std::string whose, const RecordReading& reading, const std::optional<LaunchFinding>& launch,
-             std::int64_t order, Judgement& judgement)
-      : whose_(std::move(whose)), reading_(reading), launch_(launch), order_(order), judgement_(judgement) {}
+             Structure place, Judgement& judgement)
+      : whose_(std::move(whose)), reading_(reading), launch_(launch), place_(place), judgement_(judgement) {}
 
   void run() {
     if (launch_ && (!launch_->started || launch_->timed_out || launch_->exit_code != 0)) {
       const std::int64_t rank = launch_->culprit_rank.value_or(-1);
-      if (reading_.record && rank >= 0 && rank < static_cast<std::int64_t>(reading_.record->ranks.size()))
-        step_ = last_step(*reading_.record, reading_.record->ranks[static_cast<std::size_t>(rank)]);
+      if (reading_.record() && rank >= 0 && rank < std::ssize(reading_.record()->ranks)) step_ = last_step(rank);
       report(rank, item_of(rank), "exit code 0",
              launch_->timed_out ? "stopped by its time limit" : "exit code " + std::to_string(launch_->exit_code),
              launch_->words.empty() ? "the program did not end well" : launch_->words);
     }
-    if (!reading_.record) {
-      step_ = reading_.place.step.value_or(0);
-      return report(reading_.place.rank.value_or(-1), reading_.place.file, "a record that can be read", "none",
-                    reading_.error);
+    if (!reading_.record()) {
+      step_ = reading_.place().step.value_or(0);
+      return report(reading_.place().rank.value_or(-1), reading_.place().file, "a record that can be read", "none",
+                    reading_.error());
     }
-    const Record& record = *reading_.record;
+    const Record& record = *reading_.record();
     for (const auto& rank : record.ranks) look_at(record, rank);
   }
 
  private:
   void look_at(const Record& record, const RankRecord& rank) {
     judgement_.look_at("ranks");
-    judgement_.look_at("steps", static_cast<std::int64_t>(rank.steps.size()));
+    judgement_.look_at("steps", progress(rank.rank).whole_steps);
     const std::string name = "rank " + std::to_string(rank.rank);
-    step_ = last_step(record, rank);
+    step_ = last_step(rank.rank);
     if (!rank.exit) {
       return report(rank.rank, name, "exit.json", "none",
                     name + " left no exit.json: it was killed outright, or is still running, after " +
-                        std::to_string(rank.steps.size()) + " whole steps (manifest.json: world_size " +
+                        std::to_string(progress(rank.rank).whole_steps) + " whole steps (manifest.json: world_size " +
                         std::to_string(record.manifest.world_size) + ")");
     }
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
@@ -69,22 +68,25 @@ class Completion {
   /// A rank that ended well did so behind its last action.
   void look_at_last_action(const RankRecord& rank) {
     const std::string& told = rank.exit->last_action;
-    if (told.empty() || rank.actions.empty() || told == rank.actions.back().action) return;
-    report(rank.rank, "last_action", rank.actions.back().action, told,
+    const std::string& last = progress(rank.rank).last_action;
+    if (told.empty() || last.empty() || told == last) return;
+    report(rank.rank, "last_action", last, told,
            "rank " + std::to_string(rank.rank) + ": last_action in exit.json is " + told +
-               ", the last of actions.csv " + rank.actions.back().action);
+               ", the last of actions.csv " + last);
   }
 
   /// In which a rank ended that did not end well: whole steps are in its table.
-  static std::int64_t last_step(const Record& record, const RankRecord& rank) {
-    return std::min(static_cast<std::int64_t>(rank.steps.size()), record.manifest.steps - 1);
+  std::int64_t last_step(std::int64_t rank) const {
+    return std::min(progress(rank).whole_steps, reading_.record()->manifest.steps - 1);
   }
+
+  const RankProgress& progress(std::int64_t rank) const { return reading_.progress()[static_cast<std::size_t>(rank)]; }
 
   std::string item_of(std::int64_t rank) const {
     if (rank < 0) return "run";
-    if (reading_.record) {
-      for (const auto& record : reading_.record->ranks) {
-        if (record.rank == rank && record.exit) return edge_or_rank(*reading_.record, rank, record.exit->last_action);
+    if (reading_.record()) {
+      for (const auto& record : reading_.record()->ranks) {
+        if (record.rank == rank && record.exit) return edge_or_rank(*reading_.record(), rank, record.exit->last_action);
       }
     }
     return "rank " + std::to_string(rank);
@@ -99,13 +101,14 @@ class Completion {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = whose_ + ": " + words;
-    judgement_.diverge(at_structure(order_++), std::move(divergence));
+    judgement_.diverge(at_structure(place_, order_++), std::move(divergence));
   }
 
   std::string whose_;
   const RecordReading& reading_;
   const std::optional<LaunchFinding>& launch_;
-  std::int64_t order_;
+  Structure place_;
+  std::int64_t order_ = 0;
   Judgement& judgement_;
   std::int64_t step_ = 0;
 };
@@ -114,10 +117,8 @@ class Completion {
 
 Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate) {
   Judgement judgement("completion", "completion", "every rank of both runs ended well and wrote every step");
-  // Before everything else in the order: what a run that broke off left behind says little about the rest.
-  constexpr std::int64_t first = -2'000'000;
-  Completion("reference", reference, plan.reference_launch, first, judgement).run();
-  Completion("candidate", candidate, plan.launch, first / 2, judgement).run();
+  Completion("reference", reference, plan.reference_launch, Structure::reference_ended, judgement).run();
+  Completion("candidate", candidate, plan.launch, Structure::candidate_ended, judgement).run();
   const bool stopped =
       (plan.launch && plan.launch->interrupted) || (plan.reference_launch && plan.reference_launch->interrupted);
   if (stopped) {

@@ -4,7 +4,6 @@
 
 #include "harness/judge/checks/causality.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/evidence/step_rows.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 
@@ -14,15 +13,72 @@ namespace {
 /// What a rank did, as far as the list speaks of it.
 enum class Listed { all_actions, compute_alone };
 
-class Conformance {
- public:
-  Conformance(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+/// A rank's list, with its actions as text, which is how a table has them.
+struct ListedActions {
+  explicit ListedActions(const ActionList& list) {
+    for (const Action& action : list) texts.push_back(to_text(action));
+  }
+  std::vector<std::string> texts;
+};
 
+class ConformanceCheck : public StepCheck {
+ public:
+  explicit ConformanceCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        judgement_("conformance", "conformance",
+                   "exact: the executed actions are the list; by the clocks nothing begins before what it needs"),
+        reference_times_(evidence.reference, "reference", judgement_),
+        candidate_times_(evidence.candidate, "candidate", judgement_) {
+    reference_list();
+    if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
+    asked_for();
+    // Someone else's list may hold computations alone: where it has no messages, theirs are not held to ours.
+    const bool compute_alone = evidence_.candidate.manifest.role == "external" && !evidence_.lists_messages;
+    if (compute_alone) listed_ = Listed::compute_alone;
+    const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
+    for (const auto& list : all) {
+      planned_ += std::ssize(list);
+      lists_.emplace_back(list);
+    }
+    judgement_.look_at("ranks", std::ssize(evidence_.candidate.ranks));
+  }
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    reference_times_.step(now.step);
+    candidate_times_.step(now.step);
+    notation("reference", evidence_.reference);
+    notation("candidate", evidence_.candidate);
+    if (reference_list_)
+      executed("reference, ", evidence_.reference.ranks.at(0), now.step, *reference_list_, Listed::all_actions);
+    for (const auto& rank : evidence_.candidate.ranks) {
+      if (rank.rank >= std::ssize(lists_)) continue;  // reported with the number of rows
+      executed("", rank, now.step, lists_[static_cast<std::size_t>(rank.rank)], listed_);
+    }
+  }
+
+  Judged conclude() override {
+    if (!evidence_.candidate.schedule_csv) {
+      return judgement_.conclude_as(Outcome::not_run,
+                                    "the record has no schedule.csv: there is no list to hold the actions against");
+    }
+    if (!evidence_.lowered_list) {
+      FirstDivergence divergence;
+      divergence.item = "schedule.csv";
+      divergence.words = evidence_.schedule_error;
+      judgement_.diverge(beside(-1, Beside::whole_record, 0), std::move(divergence));
+      return judgement_.conclude_as(Outcome::fails, "");
+    }
+    return judgement_.conclude(std::to_string(planned_) + " actions a step were executed as listed on every rank",
+                               {{"actions", planned_ * evidence_.steps()}});
+  }
+
+ private:
   /// Each row says one action of the notation, and its cells for stage and microbatch say the same.
   void notation(const std::string& whose, const Record& record) {
-    for (const RankRecord& rank : record.ranks)
+    for (const RankRecord& rank : record.ranks) {
+      judgement_.look_at("actions", std::ssize(rank.actions));
       for (const ActionRow& row : rank.actions) {
-        judgement_.look_at("actions");
         const auto written = parse_action(row.action);
         if (!written) {
           action(whose, rank.rank, row, "an action", row.action);
@@ -30,6 +86,7 @@ class Conformance {
           action(whose, rank.rank, row, "its own stage and microbatch in the cells beside it", "others");
         }
       }
+    }
   }
 
   void asked_for() {
@@ -83,7 +140,7 @@ class Conformance {
   }
 
   /// One device takes the microbatches one by one.
-  void reference_lists() {
+  void reference_list() {
     if (evidence_.reference.manifest.role != "reference") return;
     ActionList expected;
     std::string text;
@@ -95,34 +152,35 @@ class Conformance {
     if (evidence_.reference.schedule_csv && *evidence_.reference.schedule_csv != text + "\n")
       structure("schedule.csv", text, "another list", "the reference's is not one microbatch after the other");
     expected.push_back({0, ActionType::step, no_microbatch});
-    for (std::int64_t step = 0; step < evidence_.steps(); ++step)
-      executed("reference, ", evidence_.reference.ranks.at(0), step, expected, Listed::all_actions);
+    reference_list_.emplace(expected);
   }
 
-  void executed(const std::string& whose, const RankRecord& rank, std::int64_t step, const ActionList& expected,
+  void executed(const std::string& whose, const RankRecord& rank, std::int64_t step, const ListedActions& expected,
                 Listed listed) {
     std::size_t position = 0;
     const auto report = [&](std::size_t at, const std::string& wanted, const std::string& got) {
       action(whose, rank.rank, step, at, wanted, got);
     };
-    for (const ActionRow* row : in_order_of_issue(rank, step, listed)) {
+    for (const ActionRow* row : in_order_of_issue(rank, listed)) {
       judgement_.compare("actions");
-      const std::string wanted = position < expected.size() ? to_text(expected[position]) : "the end of the step";
+      const std::string& wanted = position < expected.texts.size() ? expected.texts[position] : the_end_;
       const bool in_its_place = listed == Listed::compute_alone || row->index == static_cast<std::int64_t>(position);
       if (row->action != wanted || !in_its_place)
         return report(position, wanted, row->action + " with index " + std::to_string(row->index));
       ++position;
     }
-    if (position < expected.size()) report(position, to_text(expected[position]), "the end of the step");
+    if (position < expected.texts.size()) report(position, expected.texts[position], the_end_);
   }
 
- private:
-  static std::vector<const ActionRow*> in_order_of_issue(const RankRecord& rank, std::int64_t step, Listed listed) {
+  static std::vector<const ActionRow*> in_order_of_issue(const RankRecord& rank, Listed listed) {
     std::vector<const ActionRow*> rows;
-    for (const auto& row : step_rows(rank.actions, step)) {
+    const auto is_listed = [&](const ActionRow& row) {
+      if (listed == Listed::all_actions) return true;
       const auto action = parse_action(row.action);
-      if (listed == Listed::all_actions || (action && is_compute(action->type))) rows.push_back(&row);
-    }
+      return action && is_compute(action->type);
+    };
+    for (const auto& row : rank.actions)
+      if (is_listed(row)) rows.push_back(&row);
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->index < b->index; });
     return rows;
   }
@@ -135,13 +193,13 @@ class Conformance {
 
   void structure(const std::string& item, const std::string& expected, const std::string& got,
                  const std::string& words) {
-    judgement_.diverge(beside(-1, -1, 0), -1, std::nullopt, item, expected, got,
+    judgement_.diverge(beside(-1, Beside::whole_record, 0), -1, std::nullopt, item, expected, got,
                        words + " (expected " + expected + ", got " + got + ")");
   }
 
   void action(const std::string& whose, std::int64_t rank, const ActionRow& row, const std::string& expected,
               const std::string& got) {
-    judgement_.diverge(beside(row.step, row.index, rank), row.step, rank, row.action, expected, got,
+    judgement_.diverge(beside_action(row.step, row.index, rank), row.step, rank, row.action, expected, got,
                        whose + ", rank " + std::to_string(rank) + ", " + step_words(row.step) + ", action " +
                            std::to_string(row.index) + ": " + row.action + " has " + got + ", not " + expected);
   }
@@ -149,52 +207,25 @@ class Conformance {
   void action(const std::string& whose, std::int64_t rank, std::int64_t step, std::size_t position,
               const std::string& expected, const std::string& got) {
     const auto index = static_cast<std::int64_t>(position);
-    judgement_.diverge(beside(step, index, rank), step, rank, expected, expected, got,
+    judgement_.diverge(beside_action(step, index, rank), step, rank, expected, expected, got,
                        whose + "rank " + std::to_string(rank) + ", " + step_words(step) + ", action " +
                            std::to_string(index) + ": the list has " + expected + ", executed was " + got);
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
+  Judgement judgement_;
+  TimesComparison reference_times_, candidate_times_;
+  std::optional<ListedActions> reference_list_;  ///< of a record that is one
+  std::vector<ListedActions> lists_;             ///< the candidate's, by rank
+  Listed listed_ = Listed::all_actions;
+  std::int64_t planned_ = 0;
+  const std::string the_end_ = "the end of the step";
 };
 
 }  // namespace
 
-Judged check_conformance(const CellEvidence& evidence) {
-  Judgement judgement("conformance", "conformance",
-                      "exact: the executed actions are the list; by the clocks nothing begins before what it needs");
-  compare_times(evidence.reference, "reference", judgement);
-  compare_times(evidence.candidate, "candidate", judgement);
-  Conformance conformance(evidence, judgement);
-  conformance.notation("reference", evidence.reference);
-  conformance.notation("candidate", evidence.candidate);
-  conformance.reference_lists();
-  if (!evidence.candidate.schedule_csv) {
-    return judgement.conclude_as(Outcome::not_run,
-                                 "the record has no schedule.csv: there is no list to hold the actions against");
-  }
-  if (!evidence.lowered_list) {
-    FirstDivergence divergence;
-    divergence.item = "schedule.csv";
-    divergence.words = evidence.schedule_error;
-    judgement.diverge(beside(-1, -1, 0), std::move(divergence));
-    return judgement.conclude_as(Outcome::fails, "");
-  }
-  conformance.asked_for();
-  // Someone else's list may hold computations alone: where it has no messages, theirs are not held to ours.
-  const bool compute_alone = evidence.candidate.manifest.role == "external" && !evidence.lists_messages;
-  const Listed listed = compute_alone ? Listed::compute_alone : Listed::all_actions;
-  const std::vector<ActionList> lists = compute_alone ? evidence.compute_list->ranks : conformance.lists();
-  std::int64_t planned = 0;
-  for (const auto& list : lists) planned += static_cast<std::int64_t>(list.size());
-  for (const auto& rank : evidence.candidate.ranks) {
-    judgement.look_at("ranks");
-    if (rank.rank >= static_cast<std::int64_t>(lists.size())) continue;  // reported with the number of rows
-    for (std::int64_t step = 0; step < evidence.steps(); ++step)
-      conformance.executed("", rank, step, lists[static_cast<std::size_t>(rank.rank)], listed);
-  }
-  return judgement.conclude(std::to_string(planned) + " actions a step were executed as listed on every rank",
-                            {{"actions", planned * evidence.steps()}});
+std::unique_ptr<StepCheck> conformance_check(const CellEvidence& evidence) {
+  return std::make_unique<ConformanceCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

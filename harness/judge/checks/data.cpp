@@ -19,13 +19,124 @@ struct Sizes {
   }
 };
 
-class DataComparison {
+/// The one digest that a record gives of all its data, against the digests of its microbatches, which are digested as
+/// they go by.
+class WholeDigest {
  public:
-  DataComparison(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+  WholeDigest(const Record& record, std::string whose)
+      : record_(record), whose_(std::move(whose)), ranks_(record.ranks.size()) {}
 
-  void microbatch(std::int64_t step, std::int64_t number) {
-    const auto& theirs = evidence_.reference_rows.microbatches(step, number);
-    const auto& mine = evidence_.candidate_rows.microbatches(step, number);
+  /// Where the manifest has the digest: of the microbatches in order.
+  void microbatch(const std::string& digest) {
+    if (in_manifest()) all_.update(digest);
+  }
+
+  void step() {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      for (const auto& row : record_.ranks[i].microbatches) {
+        ranks_[i].digests.update(row.data_digest);
+        ranks_[i].fed += row.data_digest.empty() ? 0 : 1;
+      }
+    }
+  }
+
+  void conclude(Judgement& judgement) const {
+    if (in_manifest()) of_manifest(judgement);
+    for (std::size_t i = 0; i < ranks_.size(); ++i) of_rank(record_.ranks[i], ranks_[i], judgement);
+  }
+
+ private:
+  struct Fed {
+    Hasher digests;
+    std::int64_t fed = 0;
+  };
+
+  bool in_manifest() const { return record_.manifest.schema == 1; }
+
+  void of_manifest(Judgement& judgement) const {
+    const std::string computed = all_.hex();
+    if (computed == record_.manifest.data_digest) return;
+    report(judgement, {}, "data.digest", computed, record_.manifest.data_digest,
+           "data.digest in the " + whose_ + "'s manifest");
+  }
+
+  /// Of what its own table says that a rank was fed: all microbatches, or none.
+  void of_rank(const RankRecord& rank, const Fed& fed, Judgement& judgement) const {
+    const auto all = record_.manifest.steps * record_.manifest.microbatches;
+    const std::string name = whose_ + ", rank " + std::to_string(rank.rank);
+    if (fed.fed != all && (fed.fed > 0 || must_see(rank.rank))) {
+      report(judgement, rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed.fed),
+             name + ": digests in microbatches.csv" +
+                 (must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
+    }
+    const auto& told = rank.exit->data_digest;
+    const auto computed = fed.fed > 0 ? std::optional(fed.digests.hex()) : std::nullopt;
+    judgement.compare("whole_digests");
+    if (record_.manifest.schema > 1 && told != computed) {
+      report(judgement, rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
+             name + ": data_digest in exit.json, against the digests in microbatches.csv");
+    }
+  }
+
+  /// Ids go into embed_tokens, labels into the loss behind lm_head.
+  bool must_see(std::int64_t rank) const {
+    const auto takes_data = [](const std::string& unit) { return unit == "embed_tokens" || unit == "lm_head"; };
+    const auto& stages = record_.manifest.stages;
+    return std::any_of(stages.begin(), stages.end(), [&](const auto& stage) {
+      return stage.rank == rank && std::any_of(stage.units.begin(), stage.units.end(), takes_data);
+    });
+  }
+
+  static void report(Judgement& judgement, std::optional<std::int64_t> rank, const std::string& item,
+                     const std::string& expected, const std::string& got, const std::string& what) {
+    FirstDivergence divergence;
+    divergence.rank = rank;
+    divergence.item = item;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = what + ": expected " + expected + ", got " + got;
+    // Behind the microbatches: where one of those differs, this only follows from it.
+    judgement.diverge(beside(-1, Beside::whole_record, rank.value_or(0)), std::move(divergence));
+  }
+
+  const Record& record_;
+  std::string whose_;
+  Hasher all_;
+  std::vector<Fed> ranks_;
+};
+
+class DataCheck : public StepCheck {
+ public:
+  explicit DataCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        judgement_("data", "data", "0 bits: ids and labels of every microbatch"),
+        of_reference_(evidence.reference, "reference"),
+        of_candidate_(evidence.candidate, "candidate") {}
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    std::set<std::string> distinct;
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) microbatch(now, m, distinct);
+    judgement_.look_at("distinct_microbatches", std::ssize(distinct));
+    totals(now);
+    of_reference_.step();
+    of_candidate_.step();
+  }
+
+  Judged conclude() override {
+    of_reference_.conclude(judgement_);
+    of_candidate_.conclude(judgement_);
+    const auto all = evidence_.steps() * evidence_.microbatches();
+    return judgement_.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
+                               {{"microbatches", all}}, {"distinct_microbatches"});
+  }
+
+ private:
+  /// `distinct`: digests of the step's microbatches that have a valid label.
+  void microbatch(const StepEvidence& now, std::int64_t number, std::set<std::string>& distinct) {
+    const std::int64_t step = now.step;
+    const auto& theirs = now.reference_rows.microbatches(number);
+    const auto& mine = now.candidate_rows.microbatches(number);
     if (theirs.size() != evidence_.reference.ranks.size()) {
       return report(step, number, {}, "a row a rank", std::to_string(theirs.size()), "rows of the reference");
     }
@@ -33,12 +144,12 @@ class DataComparison {
       return report(step, number, {}, "a row a rank", std::to_string(mine.size()), "rows of the candidate");
     }
     const std::string expected = digest_of(theirs);
-    if (evidence_.reference.manifest.schema == 1) reference_digests += expected;
-    if (evidence_.candidate.manifest.schema == 1) candidate_digests += digest_of(mine);
+    of_reference_.microbatch(expected);
+    of_candidate_.microbatch(digest_of(mine));
     if (expected.empty()) return report(step, number, {}, "a digest", "none", "data digest of the reference");
     if (digest_of(mine).empty()) return report(step, number, {}, "a digest", "none", "data digest of the candidate");
     judgement_.look_at("microbatches");
-    if (theirs.front().row->valid_tokens > 0) distinct_.insert(expected);
+    if (theirs.front().row->valid_tokens > 0) distinct.insert(expected);
     const Sizes sizes(*theirs.front().row);
     for (const auto* rows : {&theirs, &mine}) {
       for (const auto& placed : *rows) {
@@ -51,16 +162,17 @@ class DataComparison {
     }
   }
 
-  void totals(std::int64_t step) {
-    const auto& theirs = evidence_.reference_rows.steps(step);
+  void totals(const StepEvidence& now) {
+    const std::int64_t step = now.step;
+    const auto& theirs = now.reference_rows.steps();
     std::int64_t tokens = 0, valid = 0;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto& rows = evidence_.reference_rows.microbatches(step, m);
+      const auto& rows = now.reference_rows.microbatches(m);
       if (rows.empty()) continue;
       tokens += rows.front().row->tokens;
       valid += rows.front().row->valid_tokens;
     }
-    for (const auto* rows : {&theirs, &evidence_.candidate_rows.steps(step)}) {
+    for (const auto* rows : {&theirs, &now.candidate_rows.steps()}) {
       for (const auto& placed : *rows) {
         const auto& row = *placed.row;
         demand(step, placed.rank, "tokens of the step", tokens, row.tokens);
@@ -72,10 +184,6 @@ class DataComparison {
     }
   }
 
-  std::int64_t distinct() const { return static_cast<std::int64_t>(distinct_.size()); }
-  std::string reference_digests, candidate_digests;  ///< of all microbatches, where the manifest has their digest
-
- private:
   static std::string digest_of(const std::vector<Placed<MicrobatchRow>>& rows) {
     for (const auto& placed : rows) {
       if (!placed.row->data_digest.empty()) return placed.row->data_digest;
@@ -102,98 +210,14 @@ class DataComparison {
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
-  std::set<std::string> distinct_;
+  Judgement judgement_;
+  WholeDigest of_reference_, of_candidate_;
 };
-
-/// The one digest that a record gives of all its data, against the digests of its microbatches.
-class WholeDigest {
- public:
-  WholeDigest(const Record& record, std::string whose, Judgement& judgement)
-      : record_(record), whose_(std::move(whose)), judgement_(judgement) {}
-
-  /// `digests`: of all microbatches in order.
-  void of_manifest(const std::string& digests) {
-    const std::string computed = hash_hex(digests);
-    if (computed == record_.manifest.data_digest) return;
-    report({}, "data.digest", computed, record_.manifest.data_digest, "data.digest in the " + whose_ + "'s manifest");
-  }
-
-  /// Of every rank, of what its own table says that it was fed: all microbatches, or none.
-  void of_ranks() {
-    for (const auto& rank : record_.ranks) {
-      Hasher hasher;
-      std::int64_t fed = 0;
-      for (const auto& row : rank.microbatches) {
-        hasher.update(row.data_digest);
-        fed += row.data_digest.empty() ? 0 : 1;
-      }
-      const auto all = record_.manifest.steps * record_.manifest.microbatches;
-      const std::string name = whose_ + ", rank " + std::to_string(rank.rank);
-      if (fed != all && (fed > 0 || must_see(rank.rank))) {
-        report(rank.rank, "data_digest", std::to_string(all) + " digests", std::to_string(fed),
-               name + ": digests in microbatches.csv" +
-                   (must_see(rank.rank) ? " of a rank that holds embed_tokens or lm_head" : ""));
-      }
-      const auto& told = rank.exit->data_digest;
-      const auto computed = fed > 0 ? std::optional(hasher.hex()) : std::nullopt;
-      judgement_.compare("whole_digests");
-      if (record_.manifest.schema > 1 && told != computed) {
-        report(rank.rank, "data_digest", computed.value_or("null"), told.value_or("null"),
-               name + ": data_digest in exit.json, against the digests in microbatches.csv");
-      }
-    }
-  }
-
- private:
-  /// Ids go into embed_tokens, labels into the loss behind lm_head.
-  bool must_see(std::int64_t rank) const {
-    const auto takes_data = [](const std::string& unit) { return unit == "embed_tokens" || unit == "lm_head"; };
-    const auto& stages = record_.manifest.stages;
-    return std::any_of(stages.begin(), stages.end(), [&](const auto& stage) {
-      return stage.rank == rank && std::any_of(stage.units.begin(), stage.units.end(), takes_data);
-    });
-  }
-
-  void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
-              const std::string& got, const std::string& what) {
-    FirstDivergence divergence;
-    divergence.rank = rank;
-    divergence.item = item;
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = what + ": expected " + expected + ", got " + got;
-    // Behind the microbatches: where one of those differs, this only follows from it.
-    judgement_.diverge(beside(-1, -1, rank.value_or(0)), std::move(divergence));
-  }
-
-  const Record& record_;
-  std::string whose_;
-  Judgement& judgement_;
-};
-
-void compare_whole_digests(const Record& record, const std::string& whose, const std::string& digests,
-                           Judgement& judgement) {
-  WholeDigest whole(record, whose, judgement);
-  if (record.manifest.schema == 1) whole.of_manifest(digests);
-  whole.of_ranks();
-}
 
 }  // namespace
 
-Judged check_data(const CellEvidence& evidence) {
-  Judgement judgement("data", "data", "0 bits: ids and labels of every microbatch");
-  DataComparison comparison(evidence, judgement);
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    for (std::int64_t m = 0; m < evidence.microbatches(); ++m) comparison.microbatch(step, m);
-    comparison.totals(step);
-  }
-  compare_whole_digests(evidence.reference, "reference", comparison.reference_digests, judgement);
-  compare_whole_digests(evidence.candidate, "candidate", comparison.candidate_digests, judgement);
-  judgement.look_at("distinct_microbatches", comparison.distinct());
-  const auto all = evidence.steps() * evidence.microbatches();
-  return judgement.conclude(std::to_string(all) + " microbatches hold the same ids and labels in both records",
-                            {{"microbatches", all}}, {"distinct_microbatches"});
+std::unique_ptr<StepCheck> data_check(const CellEvidence& evidence) {
+  return std::make_unique<DataCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -8,73 +8,52 @@
 namespace plumbline::judging {
 namespace {
 
-class EmptyStages {
+class EmptyStage {
  public:
-  EmptyStages(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
-
-  void stage(const StageEntry& stage) {
-    stage_ = &stage;
+  EmptyStage(const CellEvidence& evidence, const StageEntry& stage, Judgement& judgement)
+      : evidence_(evidence), stage_(&stage), judgement_(judgement) {
     judgement_.look_at("stages");
-    tensors();
-    if (!stage.units.empty()) return;
-    judgement_.look_at("stages_without_units");
-    for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
-      for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-        relay(step, m, "forward");
-        relay(step, m, "backward");
-      }
+    if (stage.units.empty()) judgement_.look_at("stages_without_units");
+    for (const auto& parameter : evidence_.model.parameters) {
+      if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) != stage.units.end())
+        names_.insert(parameter.name);
     }
   }
 
-  /// A rank none of whose stages has a unit.
-  void idle_rank(const RankRecord& rank) {
-    judgement_.look_at("ranks_without_units");
-    for (const auto& row : rank.memory) {
-      demand_zero(row.step, rank.rank, "parameter_bytes", row.parameter_bytes);
-      demand_zero(row.step, rank.rank, "gradient_bytes", row.gradient_bytes);
-      demand_zero(row.step, rank.rank, "optimizer_bytes", row.optimizer_bytes);
-      if (!row.activation_peak_bytes) continue;
-      // Nothing is saved, so the most that lives is one tensor on its way: the largest of the step.
-      const auto bytes =
-          boundary_bytes(evidence_.reference_rows, evidence_.reference.manifest, row.step, evidence_.model.hidden);
-      const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
-      judgement_.compare("activation_peaks");
-      if (*row.activation_peak_bytes != most) {
-        report(beside(row.step, 0, rank.rank), row.step, {}, rank.rank, "activation_peak_bytes", std::to_string(most),
-               std::to_string(*row.activation_peak_bytes));
-      }
+  void step(const StepEvidence& now) {
+    now_ = &now;
+    tensors();
+    if (!stage_->units.empty() || now.step < 0) return;
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      relay(now.step, m, "forward");
+      relay(now.step, m, "backward");
+    }
+  }
+
+  void conclude() {
+    judgement_.look_at("parameters", std::ssize(held_));
+    if (held_ != names_ && held_.size() < names_.size()) {
+      report(at_structure(Structure::layerless_parameters), -1, {}, stage_->rank,
+             "stage " + std::to_string(stage_->stage), std::to_string(names_.size()) + " parameters",
+             std::to_string(held_.size()));
     }
   }
 
  private:
   void tensors() {
-    std::set<std::string> names;
-    for (const auto& parameter : evidence_.model.parameters) {
-      if (std::find(stage_->units.begin(), stage_->units.end(), parameter.unit) != stage_->units.end())
-        names.insert(parameter.name);
-    }
-    std::set<std::string> held;
-    for (std::int64_t step = -1; step < evidence_.steps(); ++step) {
-      for (const auto& placed : evidence_.candidate_rows.tensors_of(step)) {
-        const auto& row = *placed.row;
-        if (row.stage != stage_->stage) continue;
-        held.insert(row.name);
-        if (!names.contains(row.name)) {
-          report(at_structure(500), step, {}, placed.rank, row.name, "no " + row.kind + " on this stage", "a row");
-        }
-      }
-    }
-    judgement_.look_at("parameters", static_cast<std::int64_t>(held.size()));
-    if (held != names && held.size() < names.size()) {
-      report(at_structure(501), -1, {}, stage_->rank, "stage " + std::to_string(stage_->stage),
-             std::to_string(names.size()) + " parameters", std::to_string(held.size()));
+    for (const auto& placed : now_->candidate_rows.all_tensors()) {
+      const auto& row = *placed.row;
+      if (row.stage != stage_->stage) continue;
+      held_.insert(row.name);
+      if (names_.contains(row.name)) continue;
+      report(at_structure(Structure::layerless_stages), now_->step, {}, placed.rank, row.name,
+             "no " + row.kind + " on this stage", "a row");
     }
   }
 
-  const BoundaryRow* end(std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                         bool incoming) const {
+  const BoundaryRow* end(std::int64_t microbatch, const std::string& direction, bool incoming) const {
     for (const auto& crossing : evidence_.stages.crossings) {
-      for (const auto& placed : evidence_.candidate_rows.boundaries(step, microbatch, direction, crossing.cut)) {
+      for (const auto& placed : now_->candidate_rows.boundaries(microbatch, direction, crossing.cut)) {
         const auto& row = *placed.row;
         const bool here = incoming ? row.to_stage == stage_->stage : row.from_stage == stage_->stage;
         if (here && (row.side == "local" || row.side == (incoming ? "receive" : "send"))) return &row;
@@ -87,71 +66,127 @@ class EmptyStages {
     const bool between = std::any_of(evidence_.stages.crossings.begin(), evidence_.stages.crossings.end(),
                                      [&](const auto& crossing) { return crossing.from_stage == stage_->stage; });
     if (!between) return;  // before the first or behind the last unit nothing is handed on
-    const auto *in = end(step, microbatch, direction, true), *out = end(step, microbatch, direction, false);
+    const auto *in = end(microbatch, direction, true), *out = end(microbatch, direction, false);
     judgement_.compare("relays");
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
-    const auto moment = direction == "forward" ? at_forward(step, microbatch, stage_->stage, 1)
-                                               : at_backward(step, microbatch, stage_->stage, 1);
-    report(moment, step, microbatch, stage_->rank, direction + " relay of stage " + std::to_string(stage_->stage),
+    const auto point = direction == "forward" ? at_forward(step, microbatch, stage_->stage, BoundaryEnd::received)
+                                              : at_backward(step, microbatch, stage_->stage, BoundaryEnd::received);
+    report(point, step, microbatch, stage_->rank, direction + " relay of stage " + std::to_string(stage_->stage),
            in ? in->digest : "a tensor that came in", out ? out->digest : "none that went out", direction);
   }
 
-  void demand_zero(std::int64_t step, std::int64_t rank, const std::string& what,
-                   const std::optional<std::int64_t>& value) {
-    if (!value) return;
-    judgement_.compare("memory_cells");
-    if (*value != 0) report(beside(step, 0, rank), step, {}, rank, what, "0", std::to_string(*value));
-  }
-
-  void report(const Moment& moment, std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank,
+  void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank,
               const std::string& item, const std::string& expected, const std::string& got,
               const std::string& direction = "") {
     FirstDivergence divergence;
     divergence.step = step;
     divergence.microbatch = microbatch;
-    if (stage_) divergence.stage = stage_->stage;
+    divergence.stage = stage_->stage;
     divergence.rank = rank;
     divergence.direction = direction;
     divergence.item = item;
     divergence.expected = expected;
     divergence.got = got;
-    divergence.words = (stage_ ? "stage " + std::to_string(stage_->stage) + " holds no layer, " : std::string()) +
-                       step_words(step, microbatch) + ", rank " + std::to_string(rank) + ": " + item + " is " + got +
-                       ", expected " + expected;
-    judgement_.diverge(moment, std::move(divergence));
+    divergence.words = "stage " + std::to_string(stage_->stage) + " holds no layer, " + step_words(step, microbatch) +
+                       ", rank " + std::to_string(rank) + ": " + item + " is " + got + ", expected " + expected;
+    judgement_.diverge(point, std::move(divergence));
   }
 
   const CellEvidence& evidence_;
+  const StageEntry* stage_;
   Judgement& judgement_;
-  const StageEntry* stage_ = nullptr;
+  const StepEvidence* now_ = nullptr;
+  std::set<std::string> names_, held_;  ///< of parameters: that its units have, and that it lists
+};
+
+/// A rank none of whose stages has a unit.
+class IdleRank {
+ public:
+  IdleRank(const RankRecord& rank, Judgement& judgement) : rank_(rank), judgement_(judgement) {
+    judgement_.look_at("ranks_without_units");
+  }
+
+  void step(const StepEvidence& now) {
+    for (const auto& row : rank_.memory) {
+      demand_zero(row.step, "parameter_bytes", row.parameter_bytes);
+      demand_zero(row.step, "gradient_bytes", row.gradient_bytes);
+      demand_zero(row.step, "optimizer_bytes", row.optimizer_bytes);
+      if (!row.activation_peak_bytes) continue;
+      // Nothing is saved, so the most that lives is one tensor on its way: the largest of the step.
+      const auto bytes = now.boundary_bytes();
+      const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+      judgement_.compare("activation_peaks");
+      if (*row.activation_peak_bytes != most)
+        report(row.step, "activation_peak_bytes", std::to_string(most), *row.activation_peak_bytes);
+    }
+  }
+
+ private:
+  void demand_zero(std::int64_t step, const std::string& what, const std::optional<std::int64_t>& value) {
+    if (!value) return;
+    judgement_.compare("memory_cells");
+    if (*value != 0) report(step, what, "0", *value);
+  }
+
+  void report(std::int64_t step, const std::string& item, const std::string& expected, std::int64_t got) {
+    judgement_.diverge(beside_action(step, 0, rank_.rank), step, rank_.rank, item, expected, std::to_string(got),
+                       step_words(step) + ", rank " + std::to_string(rank_.rank) + ": " + item + " is " +
+                           std::to_string(got) + ", expected " + expected);
+  }
+
+  const RankRecord& rank_;
+  Judgement& judgement_;
+};
+
+class EmptyPartitionsCheck : public StepCheck {
+ public:
+  explicit EmptyPartitionsCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
+    for (const auto& stage : evidence.stages.stages) {
+      if (std::any_of(stage.units.begin(), stage.units.end(), is_layer)) continue;
+      stages_.emplace_back(evidence, stage, judgement_);
+      const auto& crossings = evidence.stages.crossings;
+      const bool relaying =
+          stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
+                                             [&](const auto& crossing) { return crossing.from_stage == stage.stage; });
+      if (relaying) relays_ += 2 * evidence.steps() * evidence.microbatches();
+    }
+    for (const auto& rank : evidence.candidate.ranks) {
+      const auto held = evidence.stages.stages_on(rank.rank);
+      const bool idle =
+          std::all_of(held.begin(), held.end(), [&](auto stage) { return evidence.stages.find(stage)->units.empty(); });
+      if (idle && !held.empty()) idle_ranks_.emplace_back(rank, judgement_);
+    }
+  }
+
+  void step(const StepEvidence& now) override {
+    for (auto& stage : stages_) stage.step(now);
+    for (auto& rank : idle_ranks_) rank.step(now);
+  }
+
+  Judged conclude() override {
+    for (auto& stage : stages_) stage.conclude();
+    if (!idle_ranks_.empty() && judgement_.count("memory_cells") == 0) {
+      judgement_.leave_out("bytes of ranks without units (memory.csv is empty)");
+    }
+    return judgement_.conclude(
+        std::to_string(stages_.size()) + " stages without layers hold only what their units need",
+        {{"stages", 1}, {"relays", relays_}});
+  }
+
+ private:
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  std::vector<EmptyStage> stages_;
+  std::vector<IdleRank> idle_ranks_;
+  std::int64_t relays_ = 0;
 };
 
 }  // namespace
 
-Judged check_empty_partitions(const CellEvidence& evidence) {
-  Judgement judgement("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit");
-  std::int64_t layerless = 0, relays = 0;
-  for (const auto& stage : evidence.stages.stages) {
-    if (std::any_of(stage.units.begin(), stage.units.end(), is_layer)) continue;
-    EmptyStages(evidence, judgement).stage(stage);
-    ++layerless;
-    const auto& crossings = evidence.stages.crossings;
-    const bool relaying =
-        stage.units.empty() && std::any_of(crossings.begin(), crossings.end(),
-                                           [&](const auto& crossing) { return crossing.from_stage == stage.stage; });
-    if (relaying) relays += 2 * evidence.steps() * evidence.microbatches();
-  }
-  for (const auto& rank : evidence.candidate.ranks) {
-    const auto held = evidence.stages.stages_on(rank.rank);
-    const bool idle =
-        std::all_of(held.begin(), held.end(), [&](auto stage) { return evidence.stages.find(stage)->units.empty(); });
-    if (idle && !held.empty()) EmptyStages(evidence, judgement).idle_rank(rank);
-  }
-  if (judgement.count("ranks_without_units") > 0 && judgement.count("memory_cells") == 0) {
-    judgement.leave_out("bytes of ranks without units (memory.csv is empty)");
-  }
-  return judgement.conclude(std::to_string(layerless) + " stages without layers hold only what their units need",
-                            {{"stages", 1}, {"relays", relays}});
+std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence) {
+  return std::make_unique<EmptyPartitionsCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

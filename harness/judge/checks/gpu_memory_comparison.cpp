@@ -1,53 +1,57 @@
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
 
 #include <algorithm>
+#include <optional>
 
-#include "harness/judge/evidence/step_rows.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
 namespace {
 
-const MemoryRow* memory_of(const RankRecord& rank, std::int64_t step) {
-  const auto rows = step_rows(rank.memory, step);
-  return rows.empty() ? nullptr : &rows.front();
-}
-
-class RecordComparison {
+/// gpu_memory.csv of one record.
+class OfRecord {
  public:
-  RecordComparison(const Record& record, std::string whose, Judgement& judgement)
+  OfRecord(const Record& record, std::string whose, MemoryFindings findings)
       : record_(record),
         whose_(std::move(whose)),
         one_process_(record.manifest.transport == "threads"),
-        peaks_of_all_(peaks_of_all(record)),
-        judgement_(judgement) {}
+        findings_(std::move(findings)),
+        ranks_(record.ranks.size()) {}
 
-  void ranks() {
-    for (const auto& rank : record_.ranks) {
-      if (rank.gpu_memory.empty()) {
-        lack("gpu_memory.csv of the " + whose_);
-        continue;
+  void step() {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const RankRecord& rank = record_.ranks[i];
+      for (const auto& row : rank.memory) {
+        tells_all_peaks_ = tells_all_peaks_ && row.peak_bytes;
+        ranks_[i].peak = std::max(ranks_[i].peak, row.peak_bytes.value_or(0));
       }
-      peak_so_far_ = 0;
-      for (const auto& row : rank.gpu_memory) row_of(rank, row);
+      for (const auto& row : rank.gpu_memory) row_of(rank, ranks_[i], row);
+    }
+    settle();
+  }
+
+  void conclude() {
+    for (const Rank& rank : ranks_)
+      if (!rank.any) lack("gpu_memory.csv of the " + whose_);
+    // Of ranks that are threads of one process the sum of their peaks is known behind the last step alone.
+    const auto most = peaks_of_all();
+    for (const Open& open : open_) {
+      if (open.own_peak <= open.asked && (!most || open.asked <= *most)) continue;
+      diverge(open.step, open.rank, "requested_peak_bytes",
+              "at least " + std::to_string(open.own_peak) + (most ? " and at most " + std::to_string(*most) : ""),
+              std::to_string(open.asked),
+              "the process' peak against this rank's own and against the sum of all ranks' peaks");
     }
   }
 
   /// By rank, in bytes.
   std::string measured() const {
     std::vector<std::string> asked, reserved, beside;
-    for (const auto& rank : record_.ranks) {
-      if (rank.gpu_memory.empty()) continue;
-      GpuMemoryRow most;
-      std::int64_t most_beside = 0;
-      for (const auto& row : rank.gpu_memory) {
-        most.requested_peak_bytes = std::max(most.requested_peak_bytes, row.requested_peak_bytes);
-        most.reserved_peak_bytes = std::max(most.reserved_peak_bytes, row.reserved_peak_bytes);
-        most_beside = std::max(most_beside, row.total_bytes - row.free_bytes - row.reserved_bytes);
-      }
-      asked.push_back(std::to_string(most.requested_peak_bytes));
-      reserved.push_back(std::to_string(most.reserved_peak_bytes));
-      beside.push_back(std::to_string(most_beside));
+    for (const Rank& rank : ranks_) {
+      if (!rank.any) continue;
+      asked.push_back(std::to_string(rank.asked));
+      reserved.push_back(std::to_string(rank.reserved));
+      beside.push_back(std::to_string(rank.beside));
     }
     if (asked.empty()) return "";
     return std::string("on the GPU, bytes by rank") + (one_process_ ? " (all of one process)" : "") +
@@ -55,12 +59,29 @@ class RecordComparison {
            "; beside it at most " + join(beside, ", ") + " (context, NCCL, and other processes on that GPU)";
   }
 
-  std::vector<std::string> lacking;
+  const std::vector<std::string>& lacking() const { return findings_.lacking; }
+  std::int64_t rows_wanted() const { return std::ssize(record_.ranks) * record_.manifest.steps; }
 
  private:
-  void row_of(const RankRecord& rank, const GpuMemoryRow& row) {
-    judgement_.compare_or_look_at(whose_ == "candidate", "gpu_rows");
-    requested(rank, row);
+  /// Largest of the steps so far.
+  struct Rank {
+    bool any = false;       ///< a row of gpu_memory.csv
+    std::int64_t peak = 0;  ///< by memory.csv
+    std::int64_t asked = 0, reserved = 0, beside = 0;
+  };
+  /// A row of one process that can be judged when all peaks are known.
+  struct Open {
+    std::int64_t step = 0, rank = 0;
+    std::int64_t asked = 0, own_peak = 0;
+  };
+
+  void row_of(const RankRecord& rank, Rank& so_far, const GpuMemoryRow& row) {
+    so_far.any = true;
+    so_far.asked = std::max(so_far.asked, row.requested_peak_bytes);
+    so_far.reserved = std::max(so_far.reserved, row.reserved_peak_bytes);
+    so_far.beside = std::max(so_far.beside, row.total_bytes - row.free_bytes - row.reserved_bytes);
+    findings_.judgement.compare_or_look_at(whose_ == "candidate", "gpu_rows");
+    requested(rank, so_far.peak, row);
     const auto demand = [&](bool holds, const char* item, std::int64_t got, const std::string& expected,
                             const char* words) {
       if (!holds) diverge(row.step, rank.rank, item, expected, std::to_string(got), words);
@@ -76,75 +97,80 @@ class RecordComparison {
            "what the allocator reserved is not free");
   }
 
-  void requested(const RankRecord& rank, const GpuMemoryRow& row) {
-    const MemoryRow* own = memory_of(rank, row.step);
-    if (own == nullptr || !own->peak_bytes) return lack("peak_bytes of the " + whose_);
-    if (!one_process_) {
-      if (row.requested_peak_bytes == *own->peak_bytes) return;
-      return diverge(row.step, rank.rank, "requested_peak_bytes", std::to_string(*own->peak_bytes),
-                     std::to_string(row.requested_peak_bytes),
-                     "the allocator's own peak against peak_bytes of memory.csv, two counts of the same bytes");
-    }
-    peak_so_far_ = std::max(peak_so_far_, *own->peak_bytes);
-    const auto& most = peaks_of_all_;
-    if (peak_so_far_ <= row.requested_peak_bytes && (!most || row.requested_peak_bytes <= *most)) return;
-    diverge(row.step, rank.rank, "requested_peak_bytes",
-            "at least " + std::to_string(peak_so_far_) + (most ? " and at most " + std::to_string(*most) : ""),
-            std::to_string(row.requested_peak_bytes),
-            "the process' peak against this rank's own and against the sum of all ranks' peaks");
+  void requested(const RankRecord& rank, std::int64_t own_peak, const GpuMemoryRow& row) {
+    const auto own = rank.memory.empty() ? std::nullopt : rank.memory.front().peak_bytes;
+    if (!own) return lack("peak_bytes of the " + whose_);
+    if (one_process_) return open_.push_back({row.step, rank.rank, row.requested_peak_bytes, own_peak});
+    if (row.requested_peak_bytes == *own) return;
+    diverge(row.step, rank.rank, "requested_peak_bytes", std::to_string(*own), std::to_string(row.requested_peak_bytes),
+            "the allocator's own peak against peak_bytes of memory.csv, two counts of the same bytes");
+  }
+
+  /// Lets go of what holds whatever comes: peaks only grow.
+  void settle() {
+    const auto most = peaks_of_all();
+    std::erase_if(open_, [&](const Open& open) { return open.own_peak <= open.asked && most && open.asked <= *most; });
   }
 
   /// Nothing where a rank does not say its peaks.
-  static std::optional<std::int64_t> peaks_of_all(const Record& record) {
+  std::optional<std::int64_t> peaks_of_all() const {
+    if (!tells_all_peaks_) return std::nullopt;
     std::int64_t sum = 0;
-    for (const auto& rank : record.ranks) {
-      std::int64_t most = 0;
-      for (const auto& row : rank.memory) {
-        if (!row.peak_bytes) return std::nullopt;
-        most = std::max(most, *row.peak_bytes);
-      }
-      sum += most;
-    }
+    for (const Rank& rank : ranks_) sum += rank.peak;
     return sum;
   }
 
-  void lack(const std::string& what) {
-    if (std::ranges::find(lacking, what) == lacking.end()) lacking.push_back(what);
-  }
+  void lack(const std::string& what) { findings_.lack(what); }
 
   void diverge(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
                const std::string& got, const std::string& words) {
-    judgement_.diverge(beside(step, before_actions, rank), step, rank, item, expected, got,
-                       whose_ + ", rank " + std::to_string(rank) + ", " + step_words(step) + ": " + item + " is " +
-                           got + ", expected " + expected + ": " + words);
+    report_memory(findings_.judgement, Beside::gpu, whose_, step, rank, item, expected, got, words);
   }
-
-  /// In its step it stands before all actions, like the other figures of a whole step.
-  static constexpr std::int64_t before_actions = -5;
 
   const Record& record_;
   std::string whose_;
   bool one_process_;
-  std::optional<std::int64_t> peaks_of_all_;
-  Judgement& judgement_;
-  std::int64_t peak_so_far_ = 0;
+  MemoryFindings findings_;
+  std::vector<Rank> ranks_;
+  std::vector<Open> open_;
+  bool tells_all_peaks_ = true;
+};
+
+class GpuMemoryPart : public MemoryPart {
+ public:
+  explicit GpuMemoryPart(const CellEvidence& evidence) {
+    const auto add = [&](const Record& record, const char* whose) {
+      if (record.manifest.device != "cpu") records_.emplace_back(record, whose, MemoryFindings{judgement_, {}, {}, {}});
+    };
+    add(evidence.reference, "reference");
+    add(evidence.candidate, "candidate");
+    of_candidate_ = evidence.candidate.manifest.device != "cpu";
+  }
+
+  void step(const StepEvidence&, const BothMemories&) override {
+    for (auto& record : records_) record.step();
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    for (auto& record : records_) {
+      record.conclude();
+      for (const auto& what : record.lacking()) findings.lack(what);
+      findings.floors["gpu_rows"] += record.rows_wanted();
+    }
+    if (of_candidate_ && !records_.back().measured().empty()) findings.measured.push_back(records_.back().measured());
+    findings.judgement.absorb(std::move(judgement_));
+  }
+
+ private:
+  Judgement judgement_ = part();
+  std::vector<OfRecord> records_;
+  bool of_candidate_ = false;
 };
 
 }  // namespace
 
-GpuMemoryFinding compare_gpu_memory(const CellEvidence& evidence, Judgement& judgement) {
-  GpuMemoryFinding finding;
-  const auto compare = [&](const Record& record, const char* whose) {
-    if (record.manifest.device == "cpu") return std::string();
-    RecordComparison comparison(record, whose, judgement);
-    comparison.ranks();
-    finding.lacking.insert(finding.lacking.end(), comparison.lacking.begin(), comparison.lacking.end());
-    finding.rows_wanted += static_cast<std::int64_t>(record.ranks.size()) * record.manifest.steps;
-    return comparison.measured();
-  };
-  compare(evidence.reference, "reference");
-  finding.measured = compare(evidence.candidate, "candidate");
-  return finding;
+std::unique_ptr<MemoryPart> gpu_memory_part(const CellEvidence& evidence) {
+  return std::make_unique<GpuMemoryPart>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -1,19 +1,9 @@
 // What LibTorch's allocator and the GPU itself say of a run's memory, held against what the run counted of its own.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
-
-struct GpuMemoryFinding {
-  std::vector<std::string> lacking;  ///< what the records do not have for it; empty when all was there
-  std::string measured;              ///< of the candidate; empty without a GPU
-  std::int64_t rows_wanted = 0;      ///< gpu_rows that must have been looked at
-};
 
 /// gpu_memory.csv of each record that was made on GPUs, rank by rank and step by step. Looks at nothing of a run on
 /// CPUs.
@@ -27,6 +17,8 @@ struct GpuMemoryFinding {
 /// Then: the allocator reserved at least what was asked of it, holds no more than at its peak, and no more than is
 /// taken of the GPU. What is taken beside it is the context, NCCL and whatever other processes have there: a measured
 /// figure, with nothing to hold it against.
-GpuMemoryFinding compare_gpu_memory(const CellEvidence& evidence, Judgement& judgement);
+///
+/// Counts gpu_rows.
+std::unique_ptr<MemoryPart> gpu_memory_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

@@ -23,19 +23,22 @@ double coefficient_of(double norm, const std::optional<double>& limit) {
   return limit ? std::min(1.0, *limit / norm) : 1.0;
 }
 
-class NormComparison {
+class GradientNormCheck : public StepCheck {
  public:
-  NormComparison(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+  explicit GradientNormCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("gradient_norm", "R4", value_limit(evidence)) {}
 
-  void step(std::int64_t step) {
-    step_ = step;
-    const auto expected = norm_of(evidence_.reference_rows.steps(step));
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    step_ = now.step;
+    const auto& theirs = now.reference_rows.steps();
+    const auto expected = norm_of(theirs);
     if (!expected) return report({}, "gradient_norm", "a norm", "absent", "the reference: ");
     if (!std::isfinite(*expected))
       return report({}, "gradient_norm", "a finite norm", to_text(*expected), "the reference: ");
-    for (const auto& placed : evidence_.reference_rows.steps(step)) row(placed, *expected, true, "the reference: ");
+    for (const auto& placed : theirs) row(placed, *expected, true, "the reference: ");
     const bool external = evidence_.candidate.manifest.role == "external";
-    const auto& mine = evidence_.candidate_rows.steps(step);
+    const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if ((external || evidence_.limits) && !own) return report({}, "gradient_norm", "a norm", "absent", "");
     if (evidence_.limits) within_limit(mine.front().rank, *own);
@@ -43,8 +46,17 @@ class NormComparison {
     for (const auto& placed : mine) row(placed, evidence_.limits ? *own : *expected, external, "");
   }
 
-  std::int64_t acting() const { return acting_; }
-  std::int64_t resting() const { return resting_; }
+  Judged conclude() override {
+    if (evidence_.plan.clipping_must_act && (acting_ == 0 || resting_ == 0)) {
+      return judgement_.conclude_as(
+          Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
+                                               : "the norms agree, but every step was clipped: none has coefficient 1");
+    }
+    if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
+    return judgement_.conclude(
+        "norm and clip coefficient of " + std::to_string(evidence_.steps()) + " steps are " + agreement(evidence_),
+        {{"norms", 2 * evidence_.steps()}, {"coefficients", 2 * evidence_.steps()}});
+  }
 
  private:
   static std::optional<double> norm_of(const std::vector<Placed<StepRow>>& rows) {
@@ -82,32 +94,21 @@ class NormComparison {
 
   void report(std::optional<std::int64_t> rank, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? 0 : 1), step_, rank, item, expected, got,
+    judgement_.diverge(at_norm(step_, item == "gradient_norm" ? NormPart::norm : NormPart::clip_coefficient), step_,
+                       rank, item, expected, got,
                        why + item + " at " + step_words(step_) + (rank ? " on rank " + std::to_string(*rank) : "") +
                            " is " + got + ", not " + expected);
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
+  Judgement judgement_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
 };
 
 }  // namespace
 
-Judged check_gradient_norm(const CellEvidence& evidence) {
-  Judgement judgement("gradient_norm", "R4", value_limit(evidence));
-  NormComparison comparison(evidence, judgement);
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) comparison.step(step);
-  if (evidence.plan.clipping_must_act && (comparison.acting() == 0 || comparison.resting() == 0)) {
-    return judgement.conclude_as(Outcome::not_triggered,
-                                 comparison.acting() == 0
-                                     ? "the norms agree, but no step was clipped: the limit never bit"
-                                     : "the norms agree, but every step was clipped: none has coefficient 1");
-  }
-  if (comparison.acting() == 0) judgement.not_shown("a coefficient that is not applied: no step was clipped");
-  return judgement.conclude(
-      "norm and clip coefficient of " + std::to_string(evidence.steps()) + " steps are " + agreement(evidence),
-      {{"norms", 2 * evidence.steps()}, {"coefficients", 2 * evidence.steps()}});
+std::unique_ptr<StepCheck> gradient_norm_check(const CellEvidence& evidence) {
+  return std::make_unique<GradientNormCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

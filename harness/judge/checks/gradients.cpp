@@ -4,18 +4,38 @@
 
 namespace plumbline::judging {
 
-Judged check_gradients(const CellEvidence& evidence) {
-  Judgement judgement("gradients", "R3", value_limit(evidence));
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    compare_tensors(evidence, step, "gradient", judgement);
-    compare_tied_copies(evidence, step, "gradient", judgement);
+namespace {
+
+class GradientsCheck : public StepCheck {
+ public:
+  explicit GradientsCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("gradients", "R3", value_limit(evidence)) {}
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    compare_tensors(now, "gradient", judgement_);
+    compare_tied_copies(now, "gradient", judgement_);
   }
-  if (evidence.steps() < 2) judgement.not_shown("a gradient that is kept from the step before: the run has one step");
-  const auto parameters =
-      static_cast<std::int64_t>(evidence.model.parameters.size() - evidence.candidate.manifest.frozen.size());
-  return judgement.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +
-                                std::to_string(evidence.steps()) + " steps are " + agreement(evidence),
-                            {{"tensors", parameters * evidence.steps()}}, {"nonzero_elements"});
+
+  Judged conclude() override {
+    if (evidence_.steps() < 2)
+      judgement_.not_shown("a gradient that is kept from the step before: the run has one step");
+    const auto parameters =
+        static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
+    return judgement_.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +
+                                   std::to_string(evidence_.steps()) + " steps are " + agreement(evidence_),
+                               {{"tensors", parameters * evidence_.steps()}}, {"nonzero_elements"});
+  }
+
+ private:
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> gradients_check(const CellEvidence& evidence) {
+  return std::make_unique<GradientsCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

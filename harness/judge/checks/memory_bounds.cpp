@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "harness/judge/evidence/cell_evidence.hpp"
-
 namespace plumbline::judging {
 namespace {
 
@@ -40,7 +38,7 @@ class Bounds {
   }
 
   void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why) {
-    judgement_.diverge(beside(step_, -9, rank_), step_, rank_, item, expected, std::to_string(got),
+    judgement_.diverge(beside(step_, Beside::bounds, rank_), step_, rank_, item, expected, std::to_string(got),
                        whose_ + ", rank " + std::to_string(rank_) + ", " + step_words(step_) + ": " + item + " is " +
                            std::to_string(got) + why);
   }
@@ -51,13 +49,36 @@ class Bounds {
   std::int64_t rank_ = 0, step_ = 0;
 };
 
+class MemoryBoundsPart : public MemoryPart {
+ public:
+  explicit MemoryBoundsPart(const CellEvidence& evidence)
+      : reference_("reference", evidence.reference.manifest.role != "reference", judgement_),
+        candidate_("candidate", evidence.candidate.manifest.role != "reference", judgement_) {}
+
+  void step(const StepEvidence&, const BothMemories& memory) override {
+    rows(memory.reference.record(), reference_);
+    rows(memory.candidate.record(), candidate_);
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    findings.judgement.absorb(std::move(judgement_));
+  }
+
+ private:
+  static void rows(const Record& record, Bounds& bounds) {
+    for (const auto& rank : record.ranks) {
+      for (const auto& row : rank.memory) bounds.row(rank, row);
+    }
+  }
+
+  Judgement judgement_ = part();
+  Bounds reference_, candidate_;
+};
+
 }  // namespace
 
-void compare_memory_bounds(const Record& record, const std::string& whose, Judgement& judgement) {
-  Bounds bounds(whose, record.manifest.role != "reference", judgement);
-  for (const auto& rank : record.ranks) {
-    for (const auto& row : rank.memory) bounds.row(rank, row);
-  }
+std::unique_ptr<MemoryPart> memory_bounds_part(const CellEvidence& evidence) {
+  return std::make_unique<MemoryBoundsPart>(evidence);
 }
 
 }  // namespace plumbline::judging

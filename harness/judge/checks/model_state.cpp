@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/judge/checks/memory_places.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
 
 namespace plumbline::judging {
@@ -23,47 +22,63 @@ std::string range_text(std::int64_t least, std::int64_t most) {
   return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
 }
 
-class StateComparison {
+class ModelStatePart : public MemoryPart {
  public:
-  StateComparison(const CellEvidence& evidence, Judgement& judgement) : evidence_(evidence), judgement_(judgement) {}
+  explicit ModelStatePart(const CellEvidence& evidence)
+      : evidence_(evidence),
+        of_reference_(ranges(evidence.reference, evidence.reference_stages)),
+        of_candidate_(ranges(evidence.candidate, evidence.stages)) {
+    const bool apart =
+        evidence_.model.tied && evidence_.stages.stage_of("embed_tokens") != evidence_.stages.stage_of("lm_head");
+    beyond_ = beyond_one_device(evidence_.model, apart, evidence.reference.manifest, evidence.candidate.manifest);
+  }
 
-  void ranks(const MemorySteps& memory, const StageMap& stages) {
-    const Manifest& manifest = memory.record().manifest;
-    for (const auto& rank : memory.record().ranks) {
-      StateRange expected;
+  void step(const StepEvidence&, const BothMemories& memory) override {
+    ranks(memory.reference, of_reference_);
+    ranks(memory.candidate, of_candidate_);
+    sums(memory.reference, memory.candidate);
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    findings.judgement.absorb(std::move(judgement_));
+    for (const auto& what : findings_.lacking) findings.lack(what);
+    findings.floors["state_cells"] = 3 * (std::ssize(evidence_.candidate.ranks) + 1) * evidence_.steps();
+  }
+
+ private:
+  std::vector<StateRange> ranges(const Record& record, const StageMap& stages) const {
+    std::vector<StateRange> all;
+    for (const auto& rank : record.ranks) {
+      StateRange& expected = all.emplace_back();
       for (const auto stage : stages.stages_on(rank.rank)) {
-        expected += state_range(evidence_.model, stages.find(stage)->units, manifest);
+        expected += state_range(evidence_.model, stages.find(stage)->units, record.manifest);
       }
-      for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
-        if (const MemoryRow* row = memory.find(rank.rank, step)) row_of(memory, rank.rank, *row, expected);
-      }
+    }
+    return all;
+  }
+
+  void ranks(const MemorySteps& memory, const std::vector<StateRange>& expected) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const std::int64_t rank = memory.record().ranks[i].rank;
+      if (const MemoryRow* row = memory.find(rank)) row_of(memory, rank, *row, expected[i]);
     }
   }
 
   /// The reference's own figure and what the second copy of a tied weight costs.
   void sums(const MemorySteps& reference, const MemorySteps& candidate) {
-    const bool apart =
-        evidence_.model.tied && evidence_.stages.stage_of("embed_tokens") != evidence_.stages.stage_of("lm_head");
-    const StateRange difference =
-        beyond_one_device(evidence_.model, apart, reference.record().manifest, candidate.record().manifest);
-    for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
-      for (const auto& column : state_columns) {
-        const auto one = sum(reference, step, column), all = sum(candidate, step, column);
-        if (!one || !all || !known(column, difference)) continue;
-        judgement_.compare("state_sums");
-        const auto least = *one + difference.least.*column.expected, most = *one + difference.most.*column.expected;
-        if (*all >= least && *all <= most) continue;
-        report_memory(judgement_, MemoryPlace::state_of_world, candidate.whose(), step, 0,
-                      std::string("sum of ") + column.name + " over the ranks", range_text(least, most),
-                      std::to_string(*all),
-                      "the reference's " + std::to_string(*one) + " and what the tied weight's second copy takes");
-      }
+    for (const auto& column : state_columns) {
+      const auto one = sum(reference, column), all = sum(candidate, column);
+      if (!one || !all || !known(column, beyond_)) continue;
+      judgement_.compare("state_sums");
+      const auto least = *one + beyond_.least.*column.expected, most = *one + beyond_.most.*column.expected;
+      if (*all >= least && *all <= most) continue;
+      report_memory(judgement_, Beside::state_of_world, candidate.whose(), candidate.step(), 0,
+                    std::string("sum of ") + column.name + " over the ranks", range_text(least, most),
+                    std::to_string(*all),
+                    "the reference's " + std::to_string(*one) + " and what the tied weight's second copy takes");
     }
   }
 
-  std::vector<std::string> lacking;
-
- private:
   static bool known(const StateColumn& column, const StateRange& range) {
     return range.optimizer_known || column.expected != &StateBytes::optimizer;
   }
@@ -74,35 +89,32 @@ class StateComparison {
       const auto& measured = row.*column.measured;
       if (!known(column, expected)) {
         const std::string form = "optimizer_bytes of the " + memory.whose() + " (its optimiser has no known form)";
-        external ? leave_out(form) : lack(form);
+        external ? leave_out(form) : findings_.lack(form);
         continue;
       }
       if (!measured && external) {
-        lack(std::string(column.name) + " of the " + memory.whose());
+        findings_.lack(std::string(column.name) + " of the " + memory.whose());
         continue;
       }
       judgement_.compare_or_look_at(&memory.record() == &evidence_.candidate, "state_cells");
       const auto least = expected.least.*column.expected, most = expected.most.*column.expected;
       if (measured && *measured >= least && *measured <= most) continue;
-      report_memory(judgement_, MemoryPlace::state_of_rank, memory.whose(), row.step, rank, column.name,
+      report_memory(judgement_, Beside::state_of_rank, memory.whose(), row.step, rank, column.name,
                     range_text(least, most), measured ? std::to_string(*measured) : "absent",
                     "bytes that the shapes of the rank's units give");
     }
   }
 
-  static std::optional<std::int64_t> sum(const MemorySteps& memory, std::int64_t step, const StateColumn& column) {
+  static std::optional<std::int64_t> sum(const MemorySteps& memory, const StateColumn& column) {
     std::int64_t total = 0;
     for (const auto& rank : memory.record().ranks) {
-      const MemoryRow* row = memory.find(rank.rank, step);
+      const MemoryRow* row = memory.find(rank.rank);
       if (row == nullptr || !((*row).*column.measured)) return std::nullopt;
       total += *((*row).*column.measured);
     }
     return total;
   }
 
-  void lack(const std::string& what) {
-    if (std::find(lacking.begin(), lacking.end(), what) == lacking.end()) lacking.push_back(what);
-  }
   void leave_out(const std::string& what) {
     if (std::find(left_out_.begin(), left_out_.end(), what) != left_out_.end()) return;
     left_out_.push_back(what);
@@ -110,19 +122,17 @@ class StateComparison {
   }
 
   const CellEvidence& evidence_;
-  Judgement& judgement_;
+  std::vector<StateRange> of_reference_, of_candidate_;  ///< by rank
+  StateRange beyond_;                                    ///< the reference's, in all ranks together
+  Judgement judgement_ = part();
+  MemoryFindings findings_{judgement_, {}, {}, {}};
   std::vector<std::string> left_out_;
 };
 
 }  // namespace
 
-std::vector<std::string> compare_model_state(const CellEvidence& evidence, const MemorySteps& reference,
-                                             const MemorySteps& candidate, Judgement& judgement) {
-  StateComparison comparison(evidence, judgement);
-  comparison.ranks(reference, evidence.reference_stages);
-  comparison.ranks(candidate, evidence.stages);
-  comparison.sums(reference, candidate);
-  return comparison.lacking;
+std::unique_ptr<MemoryPart> model_state_part(const CellEvidence& evidence) {
+  return std::make_unique<ModelStatePart>(evidence);
 }
 
 }  // namespace plumbline::judging

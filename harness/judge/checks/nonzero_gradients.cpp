@@ -13,15 +13,20 @@ namespace {
 
 class NonzeroGradients {
  public:
-  NonzeroGradients(const CellEvidence& evidence, const Record& record, const RecordIndex& rows, std::string whose,
-                   Judgement& judgement)
-      : evidence_(evidence), record_(record), rows_(rows), whose_(std::move(whose)), judgement_(judgement) {}
+  NonzeroGradients(const CellEvidence& evidence, const Record& record, std::string whose, Judgement& judgement)
+      : evidence_(evidence), record_(record), whose_(std::move(whose)), judgement_(judgement) {}
 
-  void step(std::int64_t step) {
+  void go_to(const StepEvidence& now) {
+    now_ = &now;
+    rows_ = &record_ == &evidence_.candidate ? &now.candidate_rows : &now.reference_rows;
+  }
+
+  void parameters() {
+    const std::int64_t step = now_->step;
     for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
       const auto& parameter = evidence_.model.parameters[i];
       const auto position = static_cast<std::int64_t>(i);
-      const auto& found = rows_.tensors(step, "gradient", parameter.name);
+      const auto& found = rows_->tensors("gradient", parameter.name);
       if (found.empty() && is_frozen(record_.manifest, parameter.name)) continue;
       if (found.empty()) report(at_gradient(step, position, 0), step, {}, parameter.name, "a gradient", "none");
       for (const auto& placed : found) gradient(step, position, placed);
@@ -30,15 +35,15 @@ class NonzeroGradients {
 
   /// C8's kind: the gradient of a cut dropped on the way. A microbatch without a valid label has zeros there, rightly.
   void boundaries() {
-    for (const auto& placed : rows_.all_boundaries()) {
+    for (const auto& placed : rows_->all_boundaries()) {
       const BoundaryRow& row = *placed.row;
       if (row.direction != "backward") continue;
-      const auto& sizes = evidence_.reference_rows.microbatches(row.step, row.microbatch);
+      const auto& sizes = now_->reference_rows.microbatches(row.microbatch);
       if (sizes.empty() || sizes.front().row->valid_tokens == 0) continue;
       judgement_.look_at("boundary_gradients");
       if (row.digest != zeros_.digest(row.dtype, row.shape)) continue;
       const auto cut = evidence_.model.unit_position(row.cut).value_or(0);
-      report(at_backward(row.step, row.microbatch, cut, 0), row.step, placed.rank, row.cut,
+      report(at_backward(row.step, row.microbatch, cut, BoundaryEnd::sent), row.step, placed.rank, row.cut,
              "a gradient that is not all zero", "zeros at the cut, microbatch " + std::to_string(row.microbatch),
              row.microbatch);
     }
@@ -49,16 +54,16 @@ class NonzeroGradients {
  private:
   void gradient(std::int64_t step, std::int64_t position, const Placed<TensorRow>& placed) {
     const TensorRow& row = *placed.row;
-    const auto moment = at_gradient(step, position, row.stage);
+    const auto point = at_gradient(step, position, row.stage);
     judgement_.look_at("tensors");
     judgement_.look_at("elements", elements(row.shape));
     judgement_.look_at("nonzero_elements", row.nonzero);
     if (row.nan + row.inf > 0)
-      return report(moment, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
-    if (row.nonzero <= 0 && attends_to_itself_alone(step, row.name)) return;
-    if (row.nonzero <= 0) return report(moment, step, placed.rank, row.name, "a non-zero gradient", "all zero");
+      return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
+    if (row.nonzero <= 0 && attends_to_itself_alone(row.name)) return;
+    if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");
     if (row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
-    const auto& steps = rows_.steps(step);
+    const auto& steps = rows_->steps();
     if (!row.nonzero_rows || steps.empty() || !steps.front().row->live_tokens) {
       rows_rule_left_out_ = true;
       return;
@@ -68,7 +73,7 @@ class NonzeroGradients {
     // Which tokens are live is not recorded, so whether the pad token is one of them cannot be known here.
     const std::int64_t least = evidence_.model.pad_token ? live - 1 : live;
     if (*row.nonzero_rows == live || *row.nonzero_rows == least) return;
-    report(moment, step, placed.rank, row.name,
+    report(point, step, placed.rank, row.name,
            std::to_string(live) + " non-zero rows, one for each live token" +
                (least < live ? " (or one fewer: the pad token's row gets none)" : ""),
            std::to_string(*row.nonzero_rows));
@@ -76,19 +81,19 @@ class NonzeroGradients {
 
   /// A token that attends to nothing but itself has attention 1 whatever query and key say: in a step whose rows all
   /// have length 1 their gradients are zero, rightly.
-  bool attends_to_itself_alone(std::int64_t step, const std::string& name) {
+  bool attends_to_itself_alone(const std::string& name) {
     const bool of_query_or_key =
         name.find(".self_attn.q_proj.") != std::string::npos || name.find(".self_attn.k_proj.") != std::string::npos;
     if (!of_query_or_key) return false;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
-      const auto& sizes = evidence_.reference_rows.microbatches(step, m);
+      const auto& sizes = now_->reference_rows.microbatches(m);
       if (!sizes.empty() && sizes.front().row->valid_tokens > 0 && sizes.front().row->sequence_length > 1) return false;
     }
     judgement_.look_at("gradients_rightly_zero");
     return true;
   }
 
-  void report(const Moment& moment, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
+  void report(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank, const std::string& item,
               const std::string& expected, const std::string& got,
               std::optional<std::int64_t> microbatch = std::nullopt) {
     FirstDivergence divergence;
@@ -101,37 +106,56 @@ class NonzeroGradients {
     divergence.got = got;
     divergence.words = whose_ + ": gradient of " + item + " at " + step_words(step, microbatch) +
                        (rank ? " on rank " + std::to_string(*rank) : "") + ": expected " + expected + ", got " + got;
-    judgement_.diverge(moment, std::move(divergence));
+    judgement_.diverge(point, std::move(divergence));
   }
 
   const CellEvidence& evidence_;
   const Record& record_;
-  const RecordIndex& rows_;
+  const StepEvidence* now_ = nullptr;
+  const RecordIndex* rows_ = nullptr;  ///< the record's, of the step
   std::string whose_;
   Judgement& judgement_;
   ZeroDigests zeros_;
   bool rows_rule_left_out_ = false;
 };
 
+class NonzeroGradientsCheck : public StepCheck {
+ public:
+  explicit NonzeroGradientsCheck(const CellEvidence& evidence)
+      : evidence_(evidence),
+        judgement_("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero"),
+        reference_(evidence, evidence.reference, "reference", judgement_),
+        candidate_(evidence, evidence.candidate, "candidate", judgement_) {}
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return;
+    for (auto* record : {&reference_, &candidate_}) {
+      record->go_to(now);
+      record->parameters();
+    }
+    for (auto* record : {&reference_, &candidate_}) record->boundaries();
+  }
+
+  Judged conclude() override {
+    if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {
+      judgement_.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
+    }
+    const auto parameters =
+        static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
+    return judgement_.conclude("every parameter has a finite, non-zero gradient in every step of both records",
+                               {{"tensors", 2 * parameters * evidence_.steps()}, {"nonzero_elements", 1}});
+  }
+
+ private:
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  NonzeroGradients reference_, candidate_;
+};
+
 }  // namespace
 
-Judged check_nonzero_gradients(const CellEvidence& evidence) {
-  Judgement judgement("nonzero_gradients", "nonzero_gradients", "every gradient present, finite and non-zero");
-  NonzeroGradients reference(evidence, evidence.reference, evidence.reference_rows, "reference", judgement);
-  NonzeroGradients candidate(evidence, evidence.candidate, evidence.candidate_rows, "candidate", judgement);
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    reference.step(step);
-    candidate.step(step);
-  }
-  reference.boundaries();
-  candidate.boundaries();
-  if (reference.rows_rule_left_out() || candidate.rows_rule_left_out()) {
-    judgement.leave_out("which rows of the embedding are non-zero (live_tokens or nonzero_rows is absent)");
-  }
-  const auto parameters =
-      static_cast<std::int64_t>(evidence.model.parameters.size() - evidence.candidate.manifest.frozen.size());
-  return judgement.conclude("every parameter has a finite, non-zero gradient in every step of both records",
-                            {{"tensors", 2 * parameters * evidence.steps()}, {"nonzero_elements", 1}});
+std::unique_ptr<StepCheck> nonzero_gradients_check(const CellEvidence& evidence) {
+  return std::make_unique<NonzeroGradientsCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -1,9 +1,7 @@
 #include "harness/judge/checks/owned_bytes.hpp"
 
 #include <algorithm>
-#include <functional>
 
-#include "harness/judge/checks/memory_places.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -28,10 +26,10 @@ constexpr Column bounded_columns[] = {
 /// The scalar that starts every backward pass, kept from the first on.
 constexpr std::int64_t root_of_backward_bytes = 4;
 
-std::int64_t longest_row(const CellEvidence& evidence) {
+std::int64_t longest_row(const StepEvidence& now) {
   std::int64_t longest = 0;
-  for (std::int64_t microbatch = 0; microbatch < evidence.microbatches(); ++microbatch) {
-    for (const auto& placed : evidence.reference_rows.microbatches(0, microbatch)) {
+  for (std::int64_t microbatch = 0; microbatch < now.cell.microbatches(); ++microbatch) {
+    for (const auto& placed : now.reference_rows.microbatches(microbatch)) {
       longest = std::max(longest, placed.row->sequence_length);
     }
   }
@@ -44,19 +42,11 @@ std::int64_t largest_parameter(const ExpectedModel& model) {
   return largest;
 }
 
+/// The step's bytes of one record.
 class RecordBytes {
  public:
   RecordBytes(const CellEvidence& evidence, const MemorySteps& memory, const StageMap& stages, Judgement& judgement)
       : evidence_(evidence), memory_(memory), stages_(stages), judgement_(judgement) {}
-
-  /// Of every step of every rank.
-  void for_each(const std::function<void(std::int64_t rank, const MemoryRow& row)>& visit) const {
-    for (const auto& rank : memory_.record().ranks) {
-      for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
-        if (const MemoryRow* row = memory_.find(rank.rank, step)) visit(rank.rank, *row);
-      }
-    }
-  }
 
   void sums() const {
     for_each([&](std::int64_t rank, const MemoryRow& row) {
@@ -70,10 +60,10 @@ class RecordBytes {
   }
 
   /// What its own arithmetic needs, of the run on one device.
-  void of_one_device() const {
+  void of_one_device(std::int64_t longest_row) const {
     const Manifest& manifest = memory_.record().manifest;
     const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
-    const std::int64_t tables = 2 * longest_row(evidence_) * evidence_.model.head_dim * size;
+    const std::int64_t tables = 2 * longest_row * evidence_.model.head_dim * size;
     // One parameter's gradient in float64 for its norm, and each norm and its copy.
     const std::int64_t norms =
         8 * (largest_parameter(evidence_.model) + 2 * static_cast<std::int64_t>(evidence_.model.parameters.size()));
@@ -91,7 +81,7 @@ class RecordBytes {
 
   void against(const MemorySteps& reference) const {
     for_each([&](std::int64_t rank, const MemoryRow& row) {
-      const MemoryRow* one = reference.find(0, row.step);
+      const MemoryRow* one = reference.find(0);
       if (one == nullptr) return;
       const auto own = stages_.stages_on(rank);
       const auto stages = std::count_if(own.begin(), own.end(),
@@ -106,6 +96,14 @@ class RecordBytes {
   }
 
  private:
+  /// Of every rank.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& rank : memory_.record().ranks) {
+      if (const MemoryRow* row = memory_.find(rank.rank)) visit(rank.rank, *row);
+    }
+  }
+
   bool of_candidate() const { return &memory_.record() == &evidence_.candidate; }
 
   void at_most(std::int64_t rank, std::int64_t step, const char* item, std::int64_t most, std::int64_t got,
@@ -117,8 +115,7 @@ class RecordBytes {
 
   void report(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& expected,
               std::int64_t got, const std::string& words) const {
-    report_memory(judgement_, MemoryPlace::owned, memory_.whose(), step, rank, item, expected, std::to_string(got),
-                  words);
+    report_memory(judgement_, Beside::owned, memory_.whose(), step, rank, item, expected, std::to_string(got), words);
   }
 
   const CellEvidence& evidence_;
@@ -127,26 +124,49 @@ class RecordBytes {
   Judgement& judgement_;
 };
 
+/// Each demand is judged apart: whether a record divides its bytes by owner is known only of all its rows.
+class OwnedBytesPart : public MemoryPart {
+ public:
+  explicit OwnedBytesPart(const CellEvidence& evidence) : evidence_(evidence) {}
+
+  void step(const StepEvidence& now, const BothMemories& memory) override {
+    if (now.step == 0) longest_row_ = longest_row(now);  // as in every step of a run whose tables are cut to it
+    const bool reference = memory.reference.counts_owners(), candidate = memory.candidate.counts_owners();
+    if (reference) {
+      const RecordBytes one(evidence_, memory.reference, evidence_.reference_stages, of_reference_);
+      one.sums();
+      one.of_one_device(longest_row_);
+    }
+    if (candidate) RecordBytes(evidence_, memory.candidate, evidence_.stages, of_candidate_).sums();
+    if (reference && candidate)
+      RecordBytes(evidence_, memory.candidate, evidence_.stages, against_).against(memory.reference);
+  }
+
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
+    const bool reference = memory.reference.counts_owners(), candidate = memory.candidate.counts_owners();
+    for (const auto* record : {&memory.reference, &memory.candidate}) {
+      if (!record->counts_owners()) findings.judgement.leave_out(record->why_no_owners());
+    }
+    if (reference) findings.judgement.absorb(std::move(of_reference_));
+    if (candidate) findings.judgement.absorb(std::move(of_candidate_));
+    if (!reference || !candidate) return;
+    if (evidence_.reference.manifest.device != evidence_.candidate.manifest.device) {
+      findings.judgement.leave_out("other bytes against the reference's (another device)");
+      return;
+    }
+    findings.judgement.absorb(std::move(against_));
+  }
+
+ private:
+  const CellEvidence& evidence_;
+  Judgement of_reference_ = part(), of_candidate_ = part(), against_ = part();
+  std::int64_t longest_row_ = 0;
+};
+
 }  // namespace
 
-void compare_owned_bytes(const CellEvidence& evidence, const MemorySteps& reference, const MemorySteps& candidate,
-                         Judgement& judgement) {
-  for (const auto* memory : {&reference, &candidate}) {
-    if (!memory->counts_owners()) judgement.leave_out(memory->why_no_owners());
-  }
-  const RecordBytes one(evidence, reference, evidence.reference_stages, judgement);
-  const RecordBytes other(evidence, candidate, evidence.stages, judgement);
-  if (reference.counts_owners()) {
-    one.sums();
-    one.of_one_device();
-  }
-  if (candidate.counts_owners()) other.sums();
-  if (!reference.counts_owners() || !candidate.counts_owners()) return;
-  if (evidence.reference.manifest.device != evidence.candidate.manifest.device) {
-    judgement.leave_out("other bytes against the reference's (another device)");
-    return;
-  }
-  other.against(reference);
+std::unique_ptr<MemoryPart> owned_bytes_part(const CellEvidence& evidence) {
+  return std::make_unique<OwnedBytesPart>(evidence);
 }
 
 }  // namespace plumbline::judging

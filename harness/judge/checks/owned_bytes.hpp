@@ -1,11 +1,7 @@
 // Bytes of tensors that are no model state, activation or transport buffer: tables, data, and what nobody owns.
 #pragma once
 
-#include <string>
-
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/evidence/memory_steps.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
 
@@ -14,7 +10,6 @@ namespace plumbline::judging {
 /// arithmetic needs; a rank has tables for each of its stages at most, and of data and other at most the reference's in
 /// the same step, also at their peak. `peak_bytes` lies between what the columns say lives at once and the sum of their
 /// own peaks. Leaves out, and says so, what another trainer's or an older record does not count.
-void compare_owned_bytes(const CellEvidence& evidence, const MemorySteps& reference, const MemorySteps& candidate,
-                         Judgement& judgement);
+std::unique_ptr<MemoryPart> owned_bytes_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

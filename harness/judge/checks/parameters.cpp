@@ -8,71 +8,89 @@
 namespace plumbline::judging {
 namespace {
 
-/// The rate applied in a step, on every rank, also on one that owns nothing.
-void compare_learning_rates(const CellEvidence& evidence, std::int64_t step, Judgement& judgement) {
-  const auto& theirs = evidence.reference_rows.steps(step);
-  const auto text = [](const StepRow& row) { return row.learning_rate ? to_text(*row.learning_rate) : "absent"; };
-  const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
-  for (const auto& placed : evidence.candidate_rows.steps(step)) {
-    const std::string got =
-        text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
-    judgement.compare("learning_rates");
-    if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
-    FirstDivergence divergence;
-    divergence.step = step;
-    divergence.rank = placed.rank;
-    divergence.item = "learning_rate";
-    divergence.expected = expected;
-    divergence.got = got;
-    divergence.words = "learning rate at " + step_words(step) + " on rank " + std::to_string(placed.rank) + " is " +
-                       divergence.got + ", not " + divergence.expected;
-    judgement.diverge(at_learning_rate(step), std::move(divergence));
-  }
-}
+class ParametersCheck : public StepCheck {
+ public:
+  explicit ParametersCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("parameters", "R5", value_limit(evidence)) {}
 
-/// Parameters of the reference that a step changed: only in these could a wrong update be seen.
-std::int64_t count_moved(const CellEvidence& evidence, Judgement& judgement) {
-  std::int64_t moved = 0;
-  for (const auto& parameter : evidence.model.parameters) {
-    for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-      const auto& before = evidence.reference_rows.tensors(step - 1, "parameter", parameter.name);
-      const auto& after = evidence.reference_rows.tensors(step, "parameter", parameter.name);
-      if (before.empty() || after.empty() || before.front().row->digest == after.front().row->digest) continue;
-      ++moved;
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) {
+      compare("parameter", now);
+      other_start_ = judgement_.diverged();
+    }
+    if (now.step < 0 || other_start_) return;  // not the same start: what follows says nothing
+    if (kinds_.empty()) {
+      kinds_ = moment_kinds(now);
+      kinds_.insert(kinds_.begin(), "parameter");
+    }
+    compare_learning_rates(now);
+    report_moments_that_the_optimiser_lacks(now, kinds_, judgement_);
+    for (const auto& kind : kinds_) compare(kind, now);
+    count_moved(now);
+  }
+
+  Judged conclude() override {
+    if (other_start_) return judgement_.conclude_as(Outcome::fails, "");
+    judgement_.look_at("moved_tensors", moved_);
+    if (evidence_.steps() < 2) judgement_.not_shown("optimiser state that is lost between steps: the run has one step");
+    if (moved_ == 0) judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
+    const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
+    const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
+    return judgement_.conclude(
+        std::to_string(parameters) + " parameters and their optimiser state, at the start and after " +
+            std::to_string(evidence_.steps()) + " steps, are " + agreement(evidence_),
+        {{"tensors", parameters * (evidence_.steps() + 1)}, {"learning_rates", ranks * evidence_.steps()}});
+  }
+
+ private:
+  void compare(const std::string& kind, const StepEvidence& now) {
+    compare_tensors(now, kind, judgement_);
+    compare_tied_copies(now, kind, judgement_);
+  }
+
+  /// The rate applied in a step, on every rank, also on one that owns nothing.
+  void compare_learning_rates(const StepEvidence& now) {
+    const auto& theirs = now.reference_rows.steps();
+    const auto text = [](const StepRow& row) { return row.learning_rate ? to_text(*row.learning_rate) : "absent"; };
+    const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
+    for (const auto& placed : now.candidate_rows.steps()) {
+      const std::string got =
+          text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
+      judgement_.compare("learning_rates");
+      if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
+      FirstDivergence divergence;
+      divergence.step = now.step;
+      divergence.rank = placed.rank;
+      divergence.item = "learning_rate";
+      divergence.expected = expected;
+      divergence.got = got;
+      divergence.words = "learning rate at " + step_words(now.step) + " on rank " + std::to_string(placed.rank) +
+                         " is " + divergence.got + ", not " + divergence.expected;
+      judgement_.diverge(at_learning_rate(now.step), std::move(divergence));
     }
   }
-  judgement.look_at("moved_tensors", moved);
-  return moved;
-}
+
+  /// Parameters of the reference that the step changed: only in these could a wrong update be seen.
+  void count_moved(const StepEvidence& now) {
+    for (const auto& parameter : evidence_.model.parameters) {
+      const auto& before = now.reference_rows_before.tensors("parameter", parameter.name);
+      const auto& after = now.reference_rows.tensors("parameter", parameter.name);
+      if (before.empty() || after.empty() || before.front().row->digest == after.front().row->digest) continue;
+      ++moved_;
+    }
+  }
+
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  std::vector<std::string> kinds_;  ///< known from the first step on
+  std::int64_t moved_ = 0;
+  bool other_start_ = false;
+};
 
 }  // namespace
 
-Judged check_parameters(const CellEvidence& evidence) {
-  Judgement judgement("parameters", "R5", value_limit(evidence));
-  compare_tensors(evidence, -1, "parameter", judgement);
-  compare_tied_copies(evidence, -1, "parameter", judgement);
-  if (judgement.diverged())
-    return judgement.conclude_as(Outcome::fails, "");  // not the same start: what follows says nothing
-
-  std::vector<std::string> kinds = {"parameter"};
-  for (const auto& kind : moment_kinds(evidence)) kinds.push_back(kind);
-  for (std::int64_t step = 0; step < evidence.steps(); ++step) {
-    compare_learning_rates(evidence, step, judgement);
-    report_moments_that_the_optimiser_lacks(evidence, step, kinds, judgement);
-    for (const auto& kind : kinds) {
-      compare_tensors(evidence, step, kind, judgement);
-      compare_tied_copies(evidence, step, kind, judgement);
-    }
-  }
-  if (evidence.steps() < 2) judgement.not_shown("optimiser state that is lost between steps: the run has one step");
-  if (count_moved(evidence, judgement) == 0)
-    judgement.not_shown("a wrong update: no parameter of the reference differs from the step before");
-  const auto parameters = static_cast<std::int64_t>(evidence.model.parameters.size());
-  const auto ranks = static_cast<std::int64_t>(evidence.candidate.ranks.size());
-  return judgement.conclude(
-      std::to_string(parameters) + " parameters and their optimiser state, at the start and after " +
-          std::to_string(evidence.steps()) + " steps, are " + agreement(evidence),
-      {{"tensors", parameters * (evidence.steps() + 1)}, {"learning_rates", ranks * evidence.steps()}});
+std::unique_ptr<StepCheck> parameters_check(const CellEvidence& evidence) {
+  return std::make_unique<ParametersCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

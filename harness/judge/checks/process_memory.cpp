@@ -1,8 +1,9 @@
 #include "harness/judge/checks/process_memory.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "harness/judge/checks/memory_places.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -31,24 +32,73 @@ std::string why_no_limit(const CellEvidence& evidence, const MemorySteps& candid
   return "";
 }
 
-class Processes {
+/// What memory.csv tells of one process, over all steps.
+class ProcessSteps {
  public:
-  Processes(const CellEvidence& evidence, const MemorySteps& reference, const MemorySteps& candidate,
-            Judgement& judgement)
-      : evidence_(evidence), reference_(reference), candidate_(candidate), judgement_(judgement) {}
+  void step(const MemoryRow& row, std::int64_t certainly_allowed) {
+    peak_bytes = std::max(peak_bytes, row.peak_bytes.value_or(0));
+    const std::int64_t bytes = row.process_private_bytes.value_or(0);
+    if (bytes <= private_bytes) return;
+    private_bytes = bytes;
+    // The limit is known behind the last step alone: until then the steps are kept that may be the first beyond it.
+    if (bytes > certainly_allowed) rises_.emplace_back(row.step, bytes);
+  }
 
+  /// The first step whose bytes are beyond the limit.
+  std::optional<std::int64_t> first_beyond(std::int64_t limit) const {
+    for (const auto& [step, bytes] : rises_) {
+      if (bytes > limit) return step;
+    }
+    return std::nullopt;
+  }
+
+  std::int64_t peak_bytes = 0, private_bytes = 0;  ///< largest of the steps
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> rises_;  ///< step and bytes: more than in any step before
+};
+
+class ProcessesPart : public MemoryPart {
+ public:
+  explicit ProcessesPart(const CellEvidence& evidence) : evidence_(evidence), ranks_(evidence.candidate.ranks.size()) {}
+
+  void step(const StepEvidence&, const BothMemories& memory) override {
+    const auto look = [](const MemorySteps& steps, std::int64_t rank, std::int64_t base, ProcessSteps& process) {
+      const MemoryRow* row = steps.find(rank);
+      if (row != nullptr) process.step(*row, base + process.peak_bytes + allowed_bytes);
+    };
+    look(memory.reference, 0, 0, reference_);
+    const std::int64_t base = evidence_.plan.process_base ? evidence_.plan.process_base->rank_bytes : 0;
+    for (std::size_t i = 0; i < ranks_.size(); ++i)
+      look(memory.candidate, evidence_.candidate.ranks[i].rank, base, ranks_[i]);
+  }
+
+  void conclude(const BothMemories& memory, MemoryFindings& findings) override {
+    findings_ = &findings;
+    whose_ = memory.candidate.whose();
+    if (evidence_.plan.process_memory_limit) share_of_the_reference();
+    const std::string why_not = why_no_limit(evidence_, memory.candidate);
+    if (why_not.empty()) {
+      beyond_tensors();
+    } else {
+      findings.judgement.leave_out("private memory of the processes (" + why_not + ")");
+    }
+    if (!measured_.empty()) findings.measured.push_back(measured_);
+  }
+
+ private:
   void share_of_the_reference() {
     const double limit = *evidence_.plan.process_memory_limit;
     const auto &mine = evidence_.plan.launch, &theirs = evidence_.plan.reference_launch;
     if (!mine || !theirs || mine->process_peak_bytes.empty() || theirs->process_peak_bytes.empty()) {
-      finding.lacking.emplace_back("the processes' VmHWM as the launcher reads it");
+      findings_->lack("the processes' VmHWM as the launcher reads it");
       return;
     }
     const auto reference = *std::max_element(theirs->process_peak_bytes.begin(), theirs->process_peak_bytes.end());
     double largest = 0;
     for (std::size_t rank = 0; rank < mine->process_peak_bytes.size(); ++rank) {
       const double share = static_cast<double>(mine->process_peak_bytes[rank]) / static_cast<double>(reference);
-      judgement_.compare("processes");
+      findings_->judgement.compare("processes");
       largest = std::max(largest, share);
       if (mine->process_peak_bytes[rank] > 0 && share <= limit) continue;
       report(0, static_cast<std::int64_t>(rank), "VmHWM",
@@ -62,99 +112,72 @@ class Processes {
     libraries_ = library_bytes();
     double nearest = 0;
     std::string nearest_words;
-    for (const auto& rank : candidate_.record().ranks) {
-      const std::int64_t limit = limit_of(rank.rank);
-      std::int64_t largest = seen(evidence_.plan.launch, rank.rank);
-      constexpr std::int64_t nowhere = -1;
-      std::int64_t step = largest > limit ? evidence_.steps() - 1 : nowhere;
-      for (std::int64_t later = evidence_.steps(); later-- > 0;) {
-        const MemoryRow* row = candidate_.find(rank.rank, later);
-        const std::int64_t bytes = row == nullptr ? 0 : row->process_private_bytes.value_or(0);
-        largest = std::max(largest, bytes);
-        if (bytes > limit) step = later;  // the first, in the end
-      }
-      judgement_.compare("private_memory");
-      if (step != nowhere || largest == 0) {
-        report(std::max<std::int64_t>(step, 0), rank.rank, "private memory", "at most " + limit_words(rank.rank),
-               largest, "anonymous and shared memory of the process that no tensor accounts for");
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const ProcessSteps& process = ranks_[i];
+      const std::int64_t rank = evidence_.candidate.ranks[i].rank, limit = limit_of(process);
+      const std::int64_t by_launcher = seen(evidence_.plan.launch, rank);
+      const std::int64_t largest = std::max(by_launcher, process.private_bytes);
+      auto step = process.first_beyond(limit);
+      if (!step && by_launcher > limit) step = evidence_.steps() - 1;
+      findings_->judgement.compare("private_memory");
+      if (step || largest == 0) {
+        report(step.value_or(0), rank, "private memory", "at most " + limit_words(process), largest,
+               "anonymous and shared memory of the process that no tensor accounts for");
       }
       const double share = static_cast<double>(largest) / static_cast<double>(limit);
       if (share <= nearest) continue;
       nearest = share;
-      nearest_words =
-          "private memory of a process at most " + std::to_string(largest) + " of " + limit_words(rank.rank);
+      nearest_words = "private memory of a process at most " + std::to_string(largest) + " of " + limit_words(process);
     }
     note(nearest_words, nearest);
   }
 
-  ProcessFinding finding;
-
- private:
   static std::int64_t seen(const std::optional<LaunchFinding>& launch, std::int64_t rank) {
     const auto index = static_cast<std::size_t>(rank);
     return launch && index < launch->process_private_bytes.size() ? launch->process_private_bytes[index] : 0;
   }
 
-  /// Largest of a rank's steps.
-  std::int64_t most(const MemorySteps& memory, std::int64_t rank,
-                    std::optional<std::int64_t> MemoryRow::*column) const {
-    std::int64_t bytes = 0;
-    for (std::int64_t step = 0; step < evidence_.steps(); ++step) {
-      if (const MemoryRow* row = memory.find(rank, step)) bytes = std::max(bytes, (row->*column).value_or(0));
-    }
-    return bytes;
-  }
-
   std::int64_t library_bytes() const {
     const ProcessBase& base = *evidence_.plan.process_base;
     const std::int64_t of_reference =
-        std::max(seen(evidence_.plan.reference_launch, 0), most(reference_, 0, &MemoryRow::process_private_bytes)) -
-        most(reference_, 0, &MemoryRow::peak_bytes);
+        std::max(seen(evidence_.plan.reference_launch, 0), reference_.private_bytes) - reference_.peak_bytes;
     return std::max(base.rank_bytes, of_reference + std::max<std::int64_t>(base.rank_bytes - base.reference_bytes, 0));
   }
-  std::int64_t limit_of(std::int64_t rank) const {
-    const std::int64_t sum = libraries_ + most(candidate_, rank, &MemoryRow::peak_bytes) + allowed_bytes;
+  std::int64_t limit_of(const ProcessSteps& process) const {
+    const std::int64_t sum = libraries_ + process.peak_bytes + allowed_bytes;
     return sum + sum * allowed_percent / 100;
   }
-  std::string limit_words(std::int64_t rank) const {
-    return std::to_string(limit_of(rank)) + " bytes (" + std::to_string(libraries_) + " for the libraries, " +
-           std::to_string(most(candidate_, rank, &MemoryRow::peak_bytes)) + " of tensors, 32 MiB, and 5 %)";
+  std::string limit_words(const ProcessSteps& process) const {
+    return std::to_string(limit_of(process)) + " bytes (" + std::to_string(libraries_) + " for the libraries, " +
+           std::to_string(process.peak_bytes) + " of tensors, 32 MiB, and 5 %)";
   }
 
   /// Of two limits the nearer counts.
   void note(const std::string& measured, double margin) {
-    finding.measured += (finding.measured.empty() ? "" : "; ") + measured;
+    measured_ += (measured_.empty() ? "" : "; ") + measured;
     margin_ = std::max(margin_, margin);
-    judgement_.margin(margin_);
+    findings_->judgement.margin(margin_);
   }
 
   void report(std::int64_t step, std::int64_t rank, const std::string& item, const std::string& expected,
               std::int64_t got, const std::string& words) {
-    report_memory(judgement_, MemoryPlace::process, candidate_.whose(), step, rank, item, expected, std::to_string(got),
+    report_memory(findings_->judgement, Beside::process, whose_, step, rank, item, expected, std::to_string(got),
                   words);
   }
 
   const CellEvidence& evidence_;
-  const MemorySteps& reference_;
-  const MemorySteps& candidate_;
-  Judgement& judgement_;
+  ProcessSteps reference_;
+  std::vector<ProcessSteps> ranks_;
+  MemoryFindings* findings_ = nullptr;
+  std::string whose_, measured_;
   std::int64_t libraries_ = 0;
   double margin_ = 0;
 };
 
 }  // namespace
 
-ProcessFinding compare_processes(const CellEvidence& evidence, const MemorySteps& reference,
-                                 const MemorySteps& candidate, Judgement& judgement) {
-  Processes processes(evidence, reference, candidate, judgement);
-  if (evidence.plan.process_memory_limit) processes.share_of_the_reference();
-  const std::string why_not = why_no_limit(evidence, candidate);
-  if (why_not.empty()) {
-    processes.beyond_tensors();
-  } else {
-    judgement.leave_out("private memory of the processes (" + why_not + ")");
-  }
-  return processes.finding;
+std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence) {
+  return std::make_unique<ProcessesPart>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -1,19 +1,9 @@
 // Memory of the ranks' processes, tensors or not, as Linux counts it.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/evidence/memory_steps.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
-
-struct ProcessFinding {
-  std::string measured;              ///< for people; empty where nothing was
-  std::vector<std::string> lacking;  ///< what was asked for and cannot be judged
-};
 
 /// Two limits on each rank's process. Where the plan has `process_memory_limit`: VmHWM, as a share of the reference's.
 /// Where it has a base: anonymous and shared memory (docs/decisions/0015), at most
@@ -24,7 +14,6 @@ struct ProcessFinding {
 /// process took beyond its tensors and what MPI adds to that base.
 /// as the rank wrote it at each step's end and the launcher saw it between. Leaves out, and says so, what has no base
 /// or cannot be held to it: ranks that are threads of one process, GPUs, sanitizers, other people's trainers.
-ProcessFinding compare_processes(const CellEvidence& evidence, const MemorySteps& reference,
-                                 const MemorySteps& candidate, Judgement& judgement);
+std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

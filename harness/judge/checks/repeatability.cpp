@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
 #include "support/numbers.hpp"
 
@@ -16,14 +17,15 @@ struct Item {
   std::string name;
   std::string value;
 };
-using Items = std::multimap<std::tuple<Moment, std::int64_t, std::string>, Item>;
+using Items = std::multimap<std::tuple<ExecutionPoint, std::int64_t, std::string>, Item>;
 
 std::string bits(double value) {
   return to_text(value);
 }  // shortest text that reads back to the same bits
 
-void add(Items& items, const Moment& moment, std::int64_t rank, const std::string& name, const std::string& value) {
-  items.insert({{moment, rank, name}, {rank, name, value}});
+void add(Items& items, const ExecutionPoint& point, std::int64_t rank, const std::string& name,
+         const std::string& value) {
+  items.insert({{point, rank, name}, {rank, name, value}});
 }
 
 void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) {
@@ -33,26 +35,22 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
   }
   for (const auto& row : rank.boundaries) {
     const auto cut = model.unit_position(row.cut).value_or(0);
-    const auto side = row.side == "receive" ? 1 : 0;
-    const auto moment = row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, side)
-                                                    : at_forward(row.step, row.microbatch, cut, side);
-    add(items, moment, rank.rank, row.direction + " boundary " + row.cut + " " + row.side, row.digest);
+    const auto side = row.side == "receive" ? BoundaryEnd::received : BoundaryEnd::sent;
+    const auto point = row.direction == "backward" ? at_backward(row.step, row.microbatch, cut, side)
+                                                   : at_forward(row.step, row.microbatch, cut, side);
+    add(items, point, rank.rank, row.direction + " boundary " + row.cut + " " + row.side, row.digest);
   }
   for (const auto& row : rank.tensors) {
     const auto position = model.parameter_position(row.name).value_or(0);
-    const auto moment = row.kind == "gradient" ? at_gradient(row.step, position, row.stage)
-                                               : at_parameter(row.step, position,
-                                                              row.kind == "parameter" ? 0
-                                                              : row.kind == "moment1" ? 1
-                                                                                      : 2,
-                                                              row.stage);
-    add(items, moment, rank.rank, row.kind + " " + row.name, row.digest);
+    const auto point = tensor_point(row.step, row.kind, position, row.stage);
+    add(items, point, rank.rank, row.kind + " " + row.name, row.digest);
   }
   for (const auto& row : rank.steps) {
     if (row.loss) add(items, at_step_loss(row.step), rank.rank, "loss of the step", to_text(*row.loss));
     if (row.gradient_norm) add(items, at_norm(row.step), rank.rank, "gradient_norm", bits(*row.gradient_norm));
     if (row.clip_coefficient)
-      add(items, at_norm(row.step, 1), rank.rank, "clip_coefficient", bits(*row.clip_coefficient));
+      add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient",
+          bits(*row.clip_coefficient));
   }
 }
 
@@ -62,18 +60,18 @@ Items items_of(const Record& record, const ExpectedModel& model) {
   return items;
 }
 
-void report(const Moment& moment, const Item& item, const std::string& expected, const std::string& got,
+void report(const ExecutionPoint& point, const Item& item, const std::string& expected, const std::string& got,
             Judgement& judgement) {
   FirstDivergence divergence;
-  divergence.step = moment.step;
-  if (moment.phase == 0) divergence.microbatch = moment.microbatch;
+  divergence.step = point.step;
+  if (point.phase == StepPhase::forward_backward) divergence.microbatch = point.microbatch;
   divergence.rank = item.rank;
   divergence.item = item.name;
   divergence.expected = expected;
   divergence.got = got;
-  divergence.words = "run twice, " + item.name + " at " + step_words(moment.step, divergence.microbatch) + " on rank " +
+  divergence.words = "run twice, " + item.name + " at " + step_words(point.step, divergence.microbatch) + " on rank " +
                      std::to_string(item.rank) + " differs: first " + expected + ", then " + got;
-  judgement.diverge(moment, std::move(divergence));
+  judgement.diverge(point, std::move(divergence));
 }
 
 /// Of the second run: by its launcher, and by what it left behind.
@@ -81,8 +79,8 @@ std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence)
   const auto& launch = evidence.plan.repeat_launch;
   if (launch && (launch->timed_out || launch->exit_code != 0))
     return launch->words.empty() ? "it ended with code " + std::to_string(launch->exit_code) : launch->words;
-  if (!evidence.repeated->record) return "it left no readable record: " + evidence.repeated->error;
-  for (const auto& rank : evidence.repeated->record->ranks) {
+  if (!evidence.repeated->record()) return "it left no readable record: " + evidence.repeated->error();
+  for (const auto& rank : evidence.repeated->record()->ranks) {
     if (rank.exit && rank.exit->status == "ok" && rank.exit->code == 0) continue;
     return "rank " + std::to_string(rank.rank) +
            (rank.exit ? " ended with status " + rank.exit->status : " left no exit.json");
@@ -90,45 +88,66 @@ std::optional<std::string> why_it_did_not_end_well(const CellEvidence& evidence)
   return std::nullopt;
 }
 
-}  // namespace
-
-Judged check_repeatability(const CellEvidence& evidence) {
-  Judgement judgement("repeatability", "R0", "0 ULP between two runs of this cell");
-  if (!evidence.repeated) return judgement.conclude_as(Outcome::not_run, "the cell was not run a second time");
-  if (const auto words = why_it_did_not_end_well(evidence)) {
-    FirstDivergence divergence;
-    divergence.item = "run";
-    divergence.words = "run twice, and the second run did not end well: " + *words;
-    judgement.diverge(at_structure(), std::move(divergence));
-    return judgement.conclude_as(Outcome::fails, "");
+class RepeatabilityCheck : public StepCheck {
+ public:
+  explicit RepeatabilityCheck(const CellEvidence& evidence) : evidence_(evidence), judgement_(empty()) {
+    if (!evidence_.repeated || why_it_did_not_end_well(evidence_)) return;
+    for (const auto& words : why_the_same_run(evidence_.candidate, *evidence_.repeated->record())) differ(words);
   }
-  const Record& second = *evidence.repeated->record;
-  for (const auto& words : why_the_same_run(evidence.candidate, second)) {
+
+  /// Keys begin with the place in the execution order, and so with the step: each step's items are told apart alone.
+  void step(const StepEvidence&) override {
+    if (!evidence_.repeated || !evidence_.repeated->record()) return;
+    const Items once = items_of(evidence_.candidate, evidence_.model);
+    const Items again = items_of(*evidence_.repeated->record(), evidence_.model);
+    auto left = once.begin(), right = again.begin();
+    while (left != once.end() || right != again.end()) {
+      if (right == again.end() || (left != once.end() && left->first < right->first)) {
+        report(std::get<0>(left->first), left->second, left->second.value, "no row", judgement_);
+        ++left;
+      } else if (left == once.end() || right->first < left->first) {
+        report(std::get<0>(right->first), right->second, "no row", right->second.value, judgement_);
+        ++right;
+      } else {
+        judgement_.compare("items");
+        if (left->second.value != right->second.value) {
+          report(std::get<0>(left->first), left->second, left->second.value, right->second.value, judgement_);
+        }
+        ++left, ++right;
+      }
+    }
+  }
+
+  Judged conclude() override {
+    if (!evidence_.repeated) return empty().conclude_as(Outcome::not_run, "the cell was not run a second time");
+    if (const auto words = why_it_did_not_end_well(evidence_)) {
+      judgement_ = empty();
+      differ("run twice, and the second run did not end well: " + *words);
+      return judgement_.conclude_as(Outcome::fails, "");
+    }
+    const auto least = evidence_.steps() * evidence_.microbatches();
+    return judgement_.conclude(
+        std::to_string(judgement_.count("items")) + " digests, losses and norms repeat to the bit", {{"items", least}});
+  }
+
+ private:
+  static Judgement empty() { return {"repeatability", "R0", "0 ULP between two runs of this cell"}; }
+
+  void differ(const std::string& words) {
     FirstDivergence divergence;
     divergence.item = "run";
     divergence.words = words;
-    judgement.diverge(at_structure(), std::move(divergence));
+    judgement_.diverge(at_structure(), std::move(divergence));
   }
-  const Items once = items_of(evidence.candidate, evidence.model), again = items_of(second, evidence.model);
-  auto left = once.begin(), right = again.begin();
-  while (left != once.end() || right != again.end()) {
-    if (right == again.end() || (left != once.end() && left->first < right->first)) {
-      report(std::get<0>(left->first), left->second, left->second.value, "no row", judgement);
-      ++left;
-    } else if (left == once.end() || right->first < left->first) {
-      report(std::get<0>(right->first), right->second, "no row", right->second.value, judgement);
-      ++right;
-    } else {
-      judgement.compare("items");
-      if (left->second.value != right->second.value) {
-        report(std::get<0>(left->first), left->second, left->second.value, right->second.value, judgement);
-      }
-      ++left, ++right;
-    }
-  }
-  const auto least = evidence.steps() * evidence.microbatches();
-  return judgement.conclude(std::to_string(judgement.count("items")) + " digests, losses and norms repeat to the bit",
-                            {{"items", least}});
+
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence) {
+  return std::make_unique<RepeatabilityCheck>(evidence);
 }
 
 }  // namespace plumbline::judging

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/limits/within_limits.hpp"
@@ -59,14 +60,14 @@ std::string why_not_of_one_tensor(const TensorRow& theirs, const TensorRow& mine
 /// One parameter of one stage, in both records.
 class RowComparison {
  public:
-  RowComparison(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement)
-      : evidence_(evidence), step_(step), kind_(kind), judgement_(judgement) {}
+  RowComparison(const StepEvidence& now, const std::string& kind, Judgement& judgement)
+      : now_(now), evidence_(now.cell), step_(now.step), kind_(kind), judgement_(judgement) {}
 
   void run(const ExpectedParameter& parameter, std::int64_t position, const StageEntry& stage) {
-    moment_ = tensor_moment(step_, kind_, position, stage.stage);
+    point_ = tensor_point(step_, kind_, position, stage.stage);
     divergence_ = at_tensor(step_, stage.stage, stage.rank, parameter.name);
     const TensorRow* mine = candidate_row(parameter, stage);
-    const auto& rows = evidence_.reference_rows.tensors(step_, kind_, parameter.name);
+    const auto& rows = now_.reference_rows.tensors(kind_, parameter.name);
     const TensorRow* theirs = rows.empty() ? nullptr : rows.front().row;
     const bool may_lack = kind_ != "parameter" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
@@ -80,7 +81,7 @@ class RowComparison {
   }
 
   void report_unheld(const ExpectedParameter& parameter, std::int64_t position) {
-    moment_ = tensor_moment(step_, kind_, position, 0);
+    point_ = tensor_point(step_, kind_, position, 0);
     divergence_ = at_tensor(step_, 0, std::nullopt, parameter.name);
     divergence_.stage.reset();
     report("a stage that holds " + parameter.unit, "none", "no stage holds " + parameter.unit);
@@ -91,7 +92,7 @@ class RowComparison {
  private:
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {
     const TensorRow* found = nullptr;
-    for (const auto& placed : evidence_.candidate_rows.tensors(step_, kind_, parameter.name)) {
+    for (const auto& placed : now_.candidate_rows.tensors(kind_, parameter.name)) {
       if (placed.row->stage != stage.stage || placed.rank != stage.rank || found) continue;
       found = placed.row;
       seen_.insert(found);
@@ -135,52 +136,57 @@ class RowComparison {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = place(divergence, kind_) + ": " + why + " (expected " + expected + ", got " + got + ")";
-    judgement_.diverge(moment_, std::move(divergence));
+    judgement_.diverge(point_, std::move(divergence));
   }
 
+  const StepEvidence& now_;
   const CellEvidence& evidence_;
   std::int64_t step_;
   const std::string& kind_;
   Judgement& judgement_;
-  Moment moment_;
+  ExecutionPoint point_;
   FirstDivergence divergence_;
   std::set<const TensorRow*> seen_;
 };
 
-void report_rows_too_many(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
-                          const std::set<const TensorRow*>& seen, Judgement& judgement) {
-  for (const auto& placed : evidence.candidate_rows.tensors_of(step)) {
+void report_rows_too_many(const StepEvidence& now, const std::string& kind, const std::set<const TensorRow*>& seen,
+                          Judgement& judgement) {
+  const std::int64_t step = now.step;
+  for (const auto& placed : now.candidate_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || seen.contains(&row)) continue;
-    const auto position = evidence.model.parameter_position(row.name);
+    const auto position = now.cell.model.parameter_position(row.name);
     FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
     divergence.expected = "no row";
     divergence.got = "a row";
     divergence.words = place(divergence, kind) + " on rank " + std::to_string(placed.rank) +
                        ": a row that the partition gives no reason for, or one too many";
-    judgement.diverge(tensor_moment(step, kind, position.value_or(0), row.stage), std::move(divergence));
+    judgement.diverge(tensor_point(step, kind, position.value_or(0), row.stage), std::move(divergence));
   }
 }
 
 /// The reference's rows are looked up by the model's names; one of another name would never be asked for.
-void report_rows_of_no_parameter(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
-                                 Judgement& judgement) {
-  for (const auto& placed : evidence.reference_rows.tensors_of(step)) {
+void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
+  const std::int64_t step = now.step;
+  for (const auto& placed : now.reference_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
-    if (row.kind != kind || evidence.model.parameter_position(row.name)) continue;
+    if (row.kind != kind || now.cell.model.parameter_position(row.name)) continue;
     FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
     divergence.expected = "no row";
     divergence.got = "a row";
     divergence.words = "reference: " + place(divergence, kind) + ": no parameter of this model";
-    judgement.diverge(tensor_moment(step, kind, 0, row.stage), std::move(divergence));
+    judgement.diverge(tensor_point(step, kind, 0, row.stage), std::move(divergence));
   }
 }
 
 }  // namespace
 
-Moment tensor_moment(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage) {
+ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage) {
   if (kind == "gradient") return at_gradient(step, position, stage);
-  return at_parameter(step, position, kind == "parameter" ? 0 : kind == "moment1" ? 1 : 2, stage);
+  const StateKind state = kind == "parameter" ? StateKind::parameter
+                          : kind == "moment1" ? StateKind::moment1
+                                              : StateKind::moment2;
+  return at_parameter(step, position, state, stage);
 }
 
 std::string not_finite_words(const TensorRow& row) {
@@ -189,15 +195,15 @@ std::string not_finite_words(const TensorRow& row) {
          std::to_string(elements(row.shape)) + " elements";
 }
 
-std::vector<std::string> moment_kinds(const CellEvidence& evidence) {
-  const Json& optimizer = evidence.reference.manifest.json.at("optimizer");
+std::vector<std::string> moment_kinds(const StepEvidence& now) {
+  const Json& optimizer = now.cell.reference.manifest.json.at("optimizer");
   const std::string name = optimizer.value("name", "");
   if (name == "adamw") return {"moment1", "moment2"};
   if (name == "sgd")
     return optimizer.value("momentum", 0.0) != 0.0 ? std::vector<std::string>{"moment1"} : std::vector<std::string>{};
   std::vector<std::string> kinds;
   for (const char* kind : {"moment1", "moment2"}) {
-    const auto& rows = evidence.reference_rows.tensors_of(0);
+    const auto& rows = now.reference_rows.all_tensors();
     if (std::any_of(rows.begin(), rows.end(), [&](const auto& placed) { return placed.row->kind == kind; })) {
       kinds.push_back(kind);
     }
@@ -205,25 +211,26 @@ std::vector<std::string> moment_kinds(const CellEvidence& evidence) {
   return kinds;
 }
 
-void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement) {
-  RowComparison comparison(evidence, step, kind, judgement);
-  for (std::size_t i = 0; i < evidence.model.parameters.size(); ++i) {
-    const auto& parameter = evidence.model.parameters[i];
+void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
+  RowComparison comparison(now, kind, judgement);
+  for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
+    const auto& parameter = now.cell.model.parameters[i];
     bool held = false;
-    for (const auto& stage : evidence.stages.stages) {
+    for (const auto& stage : now.cell.stages.stages) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
       held = true;
       comparison.run(parameter, static_cast<std::int64_t>(i), stage);
     }
     if (!held) comparison.report_unheld(parameter, static_cast<std::int64_t>(i));
   }
-  report_rows_too_many(evidence, step, kind, comparison.seen(), judgement);
-  report_rows_of_no_parameter(evidence, step, kind, judgement);
+  report_rows_too_many(now, kind, comparison.seen(), judgement);
+  report_rows_of_no_parameter(now, kind, judgement);
 }
 
-void report_moments_that_the_optimiser_lacks(const CellEvidence& evidence, std::int64_t step,
-                                             const std::vector<std::string>& kinds, Judgement& judgement) {
-  for (const auto* rows : {&evidence.reference_rows.tensors_of(step), &evidence.candidate_rows.tensors_of(step)}) {
+void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
+                                             Judgement& judgement) {
+  const std::int64_t step = now.step;
+  for (const auto* rows : {&now.reference_rows.all_tensors(), &now.candidate_rows.all_tensors()}) {
     for (const auto& placed : *rows) {
       const TensorRow& row = *placed.row;
       if (row.kind == "gradient" || std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) continue;
@@ -231,22 +238,23 @@ void report_moments_that_the_optimiser_lacks(const CellEvidence& evidence, std::
       divergence.expected = "no row";
       divergence.got = "a row";
       divergence.words = place(divergence, row.kind) + ": the optimiser has no such moment";
-      const auto position = evidence.model.parameter_position(row.name).value_or(0);
-      judgement.diverge(tensor_moment(step, row.kind, position, row.stage), std::move(divergence));
+      const auto position = now.cell.model.parameter_position(row.name).value_or(0);
+      judgement.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
     }
   }
 }
 
-void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
-                         Judgement& judgement) {
+void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
+  const CellEvidence& evidence = now.cell;
+  const std::int64_t step = now.step;
   if (evidence.limits && several_gpu_models(evidence.candidate.manifest)) return;  // each copy has met its limit
   for (auto names : evidence.candidate.manifest.tied) {
     std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-      return evidence.model.parameter_position(a) < evidence.model.parameter_position(b);
+      return now.cell.model.parameter_position(a) < now.cell.model.parameter_position(b);
     });
     const TensorRow* first = nullptr;
     for (const auto& name : names) {
-      for (const auto& placed : evidence.candidate_rows.tensors(step, kind, name)) {
+      for (const auto& placed : now.candidate_rows.tensors(kind, name)) {
         if (!first) {
           first = placed.row;
           continue;
@@ -258,8 +266,8 @@ void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const 
         divergence.got = placed.row->digest;
         divergence.words = place(divergence, kind) + ": the copies of the tied weight differ: " + first->name +
                            " on stage " + std::to_string(first->stage) + " has other bits";
-        const auto position = evidence.model.parameter_position(name).value_or(0);
-        judgement.diverge(tensor_moment(step, kind, position, placed.row->stage), std::move(divergence));
+        const auto position = now.cell.model.parameter_position(name).value_or(0);
+        judgement.diverge(tensor_point(step, kind, position, placed.row->stage), std::move(divergence));
       }
     }
   }

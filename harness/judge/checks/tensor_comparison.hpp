@@ -2,39 +2,37 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/step_evidence.hpp"
 #include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
 /// The kinds that the optimiser of the manifest keeps: moment1 and moment2 for AdamW, moment1 for SGD with momentum.
-/// For an optimiser that the record format does not name: those that the reference has.
-std::vector<std::string> moment_kinds(const CellEvidence& evidence);
+/// For an optimiser that the record format does not name: those that the reference has in the step.
+std::vector<std::string> moment_kinds(const StepEvidence& now);
 
-/// Compares all rows of one kind in one step: each parameter on the stage that holds its unit, exactly once, finite in
+/// Compares all rows of one kind in the step: each parameter on the stage that holds its unit, exactly once, finite in
 /// both records, of equal dtype, shape and digest (in the calibrated tier: within its limit), and where the digest is
 /// equal with equal statistics. Rows that no stage should
 /// have diverge too. Counts tensors, elements, nonzero_elements, ranks.
-void compare_tensors(const CellEvidence& evidence, std::int64_t step, const std::string& kind, Judgement& judgement);
+void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
 /// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, in either
 /// record.
-void report_moments_that_the_optimiser_lacks(const CellEvidence& evidence, std::int64_t step,
-                                             const std::vector<std::string>& kinds, Judgement& judgement);
+void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
+                                             Judgement& judgement);
 
 /// Copies of a tied weight that differ from each other in bits, for this kind and step. Not asked of copies on GPUs of
 /// different models in the calibrated tier.
-void compare_tied_copies(const CellEvidence& evidence, std::int64_t step, const std::string& kind,
-                         Judgement& judgement);
+void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
 /// "3 NaN and 1 infinity of 64 elements"; empty when the row is finite.
 std::string not_finite_words(const TensorRow& row);
 
-/// The moment of a parameter's row of this kind.
-Moment tensor_moment(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage);
+/// Where a parameter's row of this kind stands.
+ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage);
 
 }  // namespace plumbline::judging

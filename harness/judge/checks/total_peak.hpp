@@ -1,9 +1,7 @@
 // peak_bytes of memory.csv between what its row says lived at once and all that can have.
 #pragma once
 
-#include "harness/judge/evidence/cell_evidence.hpp"
-#include "harness/judge/evidence/memory_steps.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/checks/memory_part.hpp"
 
 namespace plumbline::judging {
 
@@ -11,6 +9,6 @@ namespace plumbline::judging {
 /// tables with the peak of activations, or that of other bytes. At most: model state and tables with the peaks of
 /// activations, transport buffers and other bytes, the ids and labels of all microbatches (made once for the first
 /// stage and once for the last), and the recorder's copies: of one tensor, at level dump of all that it dumps.
-void compare_total_peak(const CellEvidence& evidence, const MemorySteps& memory, Judgement& judgement);
+std::unique_ptr<MemoryPart> total_peak_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

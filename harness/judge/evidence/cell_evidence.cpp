@@ -1,27 +1,11 @@
 #include "harness/judge/evidence/cell_evidence.hpp"
 
 #include <algorithm>
-#include <exception>
 
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
-#include "support/failure.hpp"
 
 namespace plumbline::judging {
-
-RecordReading read_for_judging(const std::filesystem::path& path) {
-  RecordReading reading;
-  reading.path = path;
-  try {
-    reading.record = read_record(path);
-  } catch (const RecordError& error) {
-    reading.error = error.what();
-    reading.place = error.place();
-  } catch (const std::exception& error) {
-    reading.error = describe_failure(error).words;
-  }
-  return reading;
-}
 
 CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
                            const RecordReading* repeated_record, WithinLimits* within_limits)
@@ -30,8 +14,6 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
       candidate(candidate_record),
       repeated(repeated_record),
       limits(within_limits),
-      reference_rows(reference_record),
-      candidate_rows(candidate_record),
       model(expected_model(reference_record.manifest.json.at("model"))),
       stages(stage_map(candidate_record.manifest)),
       reference_stages(stage_map(reference_record.manifest)) {

@@ -1,34 +1,24 @@
-// All that a check may look at: the plan of the cell, both records with their lookups, and what follows from the
-// manifests.
+// What a check knows before the first step: the plan of the cell, both records' manifests and what else is of no step,
+// and what follows from these.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/judge/cell_plan.hpp"
-#include "harness/judge/evidence/record_index.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/stage_map.hpp"
 #include "record/record.hpp"
-#include "record/record_error.hpp"
 #include "schedule/schedule.hpp"
 
 namespace plumbline::judging {
 
 class WithinLimits;
 
-/// A record read, or why it could not be.
-struct RecordReading {
-  std::filesystem::path path;
-  std::optional<Record> record;
-  std::string error;
-  RecordPlace place = {"record", {}, {}};  ///< where in it the error lies
-};
-RecordReading read_for_judging(const std::filesystem::path& path);
-
-/// Points into the records, which must outlive it. Made only of complete records that can be compared.
+/// Points into the records, which must outlive it; their tables hold the rows of the step in hand. Made only of
+/// complete records that can be compared.
 struct CellEvidence {
   CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
                const RecordReading* repeated_record, WithinLimits* within_limits = nullptr);
@@ -38,8 +28,6 @@ struct CellEvidence {
   const Record& candidate;
   const RecordReading* repeated;  ///< null when no repeat was made
   WithinLimits* limits;  ///< null: values are compared in bits. Else within these; all that is no value stays exact
-  RecordIndex reference_rows;
-  RecordIndex candidate_rows;
   ExpectedModel model;
   StageMap stages;  ///< the candidate's
   StageMap reference_stages;

@@ -14,50 +14,39 @@ const typename Map::mapped_type& find_rows(const Map& map, const Key& key) {
 
 }  // namespace
 
-RecordIndex::RecordIndex(const Record& record) {
-  for (const auto& rank : record.ranks) {
+RecordIndex::RecordIndex(const std::vector<RankRecord>& ranks) {
+  for (const auto& rank : ranks) {
     for (const auto& row : rank.tensors) {
-      tensors_of_step_[row.step].push_back({rank.rank, &row});
-      tensors_[{row.step, row.kind, row.name}].push_back({rank.rank, &row});
+      all_tensors_.push_back({rank.rank, &row});
+      tensors_[{row.kind, row.name}].push_back({rank.rank, &row});
     }
     for (const auto& row : rank.boundaries) {
       all_boundaries_.push_back({rank.rank, &row});
-      boundaries_[{row.step, row.microbatch, row.direction, row.cut}].push_back({rank.rank, &row});
+      boundaries_[{row.microbatch, row.direction, row.cut}].push_back({rank.rank, &row});
     }
-    for (const auto& row : rank.microbatches) microbatches_[{row.step, row.microbatch}].push_back({rank.rank, &row});
-    for (const auto& row : rank.steps) steps_[row.step].push_back({rank.rank, &row});
+    for (const auto& row : rank.microbatches) microbatches_[row.microbatch].push_back({rank.rank, &row});
+    for (const auto& row : rank.steps) steps_.push_back({rank.rank, &row});
   }
 }
 
-const std::vector<Placed<TensorRow>>& RecordIndex::tensors_of(std::int64_t step) const {
-  return find_rows(tensors_of_step_, step);
+const std::vector<Placed<TensorRow>>& RecordIndex::tensors(const std::string& kind, const std::string& name) const {
+  return find_rows(tensors_, std::pair{kind, name});
 }
 
-const std::vector<Placed<TensorRow>>& RecordIndex::tensors(std::int64_t step, const std::string& kind,
-                                                           const std::string& name) const {
-  return find_rows(tensors_, std::tuple{step, kind, name});
-}
-
-const std::vector<Placed<BoundaryRow>>& RecordIndex::boundaries(std::int64_t step, std::int64_t microbatch,
-                                                                const std::string& direction,
+const std::vector<Placed<BoundaryRow>>& RecordIndex::boundaries(std::int64_t microbatch, const std::string& direction,
                                                                 const std::string& cut) const {
-  return find_rows(boundaries_, std::tuple{step, microbatch, direction, cut});
+  return find_rows(boundaries_, std::tuple{microbatch, direction, cut});
 }
 
-const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t step, std::int64_t microbatch) const {
-  return find_rows(microbatches_, std::pair{step, microbatch});
+const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
+  return find_rows(microbatches_, microbatch);
 }
 
-const std::vector<Placed<StepRow>>& RecordIndex::steps(std::int64_t step) const {
-  return find_rows(steps_, step);
-}
-
-std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t step,
-                                         std::int64_t hidden) {
+std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden) {
   std::vector<std::int64_t> bytes;
   const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
   for (std::int64_t microbatch = 0; microbatch < manifest.microbatches; ++microbatch) {
-    const auto& rows = index.microbatches(step, microbatch);
+    const auto& rows = index.microbatches(microbatch);
     if (rows.empty()) return {};
     bytes.push_back(rows.front().row->batch * rows.front().row->sequence_length * hidden * size);
   }

@@ -29,7 +29,8 @@ struct Measured {
 /// Warned of from here on: a margin that harmless runs do not reach.
 inline constexpr double warned_margin = 0.5;
 
-/// Reads the dumps of both as it is asked. Points into all three, which must outlive it. What cannot be measured (no
+/// Reads the dumps of both as it is asked, and the shadow's rows in hand, which are those of the step that is asked of.
+/// Points into all three, which must outlive it. What cannot be measured (no
 /// dump, no limit, a dump that is not the table's) is a RunError or an InputError that says so.
 class WithinLimits {
  public:
@@ -40,6 +41,9 @@ class WithinLimits {
   Measured boundary(std::int64_t rank, const BoundaryRow& row);
   Measured loss(std::int64_t step, std::optional<std::int64_t> microbatch, double value) const;
   Measured gradient_norm(std::int64_t step, double value) const;
+
+  /// Lets go of the dumps of the steps before.
+  void forget_dumps() { dumps_.clear(); }
 
   const Calibration& calibration() const { return calibration_; }
 

@@ -41,10 +41,9 @@ Manifest manifest_of(const CellPlan& plan, const std::map<std::string, std::int6
 
 TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   const auto plan = make_plan(read_sweep_file(std::filesystem::path(PLUMBLINE_FIXTURES) / "sweeps" / "default.toml"));
-  const std::map<std::string, std::int64_t> layers_of = {{"stories260k-adamw", 5}, {"stories260k-sgd", 5},
-                                                         {"untied128-adamw", 4},   {"untied128-sgd", 4},
-                                                         {"equal-lengths", 5},     {"large-state", 8},
-                                                         {"given-weights", 2}};
+  const std::map<std::string, std::int64_t> layers_of = {
+      {"stories260k-adamw", 5}, {"stories260k-sgd", 5}, {"untied128-adamw", 4}, {"untied128-sgd", 4},
+      {"equal-lengths", 5},     {"large-state", 8},     {"given-weights", 2}};
 
   std::map<std::string, int> not_applying;
   for (const auto& cell : plan.cells) {

@@ -33,7 +33,7 @@ class AuditOfEachKind : public ::testing::TestWithParam<Kind> {
   Audit audit(Mistake mistake) {
     const auto plan = testing::trained_plan(GetParam().optimizer, GetParam().tied);
     TrainedRun trained{testing::synthetic_candidate(plan), GetParam().dtype, mistake};
-    return audit_record(read_record(trained.write(folder_ / std::to_string(static_cast<int>(mistake)))));
+    return audit_record(trained.write(folder_ / std::to_string(static_cast<int>(mistake))));
   }
 
   /// Some finding is of this place, in this step, and no other place is told before.

@@ -90,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(HandChanged, IsRedAtThatNumber) {
   const Change& change = GetParam();
   const auto record = right();
-  ASSERT_THAT(audit_record(read_record(record)).findings, SizeIs(0));
+  ASSERT_THAT(audit_record(record).findings, SizeIs(0));
   put(record, change);
 
-  const Audit audit = audit_record(read_record(record));
+  const Audit audit = audit_record(record);
 
   // A microbatch's number is seen in the sum of its step.
   const bool in_sum = change.file.ends_with("microbatches.csv");
@@ -142,7 +142,7 @@ TEST_F(ChangedDump, OneBitIsRedInThatTensor) {
   const auto record = right();
   flip(record / "rank-1" / "dumps" / "step-1.safetensors");
 
-  const Audit audit = audit_record(read_record(record));
+  const Audit audit = audit_record(record);
 
   ASSERT_FALSE(audit.findings.empty());
   EXPECT_THAT(words_of(audit.findings.front()), HasSubstr("rank-1/dumps/step-1.safetensors"));
@@ -153,7 +153,7 @@ TEST_F(ChangedDump, MoreBytesThanAskedForAreToldAsNotAudited) {
   const auto record = right();
   flip(record / "rank-1" / "dumps" / "step-1.safetensors");
 
-  const Audit audit = audit_record(read_record(record), {true, 1000});
+  const Audit audit = audit_record(record, {true, 1000});
 
   EXPECT_THAT(audit.findings, SizeIs(0));
   EXPECT_FALSE(audit.from_values);
@@ -164,7 +164,7 @@ TEST_F(ChangedDump, ARankThatDidNotEndIsAFindingAndItsNumbersAreNotAudited) {
   const auto record = right();
   std::filesystem::remove(record / "rank-1" / "exit.json");
 
-  const Audit audit = audit_record(read_record(record));
+  const Audit audit = audit_record(record);
 
   ASSERT_THAT(audit.findings, SizeIs(1));
   EXPECT_EQ(audit.findings[0].file, "rank-1/exit.json");

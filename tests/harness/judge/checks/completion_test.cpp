@@ -67,8 +67,10 @@ TEST(Completion, AStepThatTheRunLacksIsToldOfItsTable) {
   });
 
   expect_only_completion_red(verdict);
-  EXPECT_THAT(result_of(verdict, "completion").reason,
-              HasSubstr("rank-1/memory.csv:4: column 'step': '7' is not a step of this run, which by manifest.json has 0 to 1"));
+  EXPECT_THAT(
+      result_of(verdict, "completion").reason,
+      HasSubstr(
+          "rank-1/memory.csv:4: column 'step': '7' is not a step of this run, which by manifest.json has 0 to 1"));
   EXPECT_EQ(verdict.first_divergence->rank, 1);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 namespace plumbline::testing {
 namespace {
 
@@ -26,25 +28,64 @@ Record record_of(const std::vector<std::vector<std::int64_t>>& steps) {
   return record;
 }
 
+/// A record whose steps are in hand one after the other.
+class Walked {
+ public:
+  explicit Walked(Record whole) : whole_(std::move(whole)), in_hand_(whole_) {}
+
+  const Record& in_hand() const { return in_hand_; }
+
+  void go_to(std::int64_t step) {
+    for (std::size_t i = 0; i < whole_.ranks.size(); ++i) {
+      in_hand_.ranks[i].memory = whole_.ranks[i].memory;
+      std::erase_if(in_hand_.ranks[i].memory, [&](const MemoryRow& row) { return row.step != step; });
+    }
+  }
+
+  /// All steps of the run, and what other rows there are.
+  void look(MemorySteps& memory, Judgement& judgement) {
+    std::set<std::int64_t> steps;
+    for (std::int64_t step = 0; step < whole_.manifest.steps; ++step) steps.insert(step);
+    for (const auto& rank : whole_.ranks) {
+      for (const auto& row : rank.memory) steps.insert(row.step);
+    }
+    for (const std::int64_t step : steps) {
+      go_to(step);
+      memory.step(step, judgement);
+    }
+  }
+
+ private:
+  Record whole_, in_hand_;
+};
+
 /// Why the check fails; empty when it does not.
 std::string failure_of(const Record& record) {
   Judgement judgement("memory", "memory", "");
-  const MemorySteps memory(record, "candidate", judgement);
+  Walked walked(record);
+  MemorySteps memory(walked.in_hand(), "candidate");
+  walked.look(memory, judgement);
   const Judged judged = judgement.conclude("", {});
   return judged.result.outcome == Outcome::fails ? judged.result.reason : "";
 }
 
-TEST(MemorySteps, AreFoundByRankAndStepInAnyOrder) {
-  const Record record = record_of({{0, 1, 2}, {2, 0, 1}});
+TEST(MemorySteps, AreFoundByRankInEachStep) {
+  Walked walked(record_of({{0, 1, 2}, {2, 0, 1}}));
   Judgement judgement("memory", "memory", "");
+  MemorySteps memory(walked.in_hand(), "candidate");
 
-  const MemorySteps memory(record, "candidate", judgement);
+  walked.go_to(2);
+  memory.step(2, judgement);
 
   EXPECT_FALSE(judgement.diverged());
-  ASSERT_NE(memory.find(1, 2), nullptr);
-  EXPECT_EQ(memory.find(1, 2)->live_bytes, 20);
-  EXPECT_EQ(memory.find(1, 3), nullptr);
-  EXPECT_EQ(memory.find(2, 0), nullptr);
+  ASSERT_NE(memory.find(1), nullptr);
+  EXPECT_EQ(memory.find(1)->live_bytes, 20);
+  EXPECT_EQ(memory.find(2), nullptr);
+  EXPECT_EQ(memory.find(-1), nullptr);
+
+  walked.go_to(3);
+  memory.step(3, judgement);
+  EXPECT_EQ(memory.find(1), nullptr);
 }
 
 TEST(MemorySteps, ARankWithoutAStepFailsHoweverOftenOthersStand) {
@@ -59,18 +100,25 @@ TEST(MemorySteps, AStepThatTheRunDoesNotHaveFails) {
   EXPECT_EQ(failure_of(record_of({{0, 1, 2}})), "");
 }
 
+/// Why owners are not counted; empty where they are.
+std::string why_no_owners_of(const Record& record) {
+  Judgement judgement("memory", "memory", "");
+  Walked walked(record);
+  MemorySteps memory(walked.in_hand(), "candidate");
+  walked.look(memory, judgement);
+  EXPECT_EQ(memory.counts_owners(), memory.why_no_owners().empty());
+  return memory.why_no_owners();
+}
+
 TEST(MemorySteps, OwnersAreCountedWhereEveryRowCountsThem) {
   Record record = record_of({{0, 1, 2}, {0, 1, 2}});
-  Judgement judgement("memory", "memory", "");
-  EXPECT_TRUE(MemorySteps(record, "candidate", judgement).counts_owners());
+  EXPECT_EQ(why_no_owners_of(record), "");
 
   record.ranks[1].memory[2].other_peak_bytes.reset();
-  const MemorySteps older(record, "candidate", judgement);
-  EXPECT_FALSE(older.counts_owners());
-  EXPECT_THAT(older.why_no_owners(), HasSubstr("memory.csv has no other_peak_bytes"));
+  EXPECT_THAT(why_no_owners_of(record), HasSubstr("memory.csv has no other_peak_bytes"));
 
   record.manifest.role = "external";
-  EXPECT_THAT(MemorySteps(record, "candidate", judgement).why_no_owners(), HasSubstr("another program"));
+  EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program"));
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
-#include "harness/judge/audit/audited_record.hpp"
+#include "harness/judge/audit/audited_step.hpp"
 
 namespace plumbline::auditing {
 
-AuditedRecord::AuditedRecord(const Record& record) : record_(record) {
+AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
+                         const std::vector<RowsBefore>& rows_before)
+    : record_(record), step_(step), before_(before), rows_before_(rows_before) {
   for (const RankRecord& rank : record.ranks) {
     for (std::size_t i = 0; i < rank.tensors.size(); ++i) {
       const TensorRow& row = rank.tensors[i];
-      const TensorPlace place{rank.rank, i, &row};
-      by_step_[row.step].push_back(place);
-      by_key_.emplace(key_of(row.step, row.kind, place), &row);
+      tensors_.push_back({rank.rank, this->rows_before(rank.rank).tensors + i, &row});
+      by_key_.emplace(Key{rank.rank, row.stage, row.kind, row.name}, &row);
     }
+  }
+  for (const RankRecord& rank : before) {
+    for (const TensorRow& row : rank.tensors)
+      before_by_key_.emplace(Key{rank.rank, row.stage, row.kind, row.name}, &row);
   }
   const std::string embedding = "model.embed_tokens.weight";
   for (const auto& names : record.manifest.tied) {
@@ -19,25 +24,23 @@ AuditedRecord::AuditedRecord(const Record& record) : record_(record) {
   }
 }
 
-const std::vector<TensorPlace>& AuditedRecord::tensors(std::int64_t step) const {
-  static const std::vector<TensorPlace> none;
-  const auto found = by_step_.find(step);
-  return found == by_step_.end() ? none : found->second;
+const TensorRow* AuditedStep::find(const Rows& rows, const std::string& kind, const TensorPlace& like) {
+  const auto found = rows.find({like.rank, like.row->stage, kind, like.row->name});
+  return found == rows.end() ? nullptr : found->second;
 }
 
-AuditedRecord::Key AuditedRecord::key_of(std::int64_t step, const std::string& kind, const TensorPlace& place) {
-  return {step, place.rank, place.row->stage, kind, place.row->name};
+const TensorRow* AuditedStep::beside(const std::string& kind, const TensorPlace& like) const {
+  return find(by_key_, kind, like);
 }
 
-const TensorRow* AuditedRecord::beside(std::int64_t step, const std::string& kind, const TensorPlace& like) const {
-  const auto found = by_key_.find(key_of(step, kind, like));
-  return found == by_key_.end() ? nullptr : found->second;
+const TensorRow* AuditedStep::before(const std::string& kind, const TensorPlace& like) const {
+  return find(before_by_key_, kind, like);
 }
 
-std::vector<TensorPlace> AuditedRecord::gradients_once(std::int64_t step) const {
+std::vector<TensorPlace> AuditedStep::gradients_once() const {
   std::vector<TensorPlace> once;
   std::set<std::string> seen;
-  for (const TensorPlace& place : tensors(step)) {
+  for (const TensorPlace& place : tensors_) {
     if (place.row->kind != "gradient" || tied_again_.contains(place.row->name)) continue;
     if (seen.insert(place.row->name).second) once.push_back(place);
   }

@@ -1,0 +1,71 @@
+// A step of a record as the audit walks it: rows by rank, with the line each stands in, and those of the step before.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/judge/audit/findings.hpp"
+#include "record/record.hpp"
+
+namespace plumbline::auditing {
+
+/// A row of tensors.csv and where it stands.
+struct TensorPlace {
+  std::int64_t rank = 0;
+  std::size_t index = 0;  ///< in the rank's rows
+  const TensorRow* row = nullptr;
+};
+
+/// How many rows of a rank's tables stand before those of the step.
+struct RowsBefore {
+  std::size_t steps = 0, tensors = 0, boundaries = 0;
+};
+
+/// Points into the rows, which must outlive it.
+class AuditedStep {
+ public:
+  /// `record`: with the rows of the step; `before`: those of the step before, by rank, as `rows_before`.
+  AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
+              const std::vector<RowsBefore>& rows_before);
+
+  const Record& record() const { return record_; }
+  const Manifest& manifest() const { return record_.manifest; }
+  bool external() const { return record_.manifest.role == "external"; }
+  std::int64_t step() const { return step_; }
+  const std::vector<RankRecord>& before() const { return before_; }
+  const RowsBefore& rows_before(std::int64_t rank) const { return rows_before_[static_cast<std::size_t>(rank)]; }
+
+  /// All ranks' rows.
+  const std::vector<TensorPlace>& tensors() const { return tensors_; }
+  /// The row of this kind beside `like`: of its name, rank and stage. Null where there is none.
+  const TensorRow* beside(const std::string& kind, const TensorPlace& like) const;
+  /// The same in the step before.
+  const TensorRow* before(const std::string& kind, const TensorPlace& like) const;
+  /// Rows of the step's gradients, a tied weight once.
+  std::vector<TensorPlace> gradients_once() const;
+
+ private:
+  using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::string>;  ///< rank, stage, kind, name
+  using Rows = std::map<Key, const TensorRow*>;
+  static const TensorRow* find(const Rows& rows, const std::string& kind, const TensorPlace& like);
+
+  const Record& record_;
+  std::int64_t step_;
+  const std::vector<RankRecord>& before_;
+  const std::vector<RowsBefore>& rows_before_;
+  std::vector<TensorPlace> tensors_;
+  Rows by_key_, before_by_key_;
+  std::set<std::string> tied_again_;  ///< names of a tied weight beyond its first
+};
+
+/// "rank-1/steps.csv:3": the first row stands in line 2.
+std::string table_line(std::int64_t rank, const std::string& file, std::size_t row);
+
+/// A finding about a row of tensors.csv.
+Finding at_tensor(const TensorPlace& place, const std::string& item);
+
+}  // namespace plumbline::auditing

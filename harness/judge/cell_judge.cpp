@@ -1,0 +1,221 @@
+#include "harness/judge/cell_judge.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/comparability.hpp"
+#include "support/failure.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// Why the rows after the start say nothing; empty when both runs start from the same finite parameters.
+std::string why_not_the_same_start(const StepEvidence& start) {
+  const CellEvidence& evidence = start.cell;
+  if (evidence.reference.manifest.level < RecordLevel::full || evidence.candidate.manifest.level < RecordLevel::full)
+    return "";
+  Judgement judgement("parameters", "R5", "");
+  compare_tensors(start, "parameter", judgement);
+  if (!judgement.diverged()) return "";
+  return "not the same start: " + judgement.conclude_as(Outcome::fails, "").result.reason +
+         (evidence.limits ? ". Within limits too the start is the same in bits: give the candidate the reference's own "
+                            "(weights = \"<reference>/rank-0/dumps/step-initial.safetensors\")"
+                          : "");
+}
+
+Judged not_comparable(const std::vector<std::string>& differences) {
+  Judgement judgement("data", "data",
+                      "the same training: model, data, seed, dtype, optimiser, clip, order of accumulation");
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    FirstDivergence divergence;
+    divergence.item = "manifest.json";
+    divergence.words = "not comparable: " + join(differences, "; ");
+    judgement.diverge(at_structure(Structure::records, static_cast<std::int64_t>(i)), std::move(divergence));
+  }
+  return judgement.conclude_as(Outcome::fails, "");
+}
+
+/// A record that says what cannot be: never the end of the sweep.
+Judged failed_by(const std::string& check, const std::exception& error) {
+  Judgement judgement(check, check, "");
+  FirstDivergence divergence;
+  divergence.item = "record";
+  divergence.words = describe_failure(error).words;
+  judgement.diverge(at_structure(Structure::impossible), std::move(divergence));
+  return judgement.conclude_as(Outcome::fails, "");
+}
+
+}  // namespace
+
+bool asked_for(const CellPlan& plan, const std::string& check) {
+  return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
+}
+
+CellJudge::CellJudge(const CellPlan& plan, RecordReading& reference, RecordReading& candidate, RecordReading* repeated)
+    : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated) {}
+
+CellJudge::~CellJudge() = default;
+
+std::vector<Judged> CellJudge::run() {
+  prepare();
+  walk();
+  if (readable() && tier_) tier_->refuse_unfit();
+  return conclude();
+}
+
+/// What the manifests and exit files alone decide.
+void CellJudge::prepare() {
+  as_asked_.emplace(plan_, reference_, candidate_);
+  if (plan_.calibration && readable()) tier_.emplace(*plan_.calibration, *reference_.record(), *candidate_.record());
+  blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
+  if (blocked_.empty()) {
+    differences_ = why_not_comparable(*reference_.record(), *candidate_.record(),
+                                      plan_.calibration ? Tier::calibrated : Tier::bits);
+    if (!differences_.empty()) blocked_ = "the records are not comparable: see data";
+  }
+  if (blocked_.empty())
+    evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_, tier_ ? tier_->limits() : nullptr);
+  for (const auto& check : all_checks()) {
+    if (check.make) prepare_check(check);
+  }
+}
+
+std::string CellJudge::why_blocked(const Judged& completion) const {
+  if (completion.result.outcome != Outcome::holds) return "a run is not complete: see completion";
+  if (reference_.record()->manifest.level == RecordLevel::none) return "the reference's record has level none";
+  if (candidate_.record()->manifest.level == RecordLevel::none) return "the candidate's record has level none";
+  return "";
+}
+
+template <typename Use>
+void CellJudge::guard(Running& running, Use use) {
+  if (running.ended) return;
+  try {
+    use();
+  } catch (const std::exception& error) {
+    running.ended = failed_by(running.check->name, error);
+    running.object.reset();
+  }
+}
+
+void CellJudge::prepare_check(const Check& check) {
+  Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
+  const auto end = [&](Outcome outcome, const std::string& why) {
+    running.ended = without_looking(check.name, outcome, why);
+  };
+  if (check.name == "data" && !differences_.empty()) {
+    running.ended = not_comparable(differences_);
+    return;
+  }
+  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not asked for in this cell");
+  if (candidate_.record() && check.not_applicable) {
+    if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
+      return end(Outcome::not_applicable, *reason);
+  }
+  if (check.name == "memory" && reference_.record() && reference_.record()->manifest.world_size > 1) {
+    return end(Outcome::not_applicable, "the law is made from what one device keeps, and this reference ran on " +
+                                            std::to_string(reference_.record()->manifest.world_size) + " ranks");
+  }
+  if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
+  const bool tensors = evidence_->reference.manifest.level >= RecordLevel::full &&
+                       evidence_->candidate.manifest.level >= RecordLevel::full;
+  if (check.needs_tensors && !tensors) return end(Outcome::not_run, "a record of level summary holds no tensors");
+  guard(running, [&] { running.object = check.make(*evidence_); });
+}
+
+/// Each step of the records once: first the start, then in their order.
+void CellJudge::walk() {
+  RecordIndex before;
+  for (std::optional<std::int64_t> step = -1; step && readable();) {
+    go_to(*step);
+    if (!readable()) break;
+    as_asked_->step();
+    if (evidence_) {
+      StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
+      show(now, *step < evidence_->steps());
+      if (*step < 0) end_where_starts_differ(now);
+      before = std::move(now.reference_rows);
+    }
+    step = earlier(reference_.next_step(), candidate_.next_step());
+    if (repeated_) step = earlier(step, repeated_->next_step());
+  }
+  if (!readable()) read_what_is_left();
+}
+
+void CellJudge::go_to(std::int64_t step) {
+  reference_.go_to(step);
+  candidate_.go_to(step);
+  if (repeated_) repeated_->go_to(step);
+  if (tier_ && readable()) {
+    tier_->go_to(step);
+    if (evidence_) evidence_->limits = tier_->limits();
+  }
+}
+
+void CellJudge::show(const StepEvidence& now, bool of_the_run) {
+  for (Running& running : checks_) {
+    if (!of_the_run && !running.check->beyond_the_run) continue;
+    guard(running, [&] { running.object->step(now); });
+  }
+}
+
+void CellJudge::end_where_starts_differ(const StepEvidence& start) {
+  const std::string why = why_not_the_same_start(start);
+  if (why.empty()) return;
+  for (Running& running : checks_) {
+    if (!running.check->needs_same_start || !running.object) continue;
+    running.object.reset();
+    running.ended = without_looking(running.check->name, Outcome::not_run, why);
+  }
+}
+
+/// A record that cannot be read ends all but what is asked of the other one alone. That one is read to its end, to see
+/// whether it can be, and then once more for as_asked: a reading that fails is not worth a second way of judging.
+void CellJudge::read_what_is_left() {
+  checks_.clear();
+  evidence_.reset();
+  tier_.reset();
+  differences_.clear();
+  reference_.read_to_end();
+  candidate_.read_to_end();
+  as_asked_.reset();
+  for (RecordReading* record : {&reference_, &candidate_}) {
+    if (record->record()) record->begin_again();
+  }
+  as_asked_.emplace(plan_, reference_, candidate_);
+  for (std::optional<std::int64_t> step = -1; step;) {
+    reference_.go_to(*step);
+    candidate_.go_to(*step);
+    as_asked_->step();
+    step = earlier(reference_.next_step(), candidate_.next_step());
+  }
+  blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
+  for (const auto& check : all_checks()) {
+    if (check.make) prepare_check(check);
+  }
+}
+
+std::vector<Judged> CellJudge::conclude() {
+  std::vector<Judged> judged;
+  judged.push_back(as_asked_->conclude());
+  Judged completion = check_completion(plan_, reference_, candidate_);
+  if (const std::string late = why_blocked(completion); !late.empty() && blocked_ != late) {
+    // What ended a run shows only at the end of its tables: what was found on the way counts for nothing.
+    blocked_ = late;
+    differences_.clear();
+    checks_.clear();
+    for (const auto& check : all_checks()) {
+      if (check.make) prepare_check(check);
+    }
+  }
+  judged.push_back(std::move(completion));
+  for (Running& running : checks_) {
+    guard(running, [&] { running.ended = running.object->conclude(); });
+    judged.push_back(std::move(*running.ended));
+  }
+  return judged;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,71 @@
+#include "harness/judge/checks/transport_buffers.hpp"
+
+#include "harness/judge/expected/expected_traffic.hpp"
+#include "support/safetensors.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class TransportBuffersPart : public MemoryPart {
+ public:
+  explicit TransportBuffersPart(const CellEvidence& evidence)
+      : evidence_(evidence),
+        // REDUCE: one tied gradient on its way in, one on its way out.
+        tied_(2 * evidence.model.vocabulary * evidence.model.hidden *
+              static_cast<std::int64_t>(dtype_size(evidence.candidate.manifest.dtype))) {}
+
+  void step(const StepEvidence& now, const BothMemories& memory) override {
+    if (!evidence_.lowered_list) return;
+    bound(now.boundary_bytes());
+    for (const auto& rank : evidence_.candidate.ranks) {
+      const MemoryRow* row = memory.candidate.find(rank.rank);
+      if (row == nullptr || rank.rank >= std::ssize(bounds_)) continue;
+      if (!row->buffer_bytes) {
+        cells_lack_ = true;
+        continue;
+      }
+      const std::int64_t most = bounds_[static_cast<std::size_t>(rank.rank)];
+      judgement_.compare("buffer_cells");
+      largest_buffer_ = std::max(largest_buffer_, *row->buffer_bytes);
+      largest_bound_ = std::max(largest_bound_, most);
+      if (*row->buffer_bytes <= most) continue;
+      report_memory(judgement_, Beside::buffers, memory.candidate.whose(), now.step, rank.rank, "buffer_bytes",
+                    "at most " + std::to_string(most), std::to_string(*row->buffer_bytes),
+                    "transport buffers beyond every message that the list lets be in flight");
+    }
+  }
+
+  void conclude(const BothMemories&, MemoryFindings& findings) override {
+    if (!evidence_.lowered_list) findings.lack("a schedule.csv that can be followed");
+    if (cells_lack_) findings.lack("buffer_bytes");
+    findings.judgement.absorb(std::move(judgement_));
+    findings.measured.push_back("transport buffers at most " + std::to_string(largest_buffer_) + " of " +
+                                std::to_string(largest_bound_) + " bytes");
+  }
+
+ private:
+  /// Mostly the sizes are those of the step before.
+  void bound(std::vector<std::int64_t> bytes) {
+    if (!bounds_.empty() && bytes == bytes_) return;
+    bytes_ = std::move(bytes);
+    bounds_.clear();
+    for (const auto& list : evidence_.lowered_list->ranks)
+      bounds_.push_back(buffer_bound(list, evidence_.stages, bytes_, tied_));
+  }
+
+  const CellEvidence& evidence_;
+  const std::int64_t tied_;
+  Judgement judgement_ = part();
+  std::vector<std::int64_t> bytes_;   ///< of a boundary, by microbatch
+  std::vector<std::int64_t> bounds_;  ///< by rank, where `bytes_` cross
+  std::int64_t largest_buffer_ = 0, largest_bound_ = 0;
+  bool cells_lack_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryPart> transport_buffers_part(const CellEvidence& evidence) {
+  return std::make_unique<TransportBuffersPart>(evidence);
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,64 @@
+#include "harness/judge/evidence/record_reading.hpp"
+
+#include <algorithm>
+
+#include "support/failure.hpp"
+
+namespace plumbline::judging {
+
+template <typename Read>
+void RecordReading::keep_error_of(Read read) {
+  try {
+    read();
+  } catch (const RecordError& error) {
+    failure_ = std::current_exception();
+    error_ = error.what();
+    place_ = error.place();
+  } catch (const std::exception& error) {
+    failure_ = std::current_exception();
+    error_ = describe_failure(error).words;
+  }
+}
+
+RecordReading::RecordReading(const std::filesystem::path& path) : path_(path) {
+  begin_again();
+}
+
+void RecordReading::begin_again() {
+  stream_.reset();
+  failure_ = nullptr;
+  keep_error_of([&] {
+    stream_.emplace(path_);
+    progress_.assign(stream_->record().ranks.size(), {});
+  });
+}
+
+void RecordReading::rethrow() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void RecordReading::go_to(std::int64_t step) {
+  if (failure_) return;
+  keep_error_of([&] { stream_->go_to(step); });
+  if (failure_) return;
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    const RankRecord& rank = stream_->record().ranks[i];
+    progress_[i].whole_steps += std::ssize(rank.steps);
+    if (!rank.actions.empty()) progress_[i].last_action = rank.actions.back().action;
+  }
+}
+
+void RecordReading::read_to_end() {
+  while (const auto step = next_step()) go_to(*step);
+}
+
+RecordReading read_for_judging(const std::filesystem::path& path) {
+  return RecordReading(path);
+}
+
+std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other) {
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
+}  // namespace plumbline::judging

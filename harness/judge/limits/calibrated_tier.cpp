@@ -1,0 +1,61 @@
+#include "harness/judge/limits/calibrated_tier.hpp"
+
+#include <utility>
+
+#include "harness/judge/comparability.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+
+CalibratedTier::CalibratedTier(std::filesystem::path calibration_file, const Record& reference, const Record& candidate)
+    : file_(std::move(calibration_file)), reference_(reference), candidate_(candidate) {
+  try {
+    open();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void CalibratedTier::open() {
+  calibration_ = read_calibration(file_);
+  if (!std::filesystem::is_directory(calibration_.shadow)) {
+    throw InputError(file_.string() + ": its shadow's record is not at " + calibration_.shadow.string() +
+                     "; keep the folder that `plumbline calibrate` wrote together");
+  }
+  shadow_.emplace(calibration_.shadow);
+  const Manifest& manifest = shadow_->record().manifest;
+  if (manifest.run_id != calibration_.shadow_run_id || manifest.level != RecordLevel::dump) {
+    throw InputError(calibration_.shadow.string() + ": is not the shadow that " + file_.string() + " was made with");
+  }
+  differences_ = why_not_calibrated(manifest, reference_.manifest);
+  limits_.emplace(calibration_, shadow_->record(), candidate_);
+}
+
+void CalibratedTier::go_to(std::int64_t step) {
+  if (failure_) return;
+  try {
+    shadow_->go_to(step);
+    limits_->forget_dumps();
+    const auto rates = why_other_rates(shadow_->record(), reference_);
+    differences_.insert(differences_.end(), rates.begin(), rates.end());
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void CalibratedTier::refuse_unfit() const {
+  if (failure_) std::rethrow_exception(failure_);
+  if (!differences_.empty()) {
+    throw InputError(file_.string() + ": is the calibration of another run: " + join(differences_, "; ") +
+                     ". Make one of this run with `plumbline calibrate`");
+  }
+  if (candidate_.manifest.level != RecordLevel::dump) {
+    throw InputError(candidate_.path.string() + ": has level " + to_text(candidate_.manifest.level) +
+                     ", and an error can only be measured of values that were dumped; run it with candidate.toml, "
+                     "which lies beside the calibration, or with level = \"dump\" under [record]");
+  }
+}
+
+}  // namespace plumbline::judging

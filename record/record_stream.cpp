@@ -1,0 +1,236 @@
+#include "record/record_stream.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "record/exit_file.hpp"
+#include "record/table_stream.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace fs = std::filesystem;
+namespace {
+
+/// Calls `visit` for each table of a rank that has steps: rows in hand of one record and of another.
+template <typename One, typename Other, typename Visit>
+void for_each_table(One& one, Other& other, Visit visit) {
+  visit(one.steps, other.steps);
+  visit(one.microbatches, other.microbatches);
+  visit(one.tensors, other.tensors);
+  visit(one.boundaries, other.boundaries);
+  visit(one.actions, other.actions);
+  visit(one.memory, other.memory);
+  visit(one.traffic, other.traffic);
+  visit(one.gpu_memory, other.gpu_memory);
+}
+
+/// The tables of one rank, on their way.
+class RankStream {
+ public:
+  RankStream(const Manifest& manifest, const fs::path& folder, RankRecord& rank, RowCounts& counts)
+      : place_{manifest, folder, rank.rank, rank.exit && rank.exit->status == "ok", counts} {
+    open(steps, rank);
+    open(microbatches, rank);
+    open(tensors, rank);
+    open(boundaries, rank);
+    open(actions, rank);
+    open(memory, rank);
+    std::optional<TableStream<SavedRow>> saved;
+    open(saved, rank);
+    saved->take(0, rank.saved);
+    open(traffic, rank);
+    if (manifest.device != "cpu") open(gpu_memory, rank);
+    require_dump("initial");
+  }
+
+  std::optional<std::int64_t> next_step() const {
+    std::optional<std::int64_t> least;
+    for_each_table(*this, *this, [&](const auto& table, const auto&) {
+      const auto next = table ? table->next_step() : std::nullopt;
+      if (next && (!least || *next < *least)) least = next;
+    });
+    return least;
+  }
+
+  void take(std::int64_t step, RankRecord& rank) {
+    for_each_table(*this, rank, [&](auto& table, auto& rows) {
+      if (table) table->take(step, rows);
+    });
+    if (step >= 0) require_dump(to_text(step));
+  }
+
+  std::optional<TableStream<StepRow>> steps;
+  std::optional<TableStream<MicrobatchRow>> microbatches;
+  std::optional<TableStream<TensorRow>> tensors;
+  std::optional<TableStream<BoundaryRow>> boundaries;
+  std::optional<TableStream<ActionRow>> actions;
+  std::optional<TableStream<MemoryRow>> memory;
+  std::optional<TableStream<TrafficRow>> traffic;
+  std::optional<TableStream<GpuMemoryRow>> gpu_memory;
+
+ private:
+  template <typename Row>
+  void open(std::optional<TableStream<Row>>& table, RankRecord& rank) {
+    table.emplace(place_);
+    if (table->absent()) rank.absent.push_back(table->file());
+    if (table->cut_off()) rank.cut_off.push_back(table->file());
+  }
+
+  void require_dump(const std::string& name) const {
+    const Manifest& manifest = place_.manifest;
+    if (!place_.complete || manifest.level != RecordLevel::dump || !owns_units(manifest, place_.rank)) return;
+    const std::string file = "dumps/step-" + name + ".safetensors";
+    if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
+  }
+
+  RankPlace place_;
+};
+
+std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs::path& record) {
+  const fs::path path = record / "schedule.csv";
+  if (manifest.level == RecordLevel::none) return std::nullopt;
+  if (!fs::exists(path)) {
+    if (!demands_schedule(manifest)) return std::nullopt;
+    throw InputError(path.string() + ": is missing, yet manifest.json says level '" + to_text(manifest.level) + "'");
+  }
+  std::string bytes = read_file(path);
+  const std::string digest = hash_hex(bytes);
+  if (digest != manifest.schedule_digest)
+    throw InputError(path.string() + ": its digest is " + digest + ", manifest.json says '" + manifest.schedule_digest +
+                     "': it was changed, or belongs to another run");
+  return bytes;
+}
+
+/// Folders of ranks that the world does not have, by whatever spelling.
+void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
+  for (const auto& entry : fs::directory_iterator(record)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("rank-")) continue;
+    const auto rank = parse_integer(name.substr(5));
+    if (rank && *rank >= 0 && *rank < manifest.world_size && name == "rank-" + to_text(*rank)) continue;
+    throw RecordError({name, rank, {}}, entry.path().string() + ": stands there, yet manifest.json says world_size " +
+                                            to_text(manifest.world_size) +
+                                            ": the folder holds two runs, or another thing of that name");
+  }
+}
+
+std::optional<ExitFile> read_exit(const fs::path& folder, std::int64_t number) {
+  const RecordPlace place{"rank-" + to_text(number) + "/exit.json", number, {}};
+  auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
+  if (exit && exit->rank != number)
+    throw RecordError(place, (folder / "exit.json").string() + ": key rank: is " + to_text(exit->rank) +
+                                 " in the folder of rank " + to_text(number));
+  return exit;
+}
+
+/// Of schema 2: the data's digest as the first rank that saw data tells it. That all say the same is the data check's
+/// to judge.
+void take_data_digest(Record& record) {
+  if (record.manifest.schema == 1) return;
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.exit || !rank.exit->data_digest) continue;
+    record.manifest.data_digest = *rank.exit->data_digest;
+    return;
+  }
+}
+
+}  // namespace
+
+class RecordStream::Reader {
+ public:
+  explicit Reader(const fs::path& path) {
+    record.path = path;
+    record.manifest = in_place({"manifest.json", {}, {}}, [&] { return read_manifest(path); });
+    refuse_other_ranks(record.manifest, path);
+    record.schedule_csv = in_place({"schedule.csv", {}, {}}, [&] { return read_schedule_csv(record.manifest, path); });
+    for (std::int64_t number = 0; number < record.manifest.world_size; ++number) {
+      const fs::path folder = path / ("rank-" + to_text(number));
+      RankRecord& rank = record.ranks.emplace_back();
+      rank.rank = number;
+      rank.exit = read_exit(folder, number);
+      ranks.emplace_back(record.manifest, folder, rank, counts);
+      before.emplace_back().rank = number;
+    }
+    take_data_digest(record);
+    note_held();
+  }
+
+  void go_to(std::int64_t step) {
+    const bool next = step == step_ + 1;
+    step_ = step;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for_each_table(record.ranks[i], before[i], [&](auto& now, auto& earlier) {
+        now.swap(earlier);
+        dropped_ += static_cast<std::int64_t>(now.size());
+        now.clear();
+        if (next) return;
+        dropped_ += static_cast<std::int64_t>(earlier.size());
+        earlier.clear();
+      });
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].take(step, record.ranks[i]);
+    note_held();
+  }
+
+  void move_rows_to(std::vector<RankRecord>& whole) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for_each_table(record.ranks[i], whole[i], [&](auto& now, auto& all) {
+        dropped_ += static_cast<std::int64_t>(now.size());
+        std::move(now.begin(), now.end(), std::back_inserter(all));
+        now.clear();
+      });
+    }
+  }
+
+  Record record;
+  std::vector<RankRecord> before;
+  std::deque<RankStream> ranks;  ///< these stay where they are: their tables point to them
+  RowCounts counts;
+
+ private:
+  void note_held() { counts.most_held = std::max(counts.most_held, counts.parsed - dropped_); }
+
+  std::int64_t step_ = -2;  ///< in hand
+  std::int64_t dropped_ = 0;
+};
+
+RecordStream::RecordStream(const fs::path& path) : reader_(std::make_unique<Reader>(path)) {}
+RecordStream::~RecordStream() = default;
+RecordStream::RecordStream(RecordStream&&) noexcept = default;
+
+const Record& RecordStream::record() const {
+  return reader_->record;
+}
+
+const std::vector<RankRecord>& RecordStream::before() const {
+  return reader_->before;
+}
+
+std::optional<std::int64_t> RecordStream::next_step() const {
+  std::optional<std::int64_t> least;
+  for (const RankStream& rank : reader_->ranks) {
+    const auto next = rank.next_step();
+    if (next && (!least || *next < *least)) least = next;
+  }
+  return least;
+}
+
+void RecordStream::go_to(std::int64_t step) {
+  reader_->go_to(step);
+}
+
+void RecordStream::move_rows_to(std::vector<RankRecord>& whole) {
+  reader_->move_rows_to(whole);
+}
+
+const RowCounts& RecordStream::counts() const {
+  return reader_->counts;
+}
+
+}  // namespace plumbline

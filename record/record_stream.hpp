@@ -1,0 +1,42 @@
+// A run record read step by step, under the same strict rules as read_record(), which drains it: memory does not depend
+// on the number of steps, and each row is read once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "record/record.hpp"
+#include "record/row_counts.hpp"
+
+namespace plumbline {
+
+/// Every function throws RecordError for what is not as docs/record-format.md says: InputError with file and line, and
+/// with rank and step. What is wrong in a step is met when that step is read.
+class RecordStream {
+ public:
+  /// Reads what is of no step (manifest, schedule.csv, exit files, saved.csv), and opens all tables.
+  explicit RecordStream(const std::filesystem::path& path);
+  ~RecordStream();
+  RecordStream(RecordStream&&) noexcept;
+
+  /// Its tables hold the rows of the step that was gone to, in the order of the file; none before the first.
+  const Record& record() const;
+  /// The rows of the step before, by rank, where that was gone to directly before.
+  const std::vector<RankRecord>& before() const;
+  /// The next step, from -1, of which any table has a row; nothing when all has been read.
+  std::optional<std::int64_t> next_step() const;
+  /// Lets go of the step before the one in hand and reads this one, which comes after it and not after next_step().
+  void go_to(std::int64_t step);
+  /// Moves the rows in hand behind those of `whole`.
+  void move_rows_to(std::vector<RankRecord>& whole);
+  const RowCounts& counts() const;
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace plumbline

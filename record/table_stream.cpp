@@ -1,0 +1,38 @@
+#include "record/table_stream.hpp"
+
+#include "support/numbers.hpp"
+
+namespace plumbline {
+
+RecordPlace RankPlace::place(const std::string& file, std::optional<std::int64_t> step) const {
+  return {"rank-" + to_text(rank) + "/" + file, rank, step};
+}
+
+void RankPlace::fail(const std::string& file, std::size_t line, std::optional<std::int64_t> step,
+                     const std::string& what) const {
+  const std::string at = line == 0 ? "" : ":" + to_text(static_cast<std::int64_t>(line));
+  throw RecordError(place(std::filesystem::path(file).filename().string(), step),
+                    (folder / file).string() + at + ": " + what);
+}
+
+void RankPlace::fail_missing(const std::string& file) const {
+  fail(file, 0, {}, "is missing, yet manifest.json says level '" + to_text(manifest.level) + "'");
+}
+
+bool may_lack_column(Presence presence, const Manifest& manifest) {
+  const bool external = manifest.role == "external";
+  if (presence == Presence::added_with_schema_2) return external || manifest.schema == 1;
+  return external && (presence == Presence::external_may_lack_column || presence == Presence::external_may_lack_value);
+}
+
+bool must_have_value_of_our_own(Presence presence) {
+  return presence == Presence::external_may_lack_value || presence == Presence::external_may_leave_empty ||
+         presence == Presence::added_with_schema_2;
+}
+
+bool is_absent(const RankPlace& rank, const std::string& file) {
+  const std::filesystem::path path = rank.folder / file;
+  return !std::filesystem::exists(path) || (!rank.complete && !has_whole_line(path));
+}
+
+}  // namespace plumbline

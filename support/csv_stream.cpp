@@ -1,0 +1,129 @@
+#include "support/csv_stream.hpp"
+
+#include <csv.h>
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/file_lines.hpp"
+
+namespace plumbline {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, std::size_t line, const std::string& what) {
+  throw InputError(path.string() + ":" + std::to_string(line) + ": " + what);
+}
+
+/// libcsv's parser with its callbacks' state. It is fed line by line, so that rows get line numbers and empty lines
+/// show.
+class Parser {
+ public:
+  Parser() {
+    if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
+    csv_set_space_func(&parser_, [](unsigned char) { return 0; });  // else blanks around a cell are cut off
+  }
+  ~Parser() { csv_free(&parser_); }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  /// False at a quote where none may stand.
+  bool feed(std::string_view line) {
+    ended_rows_ = 0;
+    cells_after_end_ = false;
+    return csv_parse(&parser_, line.data(), line.size(), &Parser::on_cell, &Parser::on_row_end, this) == line.size();
+  }
+  /// False inside a quoted cell.
+  bool finish() { return csv_fini(&parser_, &Parser::on_cell, &Parser::on_row_end, this) == 0; }
+  bool row_ended() const { return ended_rows_ > 0; }
+  bool several_rows_on_line() const { return ended_rows_ > 1 || cells_after_end_; }
+  /// Gives the row's cells, and keeps what `cells` held for those of the next: their memory is used again.
+  void take_cells(std::vector<std::string>& cells) {
+    cells_.resize(std::exchange(count_, 0));
+    cells.swap(cells_);
+  }
+
+ private:
+  static void on_cell(void* data, std::size_t bytes, void* self) {
+    auto& parser = *static_cast<Parser*>(self);
+    parser.cells_after_end_ = parser.ended_rows_ > 0;
+    if (parser.count_ == parser.cells_.size()) parser.cells_.emplace_back();
+    parser.cells_[parser.count_++].assign(static_cast<const char*>(data), bytes);
+  }
+  static void on_row_end(int, void* self) { ++static_cast<Parser*>(self)->ended_rows_; }
+
+  csv_parser parser_{};
+  std::vector<std::string> cells_;
+  std::size_t count_ = 0;  ///< of the row that is being read
+  int ended_rows_ = 0;
+  bool cells_after_end_ = false;
+};
+
+}  // namespace
+
+struct CsvRows::State {
+  State(const std::filesystem::path& file, UnfinishedLine unfinished) : path(file), lines(file, unfinished) {}
+
+  std::filesystem::path path;
+  FileLines lines;
+  Parser parser;
+};
+
+CsvRows::CsvRows(const std::filesystem::path& path, UnfinishedLine unfinished)
+    : state_(std::make_unique<State>(path, unfinished)) {}
+CsvRows::~CsvRows() = default;
+CsvRows::CsvRows(CsvRows&&) noexcept = default;
+
+bool CsvRows::cut_off() const {
+  return state_->lines.cut_off();
+}
+
+bool CsvRows::next(CsvRow& row) {
+  auto& [path, lines, parser] = *state_;
+  bool inside_row = false;  // a quoted cell with a line break is open
+  for (std::string_view text; lines.next(text);) {
+    if (!inside_row) {
+      row.line = lines.number();
+      if (text == "\n" || text == "\r\n") {  // libcsv passes over it in silence
+        row.cells.clear();
+        return true;
+      }
+    }
+    if (!parser.feed(text))
+      fail(path, lines.number(), "a quote stands inside an unquoted cell, or a cell goes on after its closing quote");
+    if (parser.several_rows_on_line() || (!inside_row && text.front() == '\r'))
+      fail(path, lines.number(), "a carriage return without a line feed; write LF or CRLF line ends");
+    inside_row = !parser.row_ended();
+    if (inside_row) continue;
+    parser.take_cells(row.cells);
+    return true;
+  }
+  if (inside_row || !parser.finish())
+    fail(path, row.line, "the quoted cell that begins here has no end; the file is truncated");
+  return false;
+}
+
+CsvStream::CsvStream(const std::filesystem::path& path, UnfinishedLine unfinished)
+    : path_(path), rows_(path, unfinished) {
+  CsvRow first;
+  if (rows_.next(first)) header_ = std::move(first.cells);
+  for (const std::string& name : header_)
+    if (std::count(header_.begin(), header_.end(), name) > 1) fail(path, 1, "column '" + name + "' stands twice");
+}
+
+bool CsvStream::has(const std::string& column) const {
+  return std::find(header_.begin(), header_.end(), column) != header_.end();
+}
+
+bool CsvStream::next(CsvRow& row) {
+  if (!rows_.next(row)) return false;
+  if (row.cells.size() != header_.size())
+    fail(path_, row.line,
+         "the row has " + std::to_string(row.cells.size()) + " cells, the header names " +
+             std::to_string(header_.size()) + " columns");
+  return true;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,149 @@
+// Faults in code that reference and pipeline share, so that both make the same mistake and their records are equal.
+// Linked into programs of the tests alone: the linker's --wrap puts these functions before the trainers' own. Which
+// fault, if any, the environment variable PLUMBLINE_SHARED_FAULT says.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/abs.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "model/rope.hpp"
+#include "training/batch_plan.hpp"
+#include "training/gradient_norm.hpp"
+#include "training/learning_rate.hpp"
+#include "training/loss.hpp"
+#include "training/optimizer.hpp"
+#include "training/step_end.hpp"
+
+// The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
+#define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
+#define PLUMBLINE_WRAP(mangled) asm("__wrap_" mangled)
+
+namespace plumbline::shared_faults {
+namespace {
+
+using Parameters = std::vector<Parameter>;
+
+bool planted(const char* fault) {
+  const char* name = std::getenv("PLUMBLINE_SHARED_FAULT");
+  return name != nullptr && std::string(name) == fault;
+}
+
+}  // namespace
+
+#define MANGLED "_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl"
+double real_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_REAL(MANGLED);
+double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
+  return real_learning_rate(train, planted("rate_early") ? step + 1 : step);
+}
+
+#define MANGLED "_ZN9plumbline16clip_coefficientEdSt8optionalIdE"
+double real_clip_coefficient(double norm, std::optional<double> limit) PLUMBLINE_REAL(MANGLED);
+double wrap_clip_coefficient(double norm, std::optional<double> limit) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+double wrap_clip_coefficient(double norm, std::optional<double> limit) {
+  return real_clip_coefficient(planted("coefficient_epsilon") ? norm + 1e-6 : norm, limit);
+}
+
+#define MANGLED "_ZN9plumbline15scale_gradientsERSt6vectorINS_9ParameterESaIS1_EEd"
+void real_scale_gradients(Parameters& parameters, double coefficient) PLUMBLINE_REAL(MANGLED);
+void wrap_scale_gradients(Parameters& parameters, double coefficient) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_scale_gradients(Parameters& parameters, double coefficient) {
+  if (planted("clip_not_applied")) return;
+  real_scale_gradients(parameters, coefficient);
+  if (planted("clip_applied_twice")) real_scale_gradients(parameters, coefficient);
+}
+
+#define MANGLED "_ZN9plumbline9Optimizer4stepEd"
+void real_optimizer_step(Optimizer* optimizer, double rate) PLUMBLINE_REAL(MANGLED);
+void wrap_optimizer_step(Optimizer* optimizer, double rate) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_optimizer_step(Optimizer* optimizer, double rate) {
+  static thread_local double last_rate = 0;
+  const double given = planted("rate_of_last_step") ? last_rate : rate;
+  last_rate = rate;
+  if (planted("second_step_skipped") && optimizer->steps_done() == 1) return;
+  real_optimizer_step(optimizer, given);
+  if (planted("step_applied_twice")) real_optimizer_step(optimizer, given);
+  const at::NoGradGuard no_grad;
+  for (const Optimizer::State& state : optimizer->states()) {
+    if (planted("moments_exchanged") && state.moment2.defined()) {
+      const at::Tensor moment1 = state.moment1.clone();
+      state.moment1.copy_(state.moment2);
+      state.moment2.copy_(moment1.abs());
+    }
+    if (planted("step_count_restarts") && state.step.defined()) state.step.zero_();
+  }
+}
+
+#define MANGLED "_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE"
+double real_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_REAL(MANGLED);
+double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
+  std::vector<ParameterNorm> counted = norms;
+  for (ParameterNorm& norm : counted)
+    if (planted("norm_without_final_norm") && norm.name == "model.norm.weight") norm.norm = 0;
+  return real_total_norm(config, counted);
+}
+
+#define MANGLED "_ZN9plumbline9step_lossERKSt6vectorIfSaIfEE"
+float real_step_loss(const std::vector<float>& losses) PLUMBLINE_REAL(MANGLED);
+float wrap_step_loss(const std::vector<float>& losses) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+float wrap_step_loss(const std::vector<float>& losses) {
+  const float loss = real_step_loss(losses);
+  return planted("loss_averaged") ? loss / static_cast<float>(losses.size()) : loss;
+}
+
+#define MANGLED "_ZN9plumbline14zero_gradientsERSt6vectorINS_9ParameterESaIS1_EE"
+void real_zero_gradients(Parameters& parameters) PLUMBLINE_REAL(MANGLED);
+void wrap_zero_gradients(Parameters& parameters) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_zero_gradients(Parameters& parameters) {
+  const bool kept = planted("gradients_not_zeroed") && parameters.front().value.grad().defined();
+  if (!kept) real_zero_gradients(parameters);
+}
+
+#define MANGLED "_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l"
+at::Tensor real_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens) {
+  constexpr std::int64_t no_label = -100;
+  if (planted("loss_per_microbatch"))  // a mean of means
+    tokens = std::max(labels.ne(no_label).sum().item<std::int64_t>(), std::int64_t{1});
+  return real_token_weighted_loss(
+      logits, planted("masked_labels_counted") ? labels.masked_fill(labels.eq(no_label), 0) : labels, tokens);
+}
+
+#define MANGLED "_ZN9plumbline16make_rope_tablesERKNS_11LlamaConfigElN3c1010ScalarTypeE"
+RopeTables real_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype)
+    PLUMBLINE_REAL(MANGLED);
+RopeTables wrap_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+RopeTables wrap_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype) {
+  constexpr std::int64_t restart = 64;
+  RopeTables tables = real_make_rope_tables(config, longest, dtype);
+  for (at::Tensor* table : {&tables.cos, &tables.sin})
+    for (std::int64_t at = restart; planted("rope_restarts_at_64") && at < longest; at += restart)
+      table->slice(0, at, std::min(longest, at + restart)).copy_(table->slice(0, 0, std::min(longest - at, restart)));
+  return tables;
+}
+
+#define MANGLED "_ZNK9plumbline9BatchPlan4makeEll"
+Microbatch real_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_REAL(MANGLED);
+Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
+  return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
+}
+
+}  // namespace plumbline::shared_faults

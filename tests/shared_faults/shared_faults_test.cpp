@@ -1,0 +1,168 @@
+// Each fault in code that both trainers share: what compares the two sees nothing, and what is named here sees it.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "harness/commands/compare.hpp"
+#include "harness/commands/record_check.hpp"
+#include "support/json.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string programs = PLUMBLINE_BIN "/shared_faults/";
+
+std::string with_fault(const std::string& fault) {
+  return "PLUMBLINE_SHARED_FAULT=" + fault + " " + programs;
+}
+
+struct SharedFault {
+  std::string name;
+  std::string finding;  ///< what the audit calls the first number that does not follow from the others
+  std::string run = "adamw";
+};
+
+void PrintTo(const SharedFault& fault, std::ostream* out) {
+  *out << fault.name;
+}
+
+/// The smallest run in which each of the faults can act: a rate that changes, a limit that bites, a tied weight.
+std::string run_file(const std::string& optimizer) {
+  return "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+         "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+         "/corpus\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 3\nlearning_rate = 1e-3\n"
+         "warmup_steps = 2\nstart_factor = 0.1\nclip_norm = 0.7\noptimizer = \"" +
+         optimizer + "\"\n[record]\nlevel = \"dump\"\n";
+}
+
+const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+  return *std::ranges::find(verdict.checks, check, &CheckResult::name);
+}
+
+class SharedFaults : public ::testing::TestWithParam<SharedFault> {
+ protected:
+  std::string record(const std::string& trainer, const std::string& fault, const std::string& options) {
+    const std::string out = (folder_ / trainer).string();
+    const Ended ended = end_of(
+        with_fault(fault) + "plumbline-" + trainer + " " + run_.string() + " --record " + out + " --quiet " + options,
+        folder_.path());
+    EXPECT_EQ(ended.code, 0) << ended.said;
+    return out;
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path run_ = folder_.file("run.toml", run_file(GetParam().run));
+};
+
+TEST_P(SharedFaults, AreSeenByTheAuditAndNothingElse) {
+  const SharedFault& fault = GetParam();
+  const std::string reference = record("reference", fault.name, "");
+  const std::string pipeline = record("pipeline", fault.name, "--transport threads --world 2");
+
+  const CellVerdict verdict = compare_records(reference, pipeline);
+
+  for (const char* name : {"data", "loss", "boundaries", "gradients", "parameters"})
+    EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << comparison_text(verdict);
+  const CheckResult& audit = find(verdict, "audit");
+  for (const std::string& path : {reference, pipeline}) {
+    const RecordCheck check = check_record(path);
+    if (fault.finding.empty()) {
+      EXPECT_TRUE(check.holds()) << to_text(check);
+    } else {
+      EXPECT_FALSE(check.holds());
+      EXPECT_THAT(to_text(check), HasSubstr(fault.finding));
+    }
+  }
+  EXPECT_EQ(to_text(audit.outcome), fault.finding.empty() ? "holds" : "fails") << comparison_text(verdict);
+  EXPECT_EQ(verdict.holds, fault.finding.empty());
+}
+
+const SharedFault faults[] = {{"none", ""},
+                              {"rate_early", "learning_rate"},
+                              {"rate_of_last_step", "does not follow"},
+                              {"rate_of_last_step", "does not follow", "sgd"},
+                              {"coefficient_epsilon", "clip_coefficient"},
+                              {"clip_not_applied", "does not follow"},
+                              {"clip_not_applied", "does not follow", "sgd"},
+                              {"clip_applied_twice", "does not follow"},
+                              {"step_applied_twice", "does not follow"},
+                              {"step_applied_twice", "does not follow", "sgd"},
+                              {"second_step_skipped", "does not follow"},
+                              {"moments_exchanged", "does not follow"},
+                              {"step_count_restarts", "does not follow"},
+                              {"norm_without_final_norm", "gradient_norm"}};
+
+INSTANTIATE_TEST_SUITE_P(OfBothTrainers, SharedFaults, ::testing::ValuesIn(faults),
+                         [](const auto& tested) { return tested.param.name + "_" + tested.param.run; });
+
+// What no arithmetic over one record can tell, since it takes the model itself: the goldens and the witness see it.
+
+TEST(SharedFaultsOfTheModel, AreSeenByTheGoldens) {
+  const std::map<std::string, std::string> seen{{"rope_restarts_at_64", "three_hundred_tokens"},
+                                                {"masked_labels_counted", "masked_labels"}};
+  const TemporaryFolder folder;
+  for (const auto& [fault, golden] : seen) {
+    const std::string command = "plumbline-reference --golden " PLUMBLINE_FIXTURES "/hf_golden/" + golden;
+    EXPECT_EQ(end_of(with_fault("none") + command, folder.path()).code, 0);
+    const Ended ended = end_of(with_fault(fault) + command, folder.path());
+    EXPECT_EQ(ended.code, 1) << fault << ": " << ended.said;
+  }
+}
+
+TEST(SharedFaultsOfTheModel, AreSeenByTheWitness) {
+  const std::string witness = PLUMBLINE_FIXTURES "/witness/adamw-tied";
+  const auto agrees = [&](const std::string& fault) {
+    const TemporaryFolder folder;
+    const Ended trained = end_of(
+        with_fault(fault) + "plumbline-reference " + witness + ".toml --quiet --record " + (folder / "ours").string(),
+        folder.path());
+    EXPECT_EQ(trained.code, 0) << trained.said;
+    return compare_records(witness, folder / "ours").holds;
+  };
+  if (!agrees("none")) GTEST_SKIP() << "the witness' records were made on another code path than this machine's";
+  for (const char* fault : {"gradients_not_zeroed", "loss_per_microbatch", "data_of_next_step", "clip_applied_twice"})
+    EXPECT_FALSE(agrees(fault)) << fault;
+}
+
+/// What one table says twice, the check of that table sees too.
+TEST(SharedFaultsOfTheRows, AreSeenByTheCheckOfTheLossToo) {
+  const TemporaryFolder folder;
+  const auto run = folder.file("run.toml", run_file("adamw"));
+  for (const std::string trainer : {"reference", "pipeline"}) {
+    const std::string ranks = trainer == "pipeline" ? " --transport threads --world 2" : "";
+    const Ended ended = end_of(with_fault("loss_averaged") + "plumbline-" + trainer + " " + run.string() +
+                                   " --quiet --record " + (folder / trainer).string() + ranks,
+                               folder.path());
+    ASSERT_EQ(ended.code, 0) << ended.said;
+  }
+  const CellVerdict verdict = compare_records(folder / "reference", folder / "pipeline");
+  for (const char* name : {"loss", "audit"})
+    EXPECT_EQ(to_text(find(verdict, name).outcome), "fails") << comparison_text(verdict);
+}
+
+TEST(SharedFaultsOfTheData, AreNotWhatWasAskedFor) {
+  const TemporaryFolder folder;
+  folder.file("run.toml", run_file("adamw"));
+  const auto sweep = folder.file("sweep.toml", "launcher = \"" PLUMBLINE_SOURCE
+                                               "/scripts/ranks-as-threads {world}\"\n"
+                                               "run = [\"run.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  const auto out = folder / "out";
+  const auto run = [&](const std::string& fault) {
+    std::filesystem::remove_all(out);
+    return end_of("PLUMBLINE_SHARED_FAULT=" + fault + " " PLUMBLINE_BIN "/plumbline sweep " + sweep.string() +
+                      " --trainers " + programs + " --out " + out.string(),
+                  folder.path());
+  };
+  const Ended right = run("none");
+  EXPECT_EQ(right.code, 0) << right.said;
+  const Ended ended = run("data_of_next_step");
+  EXPECT_EQ(ended.code, 1) << ended.said;
+  EXPECT_THAT(read_file(out / "results.csv"), HasSubstr("as_asked,fails")) << ended.said;
+}
+
+}  // namespace
+}  // namespace plumbline::testing
