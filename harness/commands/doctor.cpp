@@ -1,42 +1,18 @@
 #include "harness/commands/doctor.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdlib>
-#include <optional>
 #include <thread>
 
+#include "harness/commands/answer_folder.hpp"
+#include "harness/commands/two_ranks.hpp"
 #include "harness/launch/launcher.hpp"
 #include "support/error.hpp"
-#include "support/files.hpp"
 #include "support/json_text.hpp"
-#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder for the answers, removed afterwards.
-class AnswerFolder {
- public:
-  AnswerFolder() {
-    std::string name = (temporary_folder() / "plumbline-doctor-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw SystemError(name + ": no temporary folder can be made there");
-    path_ = name;
-  }
-  ~AnswerFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  AnswerFolder(const AnswerFolder&) = delete;
-  AnswerFolder& operator=(const AnswerFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 Json ask(const fs::path& program, StopSignals& signals) {
   try {
@@ -128,7 +104,7 @@ Json ctest_resources(const Json& findings) {
 
 Json examine_machine(const fs::path& trainers) {
   StopSignals signals;
-  Json findings = Json::object();
+  Json findings = {{"usable", false}};  // first: what most want to know
   Json can = Json::array(), missing = Json::array();
   bool all_trainers = true;
   for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
@@ -151,18 +127,39 @@ Json examine_machine(const fs::path& trainers) {
   }
   const bool has_mpirun = !findings["programs"]["mpirun"].is_null();
   findings["cores"] = std::thread::hardware_concurrency();
-  if (all_trainers && has_mpirun) can.push_back("sweep over MPI processes on the CPU");
+  findings["two_ranks"] = nullptr;
+  if (all_trainers && has_mpirun) {
+    const Json ranks = start_two_ranks(trainers, signals);
+    findings["two_ranks"] = ranks;
+    if (ranks.at("why_not").is_null()) {
+      can.push_back("sweep over MPI processes on the CPU");
+    } else {
+      missing.push_back("of two ranks that were started " + std::to_string(ranks.at("arrived").get<int>()) +
+                        " arrived: " + ranks.at("why_not").get<std::string>());
+    }
+  }
   can.push_back("compare and report existing records");
   if (!findings["programs"]["gnuplot"].is_null()) can.push_back("draw plots into the report");
   findings["gpus"] = examine_gpus(findings.at("trainers"));
   findings["can"] = can;
   findings["missing"] = missing;
   findings["works_without"] = without;
+  findings["usable"] = missing.empty();
   return findings;
 }
 
 std::string doctor_text(const Json& findings) {
   std::string text;
+  if (findings.at("missing").empty()) {
+    text = "USABLE: a sweep can run here; of two ranks that were started both arrived\n";
+  } else {
+    text = "NOT USABLE: a sweep cannot run here\n";
+    for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";
+  }
+  for (const Json& why : findings.at("works_without")) {
+    text += "warning: " + why.get<std::string>() + " (a sweep does without)\n";
+  }
+  text += "\n";
   flatten(findings, "", text);
   return text;
 }

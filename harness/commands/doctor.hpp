@@ -15,16 +15,14 @@ Json examine_gpus(const Json& trainers);
 /// What CTest's --resource-spec-file takes: every GPU once, by its number, as the resource "gpus".
 Json ctest_resources(const Json& findings);
 
-/// {"trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs": {"mpirun": path |
-/// null, ...}, "cores": 2,
-///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...], "missing": ["mpirun: install
-///  openmpi-bin",
-///  ...]}; what is missing keeps the CPU sweep from working; what GPUs lack does not, nor what stands in
-///  "works_without"
-/// (gnuplot).
+/// {"usable": true, "trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs":
+/// {"mpirun": path | null, ...}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
+///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...],
+///  "missing": ["mpirun: install openmpi-bin", ...], "works_without": [...]}. What is missing keeps the CPU sweep from
+/// working; what GPUs lack does not, nor what stands in "works_without" (gnuplot).
 Json examine_machine(const std::filesystem::path& trainers);
 
-/// The same for people.
+/// The same for people: whether it is usable first, and then what is missing.
 std::string doctor_text(const Json& findings);
 
 }  // namespace plumbline

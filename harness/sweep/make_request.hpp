@@ -5,8 +5,8 @@
 #include <string>
 
 #include "harness/judge/request/request.hpp"
+#include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 
 namespace plumbline {
 

@@ -4,7 +4,7 @@
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 
 namespace plumbline {

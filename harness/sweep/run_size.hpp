@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/planned_run.hpp"
 
 namespace plumbline {
 

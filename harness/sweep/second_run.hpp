@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 #include "harness/sweep/sweep_services.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 

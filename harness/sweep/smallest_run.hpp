@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/planned_run.hpp"
 
 namespace plumbline {
 

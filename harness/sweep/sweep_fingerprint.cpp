@@ -12,7 +12,7 @@
 #include "harness/launch/linked_libraries.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/sweep_trainers.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
-#include "harness/sweep/sweep_plan.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {

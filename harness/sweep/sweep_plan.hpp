@@ -1,41 +1,12 @@
 // From a sweep file to the cells it stands for and the references they share.
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "harness/judge/cell_plan.hpp"
-#include "harness/sweep/sweep_file.hpp"
-#include "schedule/schedule.hpp"
+#include "harness/sweep/planned_run.hpp"
 
 namespace plumbline {
-
-/// One training on one device; it serves every cell that trains the same, whatever its world size, schedule and
-/// partition, and sums its gradients in the same order.
-struct PlannedReference {
-  std::string id;
-  std::filesystem::path run;
-  RunChanges changes;
-  std::string accumulation = {};  ///< a CSV of unit and microbatch: the order of summing gradients; empty = ascending
-};
-
-struct PlannedCell {
-  CellPlan plan;  ///< `command` and the findings are filled in when it runs
-  std::filesystem::path run;
-  RunChanges changes;
-  std::string schedule;       ///< a name, or a CSV file's path
-  Placement placement = {};   ///< of its stages on ranks
-  std::size_t reference = 0;  ///< index into SweepPlan::references
-};
-
-struct SweepPlan {
-  std::vector<PlannedReference> references;
-  std::vector<PlannedCell> cells;
-  /// Cells of the matrix that the schedule cannot have, "<id>: <why, and what would fit>".
-  std::vector<std::string> not_applicable;
-};
 
 /// The matrix run x optimizer x schedule x world size, then the extra cells. A cell's id is
 /// "<run>[-<optimizer>]-<schedule>-w<world>", with

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <sstream>
 #include <utility>
 
 #include "harness/sweep/localise.hpp"
@@ -118,18 +117,6 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
   if (finding.exit_code != 0) refuse_full_disk(id);
   return finding;
-}
-
-std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
-  std::istringstream in(launcher);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) {
-    for (std::size_t at = 0; (at = word.find("{world}", at)) != std::string::npos;) {
-      word.replace(at, 7, std::to_string(world));
-    }
-    words.push_back(word);
-  }
-  return words;
 }
 
 }  // namespace plumbline

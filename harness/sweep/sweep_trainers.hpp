@@ -12,14 +12,13 @@
 #include "harness/judge/request/request.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
+#include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_folder.hpp"
-#include "harness/sweep/sweep_plan.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 
 namespace plumbline {
 
-inline constexpr const char* reference_program = "plumbline-reference";
-inline constexpr const char* pipeline_program = "plumbline-pipeline";
 /// In a run's launch folder: what was asked of it.
 inline constexpr const char* request_name = "request.json";
 
@@ -62,8 +61,5 @@ class SweepTrainers {
   StopSignals& signals_;
   std::function<void()> at_glance_;
 };
-
-/// Words of a command template, {world} put in.
-std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world);
 
 }  // namespace plumbline

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <map>
+
 #include "tests/harness/fake_programs.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -82,12 +85,23 @@ TEST(Doctor, SeveralGpusTakeARankEachAndTheOddOneIsNamed) {
   EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are of different models")));
 }
 
-/// What is on PATH, and nothing else.
-Json examined_with(const std::vector<std::string>& programs) {
+/// mpirun: starts as many as asked, and each leaves what a rank of a run leaves.
+const char* const launches = R"(export PATH=/usr/bin:/bin
+while [ $1 != -n ]; do shift; done; ranks=$2; shift 2
+for ((r = 0; r < ranks; r++)); do FAKE_RANK=$r "$@" & done; wait
+)";
+const char* const pipeline = R"([ $1 = --capabilities ] && { echo '{}'; exit; }
+page $3 $FAKE_RANK 0 -1 ${FAKE_RANK}F0; sleep 0.1; ended $3 $FAKE_RANK ok 0
+)";
+
+using Programs = std::map<std::string, std::string>;
+
+/// `programs`: what is on PATH, and nothing else.
+Json examined_with(const Programs& programs) {
   const testing::TemporaryFolder folder;
   testing::program(folder, "plumbline-reference", "echo '{}'\n");
-  testing::program(folder, "plumbline-pipeline", "echo '{}'\n");
-  for (const auto& name : programs) testing::program(folder, "path/" + name, "");
+  testing::program(folder, "plumbline-pipeline", pipeline);
+  for (const auto& [name, body] : programs) testing::program(folder, "path/" + name, body);
   const std::string path = ::getenv("PATH");
   ::setenv("PATH", (folder / "path").c_str(), 1);
   const Json found = examine_machine(folder.path());
@@ -95,16 +109,44 @@ Json examined_with(const std::vector<std::string>& programs) {
   return found;
 }
 
+TEST(Doctor, StartsTwoRanksAsASweepWouldAndSaysThatBothArrived) {
+  const Json found = examined_with({{"mpirun", launches}, {"gnuplot", ""}});
+
+  EXPECT_EQ(found.at("two_ranks").at("arrived"), 2) << found.dump();
+  EXPECT_TRUE(found.at("two_ranks").at("why_not").is_null());
+  EXPECT_THAT(found.at("two_ranks").at("launcher").get<std::string>(), HasSubstr("mpirun "));
+  EXPECT_EQ(found.at("usable"), true);
+  EXPECT_EQ(found.begin().key(), "usable");
+  EXPECT_THAT(doctor_text(found), ::testing::StartsWith("USABLE: "));
+}
+
+TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
+  const Json found = examined_with({{"mpirun", "exit 1\n"}, {"gnuplot", ""}});
+
+  EXPECT_EQ(found.at("usable"), false);
+  EXPECT_EQ(found.at("two_ranks").at("arrived"), 0);
+  EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("of two ranks that were started 0 arrived"),
+                                                         HasSubstr("mpirun ended with code 1 and started nothing"))));
+  EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("sweep over MPI processes"))));
+  EXPECT_THAT(doctor_text(found), ::testing::StartsWith("NOT USABLE: a sweep cannot run here\n  of two ranks"));
+}
+
 TEST(Doctor, WithoutGnuplotNothingThatASweepNeedsIsMissing) {
-  const Json found = examined_with({"mpirun"});
+  const Json found = examined_with({{"mpirun", launches}});
 
   EXPECT_THAT(texts(found.at("missing")), IsEmpty());
   EXPECT_THAT(texts(found.at("works_without")), Contains(HasSubstr("gnuplot")));
   EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("sweep over MPI processes")));
+  EXPECT_EQ(found.at("usable"), true);
+  EXPECT_THAT(doctor_text(found), HasSubstr("\nwarning: gnuplot is not on this machine's PATH"));
 }
 
 TEST(Doctor, WithoutMpirunASweepCannotBe) {
-  EXPECT_THAT(texts(examined_with({"gnuplot"}).at("missing")), Contains(HasSubstr("mpirun")));
+  const Json found = examined_with({{"gnuplot", ""}});
+
+  EXPECT_THAT(texts(found.at("missing")), Contains(HasSubstr("mpirun")));
+  EXPECT_TRUE(found.at("two_ranks").is_null());
+  EXPECT_EQ(found.at("usable"), false);
 }
 
 TEST(Doctor, EveryGpuIsOneResourceForCTest) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "harness/sweep/make_request.hpp"
+#include "harness/sweep/sweep_plan.hpp"
 #include "support/files.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/temporary_folder.hpp"

@@ -1,0 +1,21 @@
+// A temporary folder for the answers of programs that are asked something, removed afterwards.
+#pragma once
+
+#include <filesystem>
+
+namespace plumbline {
+
+class AnswerFolder {
+ public:
+  /// Throws SystemError when none can be made.
+  AnswerFolder();
+  ~AnswerFolder();
+  AnswerFolder(const AnswerFolder&) = delete;
+  AnswerFolder& operator=(const AnswerFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,16 @@
+// The programs that a sweep starts, and the words of the launcher before them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+inline constexpr const char* reference_program = "plumbline-reference";
+inline constexpr const char* pipeline_program = "plumbline-pipeline";
+
+/// Words of a command template, {world} put in.
+std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world);
+
+}  // namespace plumbline
