@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "record/check_claims.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 
@@ -103,6 +104,8 @@ PageData grid_data(const Verdict& verdict, const Grid& grid) {
     for (const auto cell : cells) squares.push_back(square(verdict, cell, name));
     PageData row;
     row.set("check", page_text(spaced(name)));
+    if (const std::string claim = claim_of_check(name); !claim.empty())
+      row.set("claim", page_text("Where it holds: " + claim));
     row.set("squares", squares);
     rows.push_back(row);
   }

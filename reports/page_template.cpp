@@ -145,7 +145,7 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 <table class="grid"><caption>{{schedule}}</caption>
 <thead><tr><th class="axis">world size P</th>{{#worlds}}<th><a href="#{{anchor}}" title="{{title}}">{{world}}</a></th>{{/worlds}}</tr></thead>
 <tbody>
-{{#rows}}<tr><th>{{check}}</th>{{#squares}}<td>{{#there}}<a class="{{class}}" href="#{{anchor}}" title="{{hint}}">{{sign}}</a>{{/there}}</td>{{/squares}}</tr>
+{{#rows}}<tr><th title="{{claim}}">{{check}}</th>{{#squares}}<td>{{#there}}<a class="{{class}}" href="#{{anchor}}" title="{{hint}}">{{sign}}</a>{{/there}}</td>{{/squares}}</tr>
 {{/rows}}</tbody></table>
 {{/grids}}
 </div>

@@ -7,6 +7,7 @@
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "reports/headline.hpp"
@@ -43,13 +44,6 @@ CellPlan plan_of(const Manifest& candidate) {
   return plan;
 }
 
-/// What a record of role external may lack. Level summary or none is asked for by whoever wrote the record, and stays
-/// required.
-bool may_be_missing(const CheckResult& check, bool external) {
-  const bool needs_own_tables = check.name == "memory" || check.name == "conformance";
-  return external && needs_own_tables && check.outcome == Outcome::not_run;
-}
-
 /// How far apart the two tensors of the first divergence are, where both records dumped them.
 void say_size(const std::filesystem::path& reference, const std::filesystem::path& candidate, CellVerdict& cell) {
   if (!cell.first_divergence) return;
@@ -83,7 +77,7 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
     return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
   });
   for (auto& check : verdict.checks) {
-    if (comparable && may_be_missing(check, external)) check.requirement = Requirement::told;
+    if (comparable && external && judging::lacks_what_externals_may(check)) check.requirement = Requirement::told;
   }
   verdict.holds = judging::all_required_hold(verdict);
   say_size(reference, candidate, verdict);

@@ -50,10 +50,6 @@ Judged failed_by(const std::string& check, const std::exception& error) {
 
 }  // namespace
 
-bool asked_for(const CellPlan& plan, const std::string& check) {
-  return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
-}
-
 CellJudge::CellJudge(const CellPlan& plan, RecordReading& reference, RecordReading& candidate, RecordReading* repeated)
     : plan_(plan), reference_(reference), candidate_(candidate), repeated_(repeated) {}
 
@@ -79,8 +75,8 @@ void CellJudge::prepare() {
   if (blocked_.empty())
     evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
                       tier_ ? tier_->values() : in_bits());
-  for (const auto& check : all_checks()) {
-    if (check.make) prepare_check(check);
+  for (const auto& rule : all_rules()) {
+    if (rule.make) prepare_check(rule);
   }
 }
 
@@ -97,34 +93,33 @@ void CellJudge::guard(Running& running, Use use) {
   try {
     use();
   } catch (const std::exception& error) {
-    running.ended = failed_by(running.check->name, error);
+    running.ended = failed_by(running.rule->check, error);
     running.object.reset();
   }
 }
 
-void CellJudge::prepare_check(const Check& check) {
-  Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
+void CellJudge::prepare_check(const Rule& rule) {
+  Running& running = checks_.emplace_back(Running{&rule, nullptr, std::nullopt});
   const auto end = [&](Outcome outcome, const std::string& why) {
-    running.ended = without_looking(check.name, outcome, why);
+    running.ended = without_looking(rule.check, outcome, why);
   };
-  if (check.name == "data" && !differences_.empty()) {
+  if (rule.check == "data" && !differences_.empty()) {
     running.ended = not_comparable(differences_);
     return;
   }
-  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not asked for in this cell");
-  if (candidate_.record() && check.not_applicable) {
-    if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
+  if (!asked_for(plan_, rule.check)) return end(Outcome::not_run, "not asked for in this cell");
+  if (candidate_.record() && rule.not_applicable) {
+    if (const auto reason = rule.not_applicable(plan_, candidate_.record()->manifest))
       return end(Outcome::not_applicable, *reason);
   }
-  if (check.name == "memory" && reference_.record() && reference_.record()->manifest.world_size > 1) {
+  if (rule.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
     return end(Outcome::not_applicable, "the law is made from what one device keeps, and this reference ran on " +
                                             std::to_string(reference_.record()->manifest.world_size) + " ranks");
   }
   if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
-  const bool tensors = evidence_->reference.manifest.level >= RecordLevel::full &&
-                       evidence_->candidate.manifest.level >= RecordLevel::full;
-  if (check.needs_tensors && !tensors) return end(Outcome::not_run, "a record of level summary holds no tensors");
-  guard(running, [&] { running.object = check.make(*evidence_); });
+  if (evidence_->reference.manifest.level < rule.level || evidence_->candidate.manifest.level < rule.level)
+    return end(Outcome::not_run, "a record of level summary holds no tensors");
+  guard(running, [&] { running.object = rule.make(*evidence_); });
 }
 
 /// Each step of the records once: first the start, then in their order.
@@ -158,7 +153,7 @@ void CellJudge::go_to(std::int64_t step) {
 
 void CellJudge::show(const StepEvidence& now, bool of_the_run) {
   for (Running& running : checks_) {
-    if (!of_the_run && !running.check->beyond_the_run) continue;
+    if (!of_the_run && !running.rule->beyond_the_run) continue;
     guard(running, [&] { running.object->step(now); });
   }
 }
@@ -167,9 +162,9 @@ void CellJudge::end_where_starts_differ(const StepEvidence& start) {
   const std::string why = why_not_the_same_start(start);
   if (why.empty()) return;
   for (Running& running : checks_) {
-    if (!running.check->needs_same_start || !running.object) continue;
+    if (!running.rule->same_start || !running.object) continue;
     running.object.reset();
-    running.ended = without_looking(running.check->name, Outcome::not_run, why);
+    running.ended = without_looking(running.rule->check, Outcome::not_run, why);
   }
 }
 
@@ -194,8 +189,8 @@ void CellJudge::read_what_is_left() {
     step = earlier(reference_.next_step(), candidate_.next_step());
   }
   blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
-  for (const auto& check : all_checks()) {
-    if (check.make) prepare_check(check);
+  for (const auto& rule : all_rules()) {
+    if (rule.make) prepare_check(rule);
   }
 }
 
@@ -208,8 +203,8 @@ std::vector<Judged> CellJudge::conclude() {
     blocked_ = late;
     differences_.clear();
     checks_.clear();
-    for (const auto& check : all_checks()) {
-      if (check.make) prepare_check(check);
+    for (const auto& rule : all_rules()) {
+      if (rule.make) prepare_check(rule);
     }
   }
   judged.push_back(std::move(completion));

@@ -10,10 +10,9 @@
 #include "harness/judge/checks/as_asked.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/limits/calibrated_tier.hpp"
+#include "harness/judge/rules.hpp"
 
 namespace plumbline::judging {
-
-bool asked_for(const CellPlan& plan, const std::string& check);
 
 class CellJudge {
  public:
@@ -26,13 +25,13 @@ class CellJudge {
  private:
   /// A check on its way: `object` until it has ended.
   struct Running {
-    const Check* check;
+    const Rule* rule;
     std::unique_ptr<StepCheck> object;
     std::optional<Judged> ended;
   };
 
   void prepare();
-  void prepare_check(const Check& check);
+  void prepare_check(const Rule& rule);
   /// Why nothing can be judged but whether the runs are as asked and complete; empty where more can.
   std::string why_blocked(const Judged& completion) const;
   void walk();

@@ -1,8 +1,8 @@
 #include "harness/judge/judge.hpp"
 
 #include "harness/judge/cell_judge.hpp"
-#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/judge_records.hpp"
+#include "harness/judge/rules.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/text.hpp"
@@ -12,24 +12,6 @@ namespace plumbline {
 using namespace judging;
 
 namespace {
-
-const Check& find_check(const std::string& name) {
-  for (const auto& check : all_checks()) {
-    if (check.name == name) return check;
-  }
-  const auto nearest = nearest_word(name, check_names());
-  throw InputError("no check is called `" + name + "`" +
-                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(check_names(), ", ")));
-}
-
-/// What is not asked for is told, and so is what only data chosen for it can show.
-Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
-  if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
-  // A run that broke off, or that was another than the one asked for, fails whatever checks were asked for.
-  if (result.name == "completion" || result.name == "as_asked") return Requirement::required;
-  if (!asked_for(plan, result.name)) return Requirement::told;
-  return result.name == "variable_lengths" && !plan.bench ? Requirement::told : Requirement::required;
-}
 
 Json versions_of(const RecordReading& reading) {
   if (!reading.record()) return nullptr;
@@ -45,7 +27,7 @@ Json versions_of(const RecordReading& reading) {
 
 CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
                                    RecordReading* repeated) {
-  for (const auto& name : plan.checks) find_check(name);
+  for (const auto& name : plan.checks) rule_of(name);
   CellVerdict verdict;
   verdict.id = plan.id;
   verdict.run = plan.run;
@@ -86,14 +68,14 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 }
 
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {
-  const Check& found = find_check(check);
+  const Rule& found = rule_of(check);
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
 }
 
 const std::vector<std::string>& check_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const auto& check : all_checks()) list.push_back(check.name);
+    for (const auto& rule : all_rules()) list.push_back(rule.check);
     return list;
   }();
   return names;

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "record/check_claims.hpp"
 #include "support/files.hpp"
 #include "tests/ended.hpp"
 #include "tests/temporary_folder.hpp"
@@ -102,6 +103,25 @@ TEST_F(KnownKeys, TheChecksPageHasEveryCheckInTheOrderOfTheTableAndNoOther) {
   }
 
   EXPECT_EQ(headings, found[1].str());
+}
+
+/// With each run of white space as one blank.
+std::string in_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+TEST(ChecksPage, ClaimsWhatTheReportSays) {
+  const std::string page = read_file(PLUMBLINE_SOURCE "/docs/checks.md");
+  static const std::regex claim(R"(\n## ([a-z_]+)\n\* \*\*Claims\*\*: ([^]*?)\n\* \*\*Needs)");
+  std::size_t checks = 0;
+  for (std::sregex_iterator at(page.begin(), page.end(), claim), end; at != end; ++at) {
+    EXPECT_EQ(claim_of_check((*at)[1].str()), in_one_line((*at)[2].str())) << (*at)[1].str();
+    ++checks;
+  }
+  EXPECT_EQ(checks, 16U);
 }
 
 TEST(DocumentedKeys, AreReadFromThePagesTables) {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/judge/evidence/step_evidence.hpp"
 #include "harness/judge/judgement.hpp"
@@ -44,20 +43,5 @@ std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence);
 std::string value_limit(const CellEvidence& evidence);
 /// "the same bits", or "within their limits".
 std::string agreement(const CellEvidence& evidence);
-
-struct Check {
-  std::string name;
-  bool needs_tensors = false;     ///< rows that only level full or above has
-  bool needs_same_start = false;  ///< says nothing once the parameters of step -1 differ
-  /// Why the check does not apply, decided from the plan and the candidate's manifest alone; null where it always
-  /// applies.
-  std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
-  std::unique_ptr<StepCheck> (*make)(const CellEvidence& evidence) =
-      nullptr;                  ///< null for as_asked and completion, which are judged also where there is no evidence
-  bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
-};
-
-/// In the order of the table.
-const std::vector<Check>& all_checks();
 
 }  // namespace plumbline::judging

@@ -1,0 +1,91 @@
+#include "harness/judge/rules.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/expected/stage_map.hpp"
+#include "harness/judge/judge.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& candidate) {
+  for (const auto& stage : plan.request&& plan.request->stages ? *plan.request->stages : candidate.stages) {
+    if (std::none_of(stage.units.begin(), stage.units.end(), is_layer)) return std::nullopt;
+  }
+  return "every stage of this partition holds a layer";
+}
+
+std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const Manifest& candidate) {
+  const auto microbatches =
+      plan.request && plan.request->microbatches ? std::ssize(*plan.request->microbatches) : candidate.microbatches;
+  if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
+  if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this cell";
+  return std::nullopt;
+}
+
+std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
+  if (plan.repeat) return std::nullopt;
+  return "the sweep repeats other cells, not this one";
+}
+
+}  // namespace
+
+const std::vector<Rule>& all_rules() {
+  constexpr auto full = RecordLevel::full;
+  constexpr auto always = Required::always;
+  static const std::vector<Rule> rules = {
+      {.check = "as_asked", .required = always},
+      {.check = "completion", .required = always},
+      {.check = "data", .make = data_check},
+      {.check = "census", .level = full, .make = census_check},
+      {.check = "loss", .same_start = true, .make = loss_check},
+      {.check = "boundaries", .level = full, .same_start = true, .make = boundaries_check},
+      {.check = "gradients", .level = full, .same_start = true, .make = gradients_check},
+      {.check = "nonzero_gradients", .level = full, .same_start = true, .make = nonzero_gradients_check},
+      {.check = "gradient_norm", .same_start = true, .make = gradient_norm_check},
+      {.check = "parameters", .level = full, .make = parameters_check},
+      {.check = "audit", .level = full, .make = audit_check},
+      {.check = "empty_partitions", .level = full, .not_applicable = no_empty_stage, .make = empty_partitions_check},
+      {.check = "variable_lengths",
+       .level = full,
+       .required = Required::on_bench_alone,
+       .not_applicable = equal_lengths_asked_for,
+       .make = variable_lengths_check},
+      {.check = "memory", .external_may_lack = true, .one_device_reference = true, .make = memory_check},
+      {.check = "conformance", .external_may_lack = true, .make = conformance_check},
+      {.check = "repeatability",
+       .beyond_the_run = true,
+       .not_applicable = no_repeat_asked_for,
+       .make = repeatability_check},
+  };
+  return rules;
+}
+
+const Rule& rule_of(const std::string& check) {
+  for (const auto& rule : all_rules()) {
+    if (rule.check == check) return rule;
+  }
+  const auto nearest = nearest_word(check, check_names());
+  throw InputError("no check is called `" + check + "`" +
+                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(check_names(), ", ")));
+}
+
+bool asked_for(const CellPlan& plan, const std::string& check) {
+  return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
+}
+
+Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
+  if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
+  const Required required = rule_of(result.name).required;
+  if (required == Required::always) return Requirement::required;
+  if (!asked_for(plan, result.name)) return Requirement::told;
+  return required == Required::on_bench_alone && !plan.bench ? Requirement::told : Requirement::required;
+}
+
+bool lacks_what_externals_may(const CheckResult& result) {
+  return result.outcome == Outcome::not_run && rule_of(result.name).external_may_lack;
+}
+
+}  // namespace plumbline::judging
