@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "harness/judge/expected/stage_map.hpp"
-#include "harness/judge/judge.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -67,9 +66,11 @@ const Rule& rule_of(const std::string& check) {
   for (const auto& rule : all_rules()) {
     if (rule.check == check) return rule;
   }
-  const auto nearest = nearest_word(check, check_names());
+  std::vector<std::string> names;
+  for (const auto& rule : all_rules()) names.push_back(rule.check);
+  const auto nearest = nearest_word(check, names);
   throw InputError("no check is called `" + check + "`" +
-                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(check_names(), ", ")));
+                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(names, ", ")));
 }
 
 bool asked_for(const CellPlan& plan, const std::string& check) {

@@ -36,7 +36,7 @@ std::optional<ProcessMemory> process_memory(pid_t pid);
 class ProcessTree {
  public:
   ProcessTree();
-  /// Every living process of the tree.
+  /// Every living process of the tree, a parent before its children.
   std::vector<ProcessState> living() const;
   bool contains(pid_t pid) const;
   /// Reaps our ended children but `but`, whose status the caller wants.

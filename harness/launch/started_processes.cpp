@@ -6,8 +6,12 @@ namespace plumbline {
 
 void StartedProcesses::glance() {
   for (const ProcessState& process : tree_.living()) {
-    // What one of them starts itself, or forks, is no rank.
-    if (seen_.contains(process.pid) || seen_.contains(process.parent)) continue;
+    if (seen_.contains(process.pid)) continue;
+    // What one of them starts or forks, and what that does, is no rank. Parents come before their children.
+    if (seen_.contains(process.parent) || below_.contains(process.parent)) {
+      below_.insert(process.pid);
+      continue;
+    }
     std::ifstream words("/proc/" + std::to_string(process.pid) + "/cmdline", std::ios::binary);
     // The program itself, or a script by that name behind its interpreter; a launcher has it further behind.
     std::string first, second;

@@ -24,6 +24,7 @@ class StartedProcesses {
   std::string program_;
   const ProcessTree& tree_;
   std::set<pid_t> seen_;
+  std::set<pid_t> below_;  ///< below one that was counted
 };
 
 }  // namespace plumbline
