@@ -93,8 +93,11 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       "--out", [given](const fs::path& out) { given->options.out = out; },
       "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
   command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
-  command->add_option("--cells", options.cells,
-                      "Run only these cells: ids, or patterns with * and ? in quotes; commas between several");
+  command
+      ->add_option(
+          "--cells", options.cells,
+          "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
+      ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
   command->add_flag("--list", given->list,
                     "Print the cells' ids and run nothing; refuses whatever the run would refuse before it starts");
   const auto* other_trainers =

@@ -82,6 +82,7 @@ TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   EXPECT_EQ(chosen.code, 0);
   EXPECT_EQ(chosen.said, "stories260k-adamw-afab-w1\nstories260k-adamw-afab-w3\nstories260k-adamw-1f1b-w3\n");
 
+  EXPECT_EQ(plumbline("sweep --cells '*-w3' --cells '*-afab-w1' " + quick + " --list").said, chosen.said);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --cells '*-w9'").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
