@@ -9,23 +9,27 @@ double LearningRateForm::at(std::int64_t step) const {
   const auto t = static_cast<double>(step), w = static_cast<double>(warmup_steps);
   if (step < warmup_steps) return peak * (start_factor + (1 - start_factor) * t / w);
   const double done = (t - w) / (static_cast<double>(total_steps) - w);
-  return peak * (1 + std::cos(std::numbers::pi * done)) / 2;
+  const double half_cosine = (1 + std::cos(std::numbers::pi * done)) / 2;
+  return peak * (final_factor + (1 - final_factor) * half_cosine);
+}
+
+std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const Json& schedule) {
+  const auto number = [](const Json& json, const char* key) -> std::optional<double> {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  };
+  const auto peak = number(optimizer, "learning_rate"), warmup = number(schedule, "warmup_steps"),
+             total = number(schedule, "total_steps"), start = number(schedule, "start_factor"),
+             last = number(schedule, "final_factor");
+  if (!peak || !warmup || !total || !start || !last) return std::nullopt;
+  return LearningRateForm{*peak, static_cast<std::int64_t>(*warmup), static_cast<std::int64_t>(*total), *start, *last};
 }
 
 std::optional<LearningRateForm> learning_rate_form(const Json& manifest) {
   const auto found = manifest.find("learning_rate_schedule");
   if (found == manifest.end() || !found->is_object()) return std::nullopt;
-  const Json& schedule = *found;
-  LearningRateForm form;
-  for (const char* key : {"warmup_steps", "start_factor", "final_factor", "total_steps"}) {
-    if (!schedule.contains(key) || !schedule.at(key).is_number()) return std::nullopt;
-  }
-  if (schedule.at("final_factor").get<double>() != 0) return std::nullopt;
-  form.peak = manifest.at("optimizer").at("learning_rate").get<double>();
-  form.warmup_steps = schedule.at("warmup_steps").get<std::int64_t>();
-  form.total_steps = schedule.at("total_steps").get<std::int64_t>();
-  form.start_factor = schedule.at("start_factor").get<double>();
-  return form;
+  const auto form = learning_rate_form(manifest.at("optimizer"), *found);
+  return form && form->final_factor == 0 ? form : std::nullopt;
 }
 
 }  // namespace plumbline::auditing

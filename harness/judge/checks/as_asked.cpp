@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <numeric>
 #include <optional>
 
+#include "harness/judge/audit/learning_rate_form.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -44,27 +44,10 @@ bool belongs_to_another_role(const std::optional<std::string>& role, const std::
   return role == "pipeline" && key == "accumulation_digest";
 }
 
-/// The rates that were asked for, by the closed form of docs/exactness.md, 7. Libraries' cosines differ in the last
-/// bit.
-struct AskedRates {
-  double peak, steps, warmup, start, end;
-
-  double at(std::int64_t step) const {
-    const auto done = static_cast<double>(step);
-    const double cosine = (1 + std::cos(std::numbers::pi * (done - warmup) / (steps - warmup))) / 2;
-    return done < warmup ? peak * (start + (1 - start) * done / warmup) : peak * (end + (1 - end) * cosine);
-  }
-};
-
-std::optional<AskedRates> asked_rates(const Request& request) {
+/// The rates that were asked for. Libraries' cosines differ in the last bit.
+std::optional<auditing::LearningRateForm> asked_rates(const Request& request) {
   if (!request.learning_rate_schedule || !request.optimizer) return std::nullopt;
-  const auto number = [](const Json& json, const char* key) { return json.value(key, std::nan("")); };
-  const Json& schedule = *request.learning_rate_schedule;
-  const AskedRates rates{number(*request.optimizer, "learning_rate"), number(schedule, "total_steps"),
-                         number(schedule, "warmup_steps"), number(schedule, "start_factor"),
-                         number(schedule, "final_factor")};
-  const bool asked = !std::isnan(rates.peak + rates.steps + rates.warmup + rates.start + rates.end);
-  return asked ? std::optional(rates) : std::nullopt;
+  return auditing::learning_rate_form(*request.optimizer, *request.learning_rate_schedule);
 }
 
 }  // namespace
@@ -257,7 +240,7 @@ class AsAskedCheck::OfRecord {
   const Request& request_;
   const Record& record_;
   Judgement& judgement_;
-  std::optional<AskedRates> rates_;
+  std::optional<auditing::LearningRateForm> rates_;
   std::optional<TokenSource> source_;
 };
 
