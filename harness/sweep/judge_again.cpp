@@ -4,6 +4,7 @@
 
 #include "harness/sweep/process_base.hpp"
 #include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -18,10 +19,10 @@ std::optional<LaunchFinding> finding_of(const SweepFolder& folder, const std::st
   return read_launch_finding(file);
 }
 
-std::optional<Request> request_in(const fs::path& record) {
+std::optional<Request> request_in(const fs::path& launch) {
   std::error_code missing;
-  if (!fs::exists(record / "request.json", missing)) return std::nullopt;
-  return read_request(record / "request.json");
+  if (!fs::exists(launch / request_name, missing)) return std::nullopt;
+  return read_request(launch / request_name);
 }
 
 /// Why the earlier verdict says that a cell was not run, by cell.
@@ -49,8 +50,8 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
                              const SweepFolder& folder, const SweepServices& services) {
   plan.launch = launch;
   plan.reference_launch = finding_of(folder, "reference-" + plan.reference);
-  plan.request = request_in(folder.cell(plan.id));
-  plan.reference_request = request_in(folder.reference(plan.reference));
+  plan.request = request_in(folder.launch(plan.id));
+  plan.reference_request = request_in(folder.launch("reference-" + plan.reference));
   if (sweep.tier == Tier::calibrated) plan.calibration = folder.calibration(plan.reference) / "calibration.json";
   const MeasuredBase measured = kept_base(folder.launch(plan.id));
   plan.process_base = measured.base;

@@ -4,6 +4,7 @@
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -34,10 +35,10 @@ Json versions_of(const Json& manifest) {
   return versions;
 }
 
-Json request_of(const fs::path& record) {
+Json request_of(const fs::path& launch) {
   std::error_code missing;
-  if (!fs::exists(record / "request.json", missing)) return nullptr;
-  return read_json(record / "request.json");
+  if (!fs::exists(launch / request_name, missing)) return nullptr;
+  return read_json(launch / request_name);
 }
 
 judging::BenchRequest bench_request(const KeptSweep& sweep, const KeptReference& reference, const SweepFolder& folder) {
@@ -66,7 +67,7 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   if (finding) verdict.seconds = finding->seconds;
   if (!verdict.finished) return verdict;
   const fs::path record = folder.reference(kept.id);
-  verdict.request = request_of(record);
+  verdict.request = request_of(folder.launch("reference-" + kept.id));
   verdict.versions = versions_of(manifest_of(record));
   if (judge) verdict.checks = judge(record, bench_request(sweep, kept, folder));
   return verdict;
@@ -103,7 +104,7 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
     const auto done = std::ranges::find(findings.cells, plan.id, &CellVerdict::id);
     if (done != findings.cells.end()) {
       verdict.cells.push_back(*done);
-      verdict.cells.back().request = request_of(folder.cell(plan.id));
+      verdict.cells.back().request = request_of(folder.launch(plan.id));
       continue;
     }
     const auto reason = findings.not_run.find(plan.id);

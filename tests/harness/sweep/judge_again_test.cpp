@@ -68,6 +68,28 @@ TEST_F(JudgeAgain, GivesTheVerdictOfTheRecordsWithEverythingThatWasAsked) {
               AllOf(HasSubstr("<title>Holds in part: 1 of 3 cells - kept"), HasSubstr("computed the same bits")));
 }
 
+TEST_F(JudgeAgain, HoldsTheRecordsToWhatWasAskedOfTheRuns) {
+  const auto ask = [&](const std::string& launch, const Json& seed) {
+    write_json(folder_ / "out" / "launches" / launch / "request.json",
+               {{"schema", "plumbline-request/1"}, {"seed", seed}});
+  };
+  const Json seed = cell_.candidate.manifest.at("seed");
+  ask("c", seed);
+  ask("reference-r", seed);
+  const Verdict right = judge();
+  EXPECT_TRUE(right.holds);
+  EXPECT_EQ(result_of(right.cells.at(0), "as_asked").outcome, Outcome::holds);
+  EXPECT_EQ(right.cells[0].request.at("seed"), seed);
+  EXPECT_EQ(right.references.at(0).request.at("seed"), seed);
+
+  ask("c", seed.get<std::int64_t>() + 1);
+  EXPECT_EQ(result_of(judge().cells.at(0), "as_asked").outcome, Outcome::fails);
+
+  ask("c", seed);
+  ask("reference-r", seed.get<std::int64_t>() + 1);
+  EXPECT_EQ(result_of(judge().cells.at(0), "as_asked").outcome, Outcome::fails);
+}
+
 TEST_F(JudgeAgain, OneDigestChangedInAKeptRecordIsRedAndReportAloneDoesNotSeeIt) {
   judge();
   const fs::path table = folder_ / "out/cells/c/rank-1/tensors.csv";
