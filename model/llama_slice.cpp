@@ -9,14 +9,12 @@
 
 #include "model/decoder_layer.hpp"
 #include "model/linear.hpp"
+#include "model/parameter_names.hpp"
 #include "model/rms_norm.hpp"
 #include "model/rope.hpp"
 
 namespace plumbline {
 namespace {
-
-const char* const embedding_name = "model.embed_tokens.weight";
-const char* const head_name = "lm_head.weight";
 
 /// The tensor of this name; undefined where the slice has none (a bias that the config leaves out).
 at::Tensor find(const std::vector<Parameter>& parameters, const std::string& name) {

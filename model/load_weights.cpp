@@ -11,15 +11,13 @@
 #include <type_traits>
 
 #include "model/llama_slice.hpp"
+#include "model/parameter_names.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
-
-const char* const embedding_name = "model.embed_tokens.weight";
-const char* const head_name = "lm_head.weight";
 
 /// What stands before the names in a record's dump of a step.
 const std::string dumped = "parameter/";

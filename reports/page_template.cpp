@@ -1,9 +1,9 @@
 #include "reports/page_parts.hpp"
 
 namespace plumbline {
-namespace {
 
-constexpr const char* text = R"PAGE(<!DOCTYPE html>
+const char* page_template() {
+  return R"PAGE(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -233,11 +233,6 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 </body>
 </html>
 )PAGE";
-
-}  // namespace
-
-const char* page_template() {
-  return text;
 }
 
 }  // namespace plumbline

@@ -9,7 +9,7 @@
 namespace plumbline {
 namespace {
 
-constexpr double width = 980;
+constexpr double timeline_width = 980;
 
 std::optional<std::int64_t> cores_of(const Manifest& manifest) {
   const auto machine = manifest.json.find("machine");
@@ -102,7 +102,7 @@ void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evid
     data.set("measured_rate", percent(timeline.median_bubble_rate));
     data.set("planned_rate", percent(timeline.planned.bubble_rate));
     data.set("closed_rate", percent_or_dash(timeline.closed_form_rate));
-    data.set("svg", PageData(draw_svg(timelines_of(timeline), width)));
+    data.set("svg", PageData(draw_svg(timelines_of(timeline), timeline_width)));
     data.set("caption", page_text(caption(each)));
     timelines.push_back(data);
   }

@@ -13,10 +13,6 @@
 namespace plumbline {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, std::size_t line, const std::string& what) {
-  throw InputError(path.string() + ":" + std::to_string(line) + ": " + what);
-}
-
 /// libcsv's parser with its callbacks' state. It is fed line by line, so that rows get line numbers and empty lines
 /// show.
 class Parser {
@@ -92,16 +88,17 @@ bool CsvRows::next(CsvRow& row) {
       }
     }
     if (!parser.feed(text))
-      fail(path, lines.number(), "a quote stands inside an unquoted cell, or a cell goes on after its closing quote");
+      refuse_line(path, lines.number(),
+                  "a quote stands inside an unquoted cell, or a cell goes on after its closing quote");
     if (parser.several_rows_on_line() || (!inside_row && text.front() == '\r'))
-      fail(path, lines.number(), "a carriage return without a line feed; write LF or CRLF line ends");
+      refuse_line(path, lines.number(), "a carriage return without a line feed; write LF or CRLF line ends");
     inside_row = !parser.row_ended();
     if (inside_row) continue;
     parser.take_cells(row.cells);
     return true;
   }
   if (inside_row || !parser.finish())
-    fail(path, row.line, "the quoted cell that begins here has no end; the file is truncated");
+    refuse_line(path, row.line, "the quoted cell that begins here has no end; the file is truncated");
   return false;
 }
 
@@ -110,7 +107,8 @@ CsvStream::CsvStream(const std::filesystem::path& path, UnfinishedLine unfinishe
   CsvRow first;
   if (rows_.next(first)) header_ = std::move(first.cells);
   for (const std::string& name : header_)
-    if (std::count(header_.begin(), header_.end(), name) > 1) fail(path, 1, "column '" + name + "' stands twice");
+    if (std::count(header_.begin(), header_.end(), name) > 1)
+      refuse_line(path, 1, "column '" + name + "' stands twice");
 }
 
 bool CsvStream::has(const std::string& column) const {
@@ -120,9 +118,9 @@ bool CsvStream::has(const std::string& column) const {
 bool CsvStream::next(CsvRow& row) {
   if (!rows_.next(row)) return false;
   if (row.cells.size() != header_.size())
-    fail(path_, row.line,
-         "the row has " + std::to_string(row.cells.size()) + " cells, the header names " +
-             std::to_string(header_.size()) + " columns");
+    refuse_line(path_, row.line,
+                "the row has " + std::to_string(row.cells.size()) + " cells, the header names " +
+                    std::to_string(header_.size()) + " columns");
   return true;
 }
 

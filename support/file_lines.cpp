@@ -15,11 +15,11 @@ constexpr std::size_t chunk = std::size_t{1} << 15;
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-[[noreturn]] void fail(const std::filesystem::path& path, std::size_t line, const std::string& what) {
+}  // namespace
+
+void refuse_line(const std::filesystem::path& path, std::size_t line, const std::string& what) {
   throw InputError(path.string() + ":" + std::to_string(line) + ": " + what);
 }
-
-}  // namespace
 
 FileLines::FileLines(const std::filesystem::path& path, UnfinishedLine unfinished)
     : path_(path), end_(file_bytes(path)) {
@@ -29,7 +29,7 @@ FileLines::FileLines(const std::filesystem::path& path, UnfinishedLine unfinishe
   if (cut_off_) end_ = finished;
   fill();
   if (buffer_.starts_with(byte_order_mark)) place_ = byte_order_mark.size();
-  if (place_ == end_) fail(path_, 1, "the file is empty; it may be truncated");
+  if (place_ == end_) refuse_line(path_, 1, "the file is empty; it may be truncated");
   if (unfinished_line) refuse_unfinished();
 }
 
@@ -72,7 +72,7 @@ bool FileLines::next(std::string_view& line) {
   line = std::string_view(buffer_).substr(place_, end - place_);
   place_ = end;
   refuse_what_is_no_text(path_, line, number_);  // names go from here into pages, messages and JSON
-  if (found == std::string::npos) fail(path_, number_, "the file ends without a line break; it is truncated");
+  if (found == std::string::npos) refuse_line(path_, number_, "the file ends without a line break; it is truncated");
   return true;
 }
 
@@ -80,7 +80,7 @@ bool FileLines::next(std::string_view& line) {
 void FileLines::refuse_unfinished() {
   std::string_view line;
   while (next(line)) continue;
-  fail(path_, number_ + 1, "the file ends without a line break; it is truncated");
+  refuse_line(path_, number_ + 1, "the file ends without a line break; it is truncated");
 }
 
 bool has_whole_line(const std::filesystem::path& path) {

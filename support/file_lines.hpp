@@ -11,6 +11,9 @@ namespace plumbline {
 /// What to do with a last line that has no line break.
 enum class UnfinishedLine { refuse, leave_out };
 
+/// "path:line: what", as an InputError.
+[[noreturn]] void refuse_line(const std::filesystem::path& path, std::size_t line, const std::string& what);
+
 /// Each line is checked to be text (support/plain_text.hpp). A byte order mark is no part of the first.
 class FileLines {
  public:

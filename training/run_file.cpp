@@ -273,14 +273,14 @@ class Reader {
     settings.beta2 = below_one(train, "beta2", settings.beta2);
     settings.eps = positive(train, "eps", settings.eps);
     settings.momentum = below_one(train, "momentum", settings.momentum);
-    const bool adamw = settings.name == "adamw";
+    const bool is_adamw = settings.name == "adamw";
     const std::vector<std::string> strangers =
-        adamw ? std::vector<std::string>{"momentum"} : std::vector<std::string>{"beta1", "beta2", "eps"};
+        is_adamw ? std::vector<std::string>{"momentum"} : std::vector<std::string>{"beta1", "beta2", "eps"};
     for (const std::string& key : strangers) {
       if (train.has(key)) {
         refuse(train, key,
-               "belongs to " + std::string(adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
-                   (adamw ? "beta1, beta2, eps and weight_decay" : "momentum and weight_decay"));
+               "belongs to " + std::string(is_adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
+                   (is_adamw ? "beta1, beta2, eps and weight_decay" : "momentum and weight_decay"));
       }
     }
   }

@@ -12,13 +12,13 @@
 namespace plumbline {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::filesystem::path folder;
   bool json = false;
   bool large_dumps = false;
 };
 
-int check(const Options& options) {
+int print_check(const CheckOptions& options) {
   auditing::AuditOptions audit;
   if (options.large_dumps) audit.most_dump_bytes = std::numeric_limits<std::uintmax_t>::max();
   const RecordCheck found = check_record(options.folder, audit);
@@ -29,7 +29,7 @@ int check(const Options& options) {
 }  // namespace
 
 std::function<int()> add_record_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   auto* record = app.add_subcommand("record", "One run record, alone: check");
   record->require_subcommand(1);
   auto* check_command = record->add_subcommand(
@@ -38,7 +38,7 @@ std::function<int()> add_record_command(CLI::App& app) {
   check_command->add_flag("--json", options->json, "Print it as JSON");
   check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
   check_command->footer("Example: plumbline record check reports/runs/latest/references/stories260k-adamw");
-  return [options] { return check(*options); };
+  return [options] { return print_check(*options); };
 }
 
 }  // namespace plumbline

@@ -7,7 +7,7 @@ namespace plumbline::auditing {
 namespace {
 
 /// Sums of squares in fp64 are off by n 2^-53 at most, and so many elements no gradient has.
-constexpr double allowed = 1e-10;
+constexpr double allowed_share = 1e-10;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
       for (const TensorPlace& place : gradients) sum += static_cast<long double>(place.row->l2) * place.row->l2;
       const auto norm = static_cast<double>(std::sqrt(sum));
       audit.count("numbers");
-      if (std::abs(*row.gradient_norm - norm) <= allowed * norm) continue;
+      if (std::abs(*row.gradient_norm - norm) <= allowed_share * norm) continue;
       Finding finding;
       finding.place = Place::norm;
       finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);

@@ -18,7 +18,7 @@ constexpr std::array<std::pair<LimitBy, const char*>, 4> reasons = {{{LimitBy::n
                                                                      {LimitBy::cap, "cap"},
                                                                      {LimitBy::zero, "zero"}}};
 
-const char* to_text(LimitBy by) {
+const char* name_of(LimitBy by) {
   for (const auto& [value, text] : reasons) {
     if (value == by) return text;
   }
@@ -65,7 +65,7 @@ void write_calibration(const fs::path& path, const Calibration& calibration) {
                       {"n", limit.roundings},
                       {"cap", limit.cap},
                       {"limit", limit.limit},
-                      {"by", to_text(limit.by)}});
+                      {"by", name_of(limit.by)}});
   }
   const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
   const fs::path shadow = fs::absolute(calibration.shadow).lexically_normal().lexically_relative(folder);
