@@ -1,12 +1,13 @@
 #include "reports/loss_plot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
-#include "reports/markup.hpp"
-#include "support/numbers.hpp"
+#include "reports/plot/marks.hpp"
+#include "reports/plot/panel.hpp"
+#include "reports/plot/svg.hpp"
 
 namespace plumbline {
 namespace {
@@ -14,57 +15,111 @@ namespace {
 /// Up to this many steps each world size has its own place beside the step, so that equal values do not hide each
 /// other.
 constexpr std::size_t most_dodged_steps = 24;
+/// Of the distance between two steps: how wide the reference's bar is, and the places beside the step on it. A
+/// pipeline's point lies on the bar exactly when it equals the reference.
+constexpr double bar_share = 0.7;
 
-/// Colours (Okabe and Ito 2008) that the colour-blind tell apart; the point's shape says the same in black and white.
-constexpr std::array colors{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444", "#7A5195"};
-constexpr std::array shapes{6, 4, 8, 10, 12, 1, 2, 3};
-
-std::string number(double value) {
-  return std::isfinite(value) ? to_text(value) : "NaN";
-}
+constexpr std::string_view thin = " fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"1\"";
+constexpr std::string_view thick = " fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"4\"";
 
 double ulp(double value) {
   const auto single = static_cast<float>(std::fabs(value));
   return static_cast<double>(std::nextafter(single, HUGE_VALF)) - static_cast<double>(single);
 }
 
-std::vector<std::int64_t> worlds_of(const std::vector<LossSeries>& series) {
+std::set<std::int64_t> worlds_of(const std::vector<LossSeries>& series) {
   std::set<std::int64_t> worlds;
-  for (const auto& one : series) worlds.insert(one.world);
-  return {worlds.begin(), worlds.end()};
+  for (const LossSeries& one : series) worlds.insert(one.world);
+  return worlds;
 }
 
-std::string data_block(const std::string& name, const Losses& losses) {
-  std::string block = "$" + name + " << EOD\n";
-  for (const auto& [step, loss] : losses) block += to_text(step) + " " + number(static_cast<double>(loss)) + "\n";
-  return block + "EOD\n";
-}
-
-/// Rows "step shift loss difference" of all runs of one world size.
-std::string world_block(const std::string& name, const Losses& reference, const std::vector<LossSeries>& series,
-                        std::int64_t world, double shift) {
-  std::string block = "$" + name + " << EOD\n";
-  for (const auto& one : series) {
-    if (one.world != world) continue;
-    for (const auto& [step, loss] : one.losses) {
-      const auto expected = reference.find(step);
-      const double difference =
-          expected == reference.end() ? NAN : static_cast<double>(loss) - static_cast<double>(expected->second);
-      block += to_text(step) + " " + to_text(shift) + " " + number(static_cast<double>(loss)) + " " +
-               number(difference) + "\n";
-    }
-    block += "\n";
-  }
-  return block + "EOD\n";
-}
-
+/// Of the axis of differences, to either side of 0.
 double half_range(const Losses& reference, const std::vector<LossSeries>& series) {
   double largest_loss = 0, largest = 0;
   for (const auto& [step, loss] : reference) {
     if (std::isfinite(loss)) largest_loss = std::max(largest_loss, std::fabs(static_cast<double>(loss)));
   }
-  for (const auto& one : series) largest = std::max(largest, loss_difference(reference, one).largest);
+  for (const LossSeries& one : series) largest = std::max(largest, loss_difference(reference, one).largest);
   return std::max(1.15 * largest, 2.5 * ulp(largest_loss));
+}
+
+plot::Axis step_axis(const Losses& reference) {
+  const auto first = static_cast<double>(reference.empty() ? 0 : reference.begin()->first);
+  const auto last = static_cast<double>(reference.empty() ? 1 : reference.rbegin()->first);
+  return {first - 0.5, last + 0.5, plot::whole_ticks(first, std::max(last, first + 1), 14), "step"};
+}
+
+plot::Axis loss_axis(const Losses& reference, const std::vector<LossSeries>& series) {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  const auto take = [&](const Losses& losses) {
+    for (const auto& [step, loss] : losses) {
+      if (!std::isfinite(loss)) continue;
+      low = std::min(low, static_cast<double>(loss));
+      high = std::max(high, static_cast<double>(loss));
+    }
+  };
+  take(reference);
+  for (const LossSeries& one : series) take(one.losses);
+  if (!(low <= high)) low = high = 0;
+  const double margin = high > low ? 0.06 * (high - low) : std::max(0.05 * std::fabs(high), 1e-3);
+  return {low - margin, high + margin, plot::round_ticks(low - margin, high + margin, 6), "loss (nats)"};
+}
+
+plot::Axis difference_axis(double half) {
+  plot::Axis axis{-half, half, {}, "difference"};
+  for (const double at : {-0.8 * half, 0.0, 0.8 * half}) {
+    char text[32];
+    std::snprintf(text, sizeof text, at == 0 ? "%g" : "%.1e", at);
+    axis.ticks.push_back({at, text});
+  }
+  return axis;
+}
+
+std::string draw_reference(const plot::Panel& panel, const Losses& reference, bool dodged) {
+  std::string curve, bars;
+  bool pen_down = false;
+  for (const auto& [step, loss] : reference) {
+    const auto x = static_cast<double>(step);
+    const double y = panel.y(static_cast<double>(loss));
+    if (!std::isfinite(y)) {
+      pen_down = false;
+      continue;
+    }
+    curve += (pen_down ? "L" : "M") + plot::coordinate(panel.x(x)) + " " + plot::coordinate(y);
+    pen_down = true;
+    bars += "M" + plot::coordinate(panel.x(x - bar_share / 2)) + " " + plot::coordinate(y) + "H" +
+            plot::coordinate(panel.x(x + bar_share / 2));
+  }
+  if (curve.empty()) return "";
+  return dodged ? plot::path(curve, thin) + plot::path(bars, thick) : plot::path(curve, thick);
+}
+
+/// All runs of one world size, their losses and their differences.
+struct WorldMarks {
+  std::vector<plot::Point> losses, differences;  ///< of all runs
+  std::set<std::string> loss_lines, difference_lines;
+};
+
+WorldMarks marks_of(std::int64_t world, std::size_t number, double shift, const Losses& reference,
+                    const std::vector<LossSeries>& series, const plot::Panel& upper, const plot::Panel& lower) {
+  WorldMarks marks;
+  for (const LossSeries& one : series) {
+    if (one.world != world) continue;
+    std::vector<plot::Point> losses, differences;
+    for (const auto& [step, loss] : one.losses) {
+      const auto expected = reference.find(step);
+      const double difference =
+          expected == reference.end() ? NAN : static_cast<double>(loss) - static_cast<double>(expected->second);
+      const double x = static_cast<double>(step) + shift;
+      losses.push_back({upper.x(x), upper.y(static_cast<double>(loss))});
+      differences.push_back({lower.x(x), lower.y(difference)});
+    }
+    marks.loss_lines.insert(plot::draw_line(number, losses));
+    marks.difference_lines.insert(plot::draw_line(number, differences));
+    marks.losses.insert(marks.losses.end(), losses.begin(), losses.end());
+    marks.differences.insert(marks.differences.end(), differences.begin(), differences.end());
+  }
+  return marks;
 }
 
 }  // namespace
@@ -82,47 +137,38 @@ LossDifference loss_difference(const Losses& reference, const LossSeries& series
   return result;
 }
 
-std::string loss_plot_script(const Losses& reference, const std::vector<LossSeries>& series) {
-  const auto worlds = worlds_of(series);
+std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& series, const std::string& title) {
+  const std::set<std::int64_t> worlds = worlds_of(series);
   const bool dodged = reference.size() <= most_dodged_steps;
-  std::string script = "set datafile missing 'NaN'\n" + data_block("reference", reference);
-  std::string upper, lower;
-  for (std::size_t i = 0; i < worlds.size(); ++i) {
-    const double place = static_cast<double>(i + 1) / static_cast<double>(worlds.size() + 1) - 0.5;
-    const std::string name = "world" + std::to_string(i);
-    script += world_block(name, reference, series, worlds[i], dodged ? 0.7 * place : 0);
-    const std::string color = " lc rgb '" + std::string(colors[i % colors.size()]) + "' ";
-    const std::string points =
-        "with points pt " + std::to_string(shapes[i % shapes.size()]) + " ps 0.75 lw 1.4" + color;
-    const std::string style = dodged ? points : "with lines lw 1.4 dt " + std::to_string(i + 1) + color;
-    const std::string x = " using ($1+$2):";
-    upper += ", \\\n  $" + name + x + "3 " + style + "title " + gnuplot_quote("P = " + to_text(worlds[i]));
-    lower += ", \\\n  $" + name + x + "4 " + style + "notitle";
+  const plot::Axis steps = step_axis(reference);
+  plot::Axis unnamed_steps = steps;
+  unnamed_steps.label.clear();
+  for (plot::Tick& tick : unnamed_steps.ticks) tick.text.clear();
+  const plot::Panel upper({90, 50, 985, 232}, unnamed_steps, loss_axis(reference, series));
+  const plot::Panel lower({90, 256, 985, 372}, steps, difference_axis(half_range(reference, series)));
+  std::string svg = upper.draw_axes() + lower.draw_axes();
+  svg += draw_reference(upper, reference, dodged);
+  svg += plot::line(lower.frame().left, lower.y(0), lower.frame().right, lower.y(0),
+                    " stroke=\"#b0b0b0\" stroke-width=\"3\"");
+  std::vector<plot::LegendEntry> legend{{plot::line(0, 6, 24, 6, thick), "reference"}};
+  std::size_t number = 0;
+  for (const std::int64_t world : worlds) {
+    const double place = static_cast<double>(number + 1) / static_cast<double>(worlds.size() + 1) - 0.5;
+    const WorldMarks marks = marks_of(world, number, dodged ? bar_share * place : 0, reference, series, upper, lower);
+    std::string mark;
+    if (dodged) {
+      svg += plot::draw_points(number, marks.losses) + plot::draw_points(number, marks.differences);
+      mark = plot::draw_points(number, {{12, 6}});
+    } else {
+      for (const std::string& one : marks.loss_lines) svg += one;
+      for (const std::string& one : marks.difference_lines) svg += one;
+      mark = plot::draw_line(number, {{0, 6}, {24, 6}});
+    }
+    legend.push_back({mark, "P = " + std::to_string(world)});
+    ++number;
   }
-  const std::int64_t first = reference.empty() ? 0 : reference.begin()->first;
-  const std::int64_t last = reference.empty() ? 1 : reference.rbegin()->first;
-  const std::string half = to_text(half_range(reference, series));
-  script += "set multiplot\nset lmargin at screen 0.12\nset rmargin at screen 0.98\nset border 3\n";
-  script += "set tics nomirror out scale 0.6\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n";
-  script += "set xrange [" + to_text(static_cast<double>(first) - 0.5) + ":" +
-            to_text(static_cast<double>(last) + 0.5) + "]\n";
-  if (last - first <= 12) script += "set xtics 1\n";
-  script +=
-      "set key above horizontal left Left reverse samplen 1.2 width -1\nset offsets 0, 0, graph 0.06, graph 0.06\n";
-  script += "set tmargin at screen 0.88\nset bmargin at screen 0.48\nset format x ''\nset ylabel 'loss (nats)'\n";
-  // As wide as the places beside a step: a pipeline's point lies on the bar exactly when it equals the reference.
-  script += dodged
-                ? "plot $reference with lines lw 1 lc rgb '#b8b8b8' notitle, \\\n"
-                  "  $reference using ($1-0.35):2:(0.7):(0) with vectors nohead lw 4 lc rgb '#b8b8b8' title 'reference'"
-                : "plot $reference with lines lw 4 lc rgb '#b8b8b8' title 'reference'";
-  script += upper + "\n";
-  script +=
-      "unset key\nset offsets 0, 0, 0, 0\nset tmargin at screen 0.42\nset bmargin at screen 0.17\nset format x "
-      "'%g'\nset xlabel 'step'\n";
-  script += "set ylabel 'difference'\nset yrange [-" + half + ":" + half + "]\nset ytics (-" + half + "*0.8, 0, " +
-            half + "*0.8)\nset format y '%.1e'\n";
-  script += "plot 0 with lines lw 3 lc rgb '#b8b8b8'" + lower + "\nunset multiplot\n";
-  return script;
+  svg += plot::draw_legend(90, 8, 895, legend);
+  return plot::picture(1000, 420, title, svg);
 }
 
 }  // namespace plumbline

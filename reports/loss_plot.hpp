@@ -24,8 +24,8 @@ struct LossDifference {
 };
 LossDifference loss_difference(const Losses& reference, const LossSeries& series);
 
-/// gnuplot commands for one picture, without terminal. The lower axis spans at least two units in the last place of the
-/// reference's largest loss, so that "equal" can be told from "small".
-std::string loss_plot_script(const Losses& reference, const std::vector<LossSeries>& series);
+/// The picture, as an SVG element. The lower axis spans at least two units in the last place of the reference's largest
+/// loss, so that "equal" can be told from "small".
+std::string draw_losses(const Losses& reference, const std::vector<LossSeries>& series, const std::string& title);
 
 }  // namespace plumbline

@@ -72,16 +72,4 @@ std::string xml_escape(std::string_view text) {
   return out;
 }
 
-std::string gnuplot_quote(std::string_view text) {
-  std::string out = "'";
-  for (const char c : printable(text)) {
-    if (c == '\'') {
-      out += "''";
-    } else {
-      out += c == '\n' || c == '\t' ? ' ' : c;
-    }
-  }
-  return out + "'";
-}
-
 }  // namespace plumbline

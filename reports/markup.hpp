@@ -1,4 +1,4 @@
-// Text that came from elsewhere, made safe to stand in XML, in HTML and in a plot's script.
+// Text that came from elsewhere, made safe to stand in XML and in HTML.
 #pragma once
 
 #include <string>
@@ -12,8 +12,5 @@ std::string printable(std::string_view text);
 
 /// `printable`, with & < > " ' and line feeds escaped: an attribute's value or an element's text in XML 1.0.
 std::string xml_escape(std::string_view text);
-
-/// A single-quoted gnuplot string of one line. gnuplot expands nothing inside it.
-std::string gnuplot_quote(std::string_view text);
 
 }  // namespace plumbline

@@ -3,27 +3,28 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/markup.hpp"
-#include "support/numbers.hpp"
+#include "reports/plot/panel.hpp"
+#include "reports/plot/svg.hpp"
 
 namespace plumbline {
 namespace {
 
-struct Unit {
+struct ByteUnit {
   double bytes;
   const char* name;
 };
 
-Unit unit_for(std::int64_t largest) {
-  for (const Unit unit : {Unit{1024.0 * 1024 * 1024, "GiB"}, Unit{1024.0 * 1024, "MiB"}, Unit{1024.0, "KiB"}}) {
+ByteUnit unit_for(std::int64_t largest) {
+  for (const ByteUnit unit :
+       {ByteUnit{1024.0 * 1024 * 1024, "GiB"}, ByteUnit{1024.0 * 1024, "MiB"}, ByteUnit{1024.0, "KiB"}}) {
     if (static_cast<double>(largest) >= unit.bytes) return unit;
   }
   return {1, "bytes"};
 }
 
-std::string scaled(std::int64_t bytes, const Unit& unit) {
-  return to_text(static_cast<double>(bytes) / unit.bytes);
-}
+constexpr std::string_view measured_look = " fill=\"#9cc3e0\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"";
+constexpr std::string_view law_look = " stroke=\"#B33A00\" stroke-width=\"3\"";
+constexpr std::string_view reference_look = " stroke=\"currentColor\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
 
 /// The ranks of a group stand side by side around the group's place on the x axis.
 struct Slot {
@@ -31,131 +32,124 @@ struct Slot {
 };
 Slot slot(std::size_t group, std::size_t rank, std::size_t ranks) {
   constexpr double share = 0.84;  // of the distance between two groups
-  const double width = share / static_cast<double>(ranks);
-  const double low = static_cast<double>(group) - share / 2 + width * static_cast<double>(rank);
-  return {low + 0.06 * width, low + 0.94 * width};
+  const double wide = share / static_cast<double>(ranks);
+  const double low = static_cast<double>(group) - share / 2 + wide * static_cast<double>(rank);
+  return {low + 0.06 * wide, low + 0.94 * wide};
 }
 
-std::string bar_row(const Slot& at, std::int64_t from, std::int64_t to, const Unit& unit) {
-  return to_text((at.low + at.high) / 2) + " " + to_text(at.low) + " " + to_text(at.high) + " " + scaled(from, unit) +
-         " " + scaled(to, unit) + "\n";
+std::string bar(const plot::Panel& panel, const Slot& at, double from, double to, std::string_view look) {
+  return plot::rectangle(panel.x(at.low), panel.y(to), panel.x(at.high) - panel.x(at.low), panel.y(from) - panel.y(to),
+                         look);
 }
 
-std::string ticks(const std::vector<MemoryGroup>& groups, bool with_reference) {
-  std::string text = "set xtics (";
-  if (with_reference) text += "'ref.' 0";
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i > 0 || with_reference) text += ", ";
-    text += "'" + to_text(groups[i].world) + "' " + std::to_string(i + (with_reference ? 1 : 0));
-  }
-  return text + ")\n";
+plot::Axis group_axis(const std::vector<std::string>& names) {
+  plot::Axis axis{-0.6, static_cast<double>(names.size()) - 0.4, {}, "world size P, one bar a rank"};
+  for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back({static_cast<double>(i), names[i]});
+  return axis;
 }
 
-std::string common_look() {
-  return "set border 3\nset tics nomirror out scale 0.6\nset grid ytics lc rgb '#dddddd' lt 1 lw 0.7\n"
-         "set xlabel 'world size P, one bar a rank'\nset style fill solid border rgb '#1b3a5c'\n";
+plot::Axis byte_axis(const std::string& what, std::int64_t largest, const ByteUnit& unit) {
+  const double high = 1.08 * static_cast<double>(std::max<std::int64_t>(largest, 1)) / unit.bytes;
+  return {0, high, plot::round_ticks(0, high, 6), what + " (" + unit.name + ")"};
 }
 
-/// Returns whether there is a law to draw: gnuplot takes no empty block.
-bool append_panel_data(std::string& script, const std::string& name, const MemoryPanel& panel, const Unit& unit) {
-  bool predicted = false;
-  std::string bars = "$bars" + name + " << EOD\n", laws = "$laws" + name + " << EOD\n";
-  for (std::size_t group = 0; group < panel.groups.size(); ++group) {
-    const auto& ranks = panel.groups[group].ranks;
+std::string swatch(std::string_view look) {
+  return plot::rectangle(4, 0, 16, 12, look);
+}
+
+std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const ByteUnit& unit,
+                       const std::optional<std::int64_t>& reference_peak) {
+  std::string bars, laws;
+  for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
+    const auto& ranks = drawn.groups[group].ranks;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const Slot at = slot(group, rank, ranks.size());
-      if (ranks[rank].activation_bytes) bars += bar_row(at, 0, *ranks[rank].activation_bytes, unit);
-      if (ranks[rank].predicted_bytes) {
-        predicted = true;
-        laws +=
-            to_text(at.low) + " " + scaled(*ranks[rank].predicted_bytes, unit) + " " + to_text(at.high - at.low) + "\n";
+      if (const auto bytes = ranks[rank].activation_bytes)
+        bars += bar(panel, at, 0, static_cast<double>(*bytes) / unit.bytes, measured_look);
+      if (const auto bytes = ranks[rank].predicted_bytes) {
+        const double y = panel.y(static_cast<double>(*bytes) / unit.bytes);
+        laws += plot::line(panel.x(at.low), y, panel.x(at.high), y, law_look);
       }
     }
   }
-  script += bars + "EOD\n" + laws + "EOD\n";
-  return predicted;
+  if (!reference_peak) return bars + laws;
+  const double y = panel.y(static_cast<double>(*reference_peak) / unit.bytes);
+  return bars + plot::line(panel.frame().left, y, panel.frame().right, y, reference_look) + laws;
 }
 
 }  // namespace
 
-std::string activation_plot_script(const std::vector<MemoryPanel>& panels,
-                                   const std::optional<std::int64_t>& reference_peak) {
+std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::optional<std::int64_t>& reference_peak,
+                             const std::string& title) {
+  constexpr double panel_height = 290;
   std::int64_t largest = reference_peak.value_or(0);
-  for (const auto& panel : panels) {
-    for (const auto& group : panel.groups) {
-      for (const auto& rank : group.ranks) {
+  bool predicted = false;
+  for (const MemoryPanel& panel : panels) {
+    for (const MemoryGroup& group : panel.groups) {
+      for (const RankMemory& rank : group.ranks) {
         largest = std::max({largest, rank.activation_bytes.value_or(0), rank.predicted_bytes.value_or(0)});
+        predicted = predicted || rank.predicted_bytes;
       }
     }
   }
-  const Unit unit = unit_for(largest);
-  std::string script = common_look();
-  std::vector<bool> predicted;
+  const ByteUnit unit = unit_for(largest);
+  std::vector<plot::LegendEntry> legend{{swatch(measured_look), "measured"}};
+  if (predicted) legend.push_back({plot::line(0, 6, 24, 6, law_look), "law"});
+  if (reference_peak) legend.push_back({plot::line(0, 6, 24, 6, reference_look), "reference"});
+  std::string svg = plot::draw_legend(80, 4, 900, legend);
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    predicted.push_back(append_panel_data(script, std::to_string(i), panels[i], unit));
+    const double left = i % 2 == 0 ? 80 : 580;
+    const double right = panels.size() == 1 ? 985 : left + 405;
+    const double top = 50 + panel_height * static_cast<double>(i / 2);
+    std::vector<std::string> names;
+    for (const MemoryGroup& group : panels[i].groups) names.push_back(std::to_string(group.world));
+    const plot::Panel panel({left, top, right, top + 190}, group_axis(names),
+                            byte_axis("peak activations", largest, unit));
+    svg += panel.draw_axes(panels[i].title) + draw_panel(panels[i], panel, unit, reference_peak);
   }
-  const std::size_t columns = std::min<std::size_t>(panels.size(), 2);
-  const std::size_t rows = (panels.size() + columns - 1) / std::max<std::size_t>(columns, 1);
-  script += "set multiplot layout " + std::to_string(rows) + "," + std::to_string(columns) +
-            "\nset yrange [0:" + to_text(1.22 * static_cast<double>(std::max<std::int64_t>(largest, 1)) / unit.bytes) +
-            "]\n";
-  script += "set key inside top right horizontal samplen 1.8\nset ylabel 'peak activations (" + std::string(unit.name) +
-            ")'\n";
-  for (std::size_t i = 0; i < panels.size(); ++i) {
-    const std::string name = std::to_string(i);
-    script += "set title " + gnuplot_quote(panels[i].title) + "\n" + ticks(panels[i].groups, false);
-    script += "set xrange [-0.6:" + to_text(static_cast<double>(panels[i].groups.size()) - 0.4) + "]\nplot ";
-    if (reference_peak) {
-      script += scaled(*reference_peak, unit) + " with lines lw 1.5 dt 2 lc rgb '#444444' title 'reference', \\\n  ";
-    }
-    script += "$bars" + name + " using 1:5:2:3:4:5 with boxxyerror fc rgb '#9cc3e0' title 'measured'";
-    if (predicted[i]) {
-      script += ", \\\n  $laws" + name + " using 1:2:3:(0) with vectors nohead lw 3 lc rgb '#B33A00' title 'law'";
-    }
-    script += "\n";
-  }
-  return script + "unset multiplot\n";
+  const auto rows = static_cast<double>((panels.size() + 1) / 2);
+  return plot::picture(1000, 10 + panel_height * rows, title, svg);
 }
 
-std::string state_plot_script(const std::vector<MemoryGroup>& groups, const RankMemory& reference) {
-  std::vector<MemoryGroup> all{{.world = 0, .ranks = {reference}}};
-  all.insert(all.end(), groups.begin(), groups.end());
-  const auto parts = [](const RankMemory& rank) {
+std::string draw_state(const std::vector<MemoryGroup>& groups, const RankMemory& reference, const std::string& title) {
+  constexpr std::array parts{"parameters", "gradients", "optimiser state"};
+  // Dark to light: told apart in black and white.
+  constexpr std::array<std::string_view, 3> looks{" fill=\"#1b3a5c\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"",
+                                                  " fill=\"#6f9fc8\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"",
+                                                  " fill=\"#dbe8f3\" stroke=\"#1b3a5c\" stroke-width=\"0.8\""};
+  const auto bytes_of = [](const RankMemory& rank) {
     return std::array{rank.parameter_bytes.value_or(0), rank.gradient_bytes.value_or(0),
                       rank.optimizer_bytes.value_or(0)};
   };
+  std::vector<MemoryGroup> all{{.world = 0, .ranks = {reference}}};
+  all.insert(all.end(), groups.begin(), groups.end());
   std::int64_t largest = 1;
-  for (const auto& group : all) {
-    for (const auto& rank : group.ranks) {
-      const auto part = parts(rank);
-      largest = std::max(largest, part[0] + part[1] + part[2]);
+  std::vector<std::string> names;
+  for (const MemoryGroup& group : all) {
+    names.push_back(names.empty() ? "ref." : std::to_string(group.world));
+    for (const RankMemory& rank : group.ranks) {
+      const auto bytes = bytes_of(rank);
+      largest = std::max(largest, bytes[0] + bytes[1] + bytes[2]);
     }
   }
-  const Unit unit = unit_for(largest);
-  std::array<std::string, 3> blocks{"$part0 << EOD\n", "$part1 << EOD\n", "$part2 << EOD\n"};
+  const ByteUnit unit = unit_for(largest);
+  const plot::Panel panel({80, 36, 985, 236}, group_axis(names), byte_axis("model state", largest, unit));
+  std::string svg = panel.draw_axes();
   for (std::size_t group = 0; group < all.size(); ++group) {
-    for (std::size_t rank = 0; rank < all[group].ranks.size(); ++rank) {
-      const auto part = parts(all[group].ranks[rank]);
-      std::int64_t base = 0;
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        blocks[i] += bar_row(slot(group, rank, all[group].ranks.size()), base, base + part[i], unit);
-        base += part[i];
+    const auto& ranks = all[group].ranks;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      double base = 0;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const double top = base + static_cast<double>(bytes_of(ranks[rank])[i]) / unit.bytes;
+        if (top > base) svg += bar(panel, slot(group, rank, ranks.size()), base, top, looks[i]);
+        base = top;
       }
     }
   }
-  std::string script =
-      common_look() + blocks[0] + "EOD\n" + blocks[1] + "EOD\n" + blocks[2] + "EOD\n" + ticks(groups, true);
-  script += "set xrange [-0.6:" + to_text(static_cast<double>(all.size()) - 0.4) +
-            "]\nset yrange [0:" + to_text(1.2 * static_cast<double>(largest) / unit.bytes) +
-            "]\nset ylabel 'model state (" + unit.name + ")'\n";
-  script += "set key inside top right horizontal samplen 1.8\nplot ";
-  constexpr std::array names{"parameters", "gradients", "optimiser state"};
-  constexpr std::array fills{"#1b3a5c", "#6f9fc8", "#dbe8f3"};  // dark to light: told apart in black and white
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    script += (i == 0 ? "" : ", \\\n  ") + ("$part" + std::to_string(i)) +
-              " using 1:5:2:3:4:5 with boxxyerror fc rgb '" + fills[i] + "' title '" + names[i] + "'";
-  }
-  return script + "\n";
+  std::vector<plot::LegendEntry> legend;
+  for (std::size_t i = 0; i < parts.size(); ++i) legend.push_back({swatch(looks[i]), parts[i]});
+  svg += plot::draw_legend(80, 4, 900, legend);
+  return plot::picture(1000, 290, title, svg);
 }
 
 }  // namespace plumbline

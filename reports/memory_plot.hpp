@@ -21,12 +21,12 @@ struct MemoryPanel {
   std::vector<MemoryGroup> groups;
 };
 
-/// One panel a schedule, side by side on one scale: a bar per rank for the measured activation peak, a dash where the
-/// law puts it, and a dashed line at the reference's own peak.
-std::string activation_plot_script(const std::vector<MemoryPanel>& panels,
-                                   const std::optional<std::int64_t>& reference_peak);
+/// One panel a schedule, two in a row, on one scale: a bar per rank for the measured activation peak, a dash where the
+/// law puts it, and a dashed line at the reference's own peak. An SVG element.
+std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::optional<std::int64_t>& reference_peak,
+                             const std::string& title);
 
-/// Stacked bars per rank: parameters, gradients, optimiser state; the reference stands first.
-std::string state_plot_script(const std::vector<MemoryGroup>& groups, const RankMemory& reference);
+/// Stacked bars per rank: parameters, gradients, optimiser state; the reference stands first. An SVG element.
+std::string draw_state(const std::vector<MemoryGroup>& groups, const RankMemory& reference, const std::string& title);
 
 }  // namespace plumbline

@@ -38,7 +38,7 @@ std::string check_anchor(std::size_t cell, std::size_t check) {
   return cell_anchor(cell) + "-" + std::to_string(check);
 }
 
-std::string make_page(const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot) {
+std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   kainjow::mustache::mustache page{page_template()};
   if (!page.is_valid()) throw std::logic_error("page template: " + page.error_message());
   PageData data;
@@ -46,7 +46,7 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence, Gnuplot&
   fill_summary(data, verdict);
   fill_failures(data, verdict);
   fill_cells(data, verdict);
-  fill_plots(data, verdict, evidence, gnuplot);
+  fill_plots(data, verdict, evidence);
   fill_timelines(data, verdict, evidence);
   fill_machine(data, verdict, evidence);
   return page.render(data);

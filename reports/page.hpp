@@ -5,12 +5,10 @@
 
 #include "record/verdict.hpp"
 #include "reports/evidence.hpp"
-#include "reports/gnuplot.hpp"
 
 namespace plumbline {
 
-/// report.html as text; the same for the same verdict, evidence and gnuplot. Without gnuplot the tables remain and the
-/// page says so.
-std::string make_page(const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot);
+/// report.html as text that needs nothing beside it; the same for the same verdict and evidence.
+std::string make_page(const Verdict& verdict, const Evidence& evidence);
 
 }  // namespace plumbline

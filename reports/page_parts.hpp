@@ -8,7 +8,6 @@
 
 #include "record/verdict.hpp"
 #include "reports/evidence.hpp"
-#include "reports/gnuplot.hpp"
 
 namespace plumbline {
 
@@ -35,8 +34,8 @@ void fill_failures(PageData& page, const Verdict& verdict);
 void fill_cells(PageData& page, const Verdict& verdict);
 /// One cell's checks, for the details under a table.
 PageData cell_details(const CellVerdict& cell, std::size_t index);
-/// plots: for each reference its loss and memory, drawn and as numbers; plot_trouble.
-void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot);
+/// plots: for each reference its loss and memory, drawn and as numbers.
+void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// timelines: for each schedule one cell's measured timeline above the planned one.
 void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// machine, references, missing.

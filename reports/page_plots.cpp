@@ -13,7 +13,6 @@
 namespace plumbline {
 namespace {
 
-constexpr int width = 1000;
 /// Longer runs show their first and last steps: the page stays readable and small.
 constexpr std::size_t most_step_rows = 60;
 
@@ -177,30 +176,22 @@ PageData memory_rows(const Plotted& plotted) {
   return rows;
 }
 
-PageData plot_data(const Plotted& plotted, const std::string& title, const std::string& prefix, Gnuplot& gnuplot) {
+PageData plot_data(const Plotted& plotted, const std::string& title) {
   const auto series = loss_series(plotted);
   const auto panels = memory_panels(plotted);
   const Losses& losses = plotted.reference.losses;
   PageData data;
   data.set("title", page_text(title));
-  const auto loss = losses.empty()
-                        ? std::nullopt
-                        : gnuplot.draw(loss_plot_script(losses, series), width, 420, prefix + "l-", "Loss, " + title);
-  data.set("loss_svg", PageData(loss.value_or("")));
+  data.set("loss_svg", PageData(losses.empty() ? "" : draw_losses(losses, series, "Loss, " + title)));
   data.set("loss_caption", page_text(loss_caption(losses, series)));
   data.set("loss_rows", loss_rows(losses, series));
   data.set("step_rows", step_rows(losses));
   const RankMemory alone = plotted.reference.ranks.empty() ? RankMemory{} : plotted.reference.ranks.front();
   std::optional<std::string> activations, state;
-  if (has_activations(panels)) {
-    const int height = 300 * static_cast<int>((panels.size() + 1) / 2);
-    activations = gnuplot.draw(activation_plot_script(panels, alone.activation_bytes), width, height, prefix + "a-",
-                               "Peak activations, " + title);
-  }
-  if (!panels.empty() && alone.parameter_bytes) {
-    state = gnuplot.draw(state_plot_script(panels.front().groups, alone), width, 300, prefix + "s-",
-                         "Model state, " + title);
-  }
+  if (has_activations(panels))
+    activations = draw_activations(panels, alone.activation_bytes, "Peak activations, " + title);
+  if (!panels.empty() && alone.parameter_bytes)
+    state = draw_state(panels.front().groups, alone, "Model state, " + title);
   data.set("activation_svg", picture(activations, activation_caption(panels)));
   data.set("state_svg",
            picture(state, panels.empty()
@@ -225,7 +216,7 @@ std::vector<std::string> references_in_order(const Verdict& verdict, const Evide
 
 }  // namespace
 
-void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence, Gnuplot& gnuplot) {
+void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   PageData plots = page_list();
   std::set<std::string> titles;
   for (const auto& id : references_in_order(verdict, evidence)) {
@@ -236,12 +227,10 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
     }
     std::string title = plotted.cells.front()->model + ", " + plotted.cells.front()->optimizer;
     if (titles.contains(title)) title += " (" + id + ")";
-    plots.push_back(plot_data(plotted, title, "p" + std::to_string(titles.size()) + "-", gnuplot));
+    plots.push_back(plot_data(plotted, title));
     titles.insert(title);
   }
   page.set("plots", plots);
-  page.set("plot_trouble",
-           gnuplot.trouble().empty() ? PageData(false) : PageData("text", page_text(gnuplot.trouble())));
 }
 
 }  // namespace plumbline

@@ -171,7 +171,6 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 {{#reference_checks}}{{>cell}}{{/reference_checks}}
 {{/has_reference_checks}}
 <h2 id="plots">Loss and memory</h2>
-{{#plot_trouble}}<p class="note"><b>No plots:</b> {{text}}. The numbers below are complete.</p>{{/plot_trouble}}
 {{^plots}}<p class="note">No cell could be read together with its reference, so there is nothing to draw.</p>{{/plots}}
 {{#plots}}
 <h3>{{title}}</h3>

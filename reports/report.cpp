@@ -1,7 +1,6 @@
 #include "reports/report.hpp"
 
 #include "reports/evidence.hpp"
-#include "reports/gnuplot.hpp"
 #include "reports/junit.hpp"
 #include "reports/page.hpp"
 #include "reports/results_csv.hpp"
@@ -42,8 +41,7 @@ void write_reports(const std::filesystem::path& folder) {
   write_file(folder / "junit.xml", junit_xml(verdict, error_output(folder, verdict)));
   write_file(folder / "results.csv", results_csv(verdict));
   const Evidence evidence = gather_evidence(folder, verdict);
-  Gnuplot gnuplot;
-  write_file(folder / "report.html", make_page(verdict, evidence, gnuplot));
+  write_file(folder / "report.html", make_page(verdict, evidence));
 }
 
 }  // namespace plumbline

@@ -1,4 +1,4 @@
-// From a verdict and the records beside it to the files people and machines read. Runs nothing but gnuplot.
+// From a verdict and the records beside it to the files people and machines read. Runs nothing.
 #pragma once
 
 #include <filesystem>

@@ -115,17 +115,14 @@ Json examine_machine(const fs::path& trainers) {
     }
     findings["trainers"][name] = answer;
   }
-  Json without = Json::array();
-  for (const std::string name : {"mpirun", "gnuplot"}) {
-    try {
-      findings["programs"][name] = find_program(name).string();
-    } catch (const SystemError& error) {
-      findings["programs"][name] = nullptr;
-      // A page without plots has all its numbers.
-      (name == "mpirun" ? missing : without).push_back(error.what());
-    }
+  bool has_mpirun = true;
+  try {
+    findings["programs"]["mpirun"] = find_program("mpirun").string();
+  } catch (const SystemError& error) {
+    has_mpirun = false;
+    findings["programs"]["mpirun"] = nullptr;
+    missing.push_back(error.what());
   }
-  const bool has_mpirun = !findings["programs"]["mpirun"].is_null();
   findings["cores"] = std::thread::hardware_concurrency();
   findings["two_ranks"] = nullptr;
   if (all_trainers && has_mpirun) {
@@ -139,11 +136,9 @@ Json examine_machine(const fs::path& trainers) {
     }
   }
   can.push_back("compare and report existing records");
-  if (!findings["programs"]["gnuplot"].is_null()) can.push_back("draw plots into the report");
   findings["gpus"] = examine_gpus(findings.at("trainers"));
   findings["can"] = can;
   findings["missing"] = missing;
-  findings["works_without"] = without;
   findings["usable"] = missing.empty();
   return findings;
 }
@@ -155,9 +150,6 @@ std::string doctor_text(const Json& findings) {
   } else {
     text = "NOT USABLE: a sweep cannot run here\n";
     for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";
-  }
-  for (const Json& why : findings.at("works_without")) {
-    text += "warning: " + why.get<std::string>() + " (a sweep does without)\n";
   }
   text += "\n";
   flatten(findings, "", text);

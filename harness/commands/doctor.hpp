@@ -16,10 +16,10 @@ Json examine_gpus(const Json& trainers);
 Json ctest_resources(const Json& findings);
 
 /// {"usable": true, "trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs":
-/// {"mpirun": path | null, ...}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
+/// {"mpirun": path | null}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
 ///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...],
-///  "missing": ["mpirun: install openmpi-bin", ...], "works_without": [...]}. What is missing keeps the CPU sweep from
-/// working; what GPUs lack does not, nor what stands in "works_without" (gnuplot).
+///  "missing": ["mpirun: install openmpi-bin", ...]}. What is missing keeps the CPU sweep from working; what GPUs lack
+/// does not.
 Json examine_machine(const std::filesystem::path& trainers);
 
 /// The same for people: whether it is usable first, and then what is missing.

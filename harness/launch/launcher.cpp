@@ -197,12 +197,9 @@ fs::path find_program(const std::string& name) {
     const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
     if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
   }
-  const std::map<std::string, std::string> packages{{"mpirun", "openmpi-bin"}, {"gnuplot", "gnuplot-nox"}};
-  const auto package = packages.find(name);
-  throw SystemError(
-      name + " is not on this machine's PATH; " +
-      (package != packages.end() ? "install the Debian package " + package->second : std::string("install it")) +
-      (name == "gnuplot" ? "" : ", or name another launcher in the sweep file (key launcher)"));
+  throw SystemError(name + " is not on this machine's PATH; " +
+                    (name == "mpirun" ? "install the Debian package openmpi-bin" : "install it") +
+                    ", or name another launcher in the sweep file (key launcher)");
 }
 
 std::string last_words(const fs::path& output, const std::string& program) {

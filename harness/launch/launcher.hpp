@@ -34,8 +34,8 @@ struct Launch {
 /// start what it was to (launcher_fault.hpp).
 LaunchFinding launch(const Launch& launch, StopSignals& signals);
 
-/// A program's path, searched on PATH as a shell does. Throws SystemError naming it, and for mpirun and gnuplot the
-/// package that brings it.
+/// A program's path, searched on PATH as a shell does. Throws SystemError naming it, and for mpirun the package
+/// that brings it.
 std::filesystem::path find_program(const std::string& name);
 
 /// What a program said last: the last line of `output` that begins with "<program>: ", else the last that is neither

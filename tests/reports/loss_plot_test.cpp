@@ -4,10 +4,13 @@
 
 #include <cmath>
 
+#include "tests/reports/well_formed.hpp"
+
 namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Losses reference{{0, 6.0F}, {1, 5.5F}, {2, 5.0F}};
 
@@ -35,22 +38,65 @@ TEST(LossPlot, AStepThatOneSideLacksIsNotCompared) {
   EXPECT_EQ(difference.differing, 0);
 }
 
-TEST(LossPlot, DataHoldsLossAndDifferenceOfEachWorld) {
-  const std::string script =
-      loss_plot_script(reference, {{1, "a", {{0, 6.0F}}}, {4, "b", {{1, 5.75F}}}, {4, "c", {{2, NAN}}}});
+/// How many shapes one series has: each begins with a place that the pen is moved to.
+std::size_t shapes_in(const std::string& svg, const std::string& shape) {
+  std::size_t count = 0;
+  for (std::size_t at = svg.find(shape); at != std::string::npos; at = svg.find(shape, at + 1)) ++count;
+  return count;
+}
 
-  EXPECT_THAT(script, HasSubstr("$reference << EOD\n0 6\n1 5.5\n2 5\nEOD\n"));
-  EXPECT_THAT(script, HasSubstr(" 6 0\n"));
-  EXPECT_THAT(script, HasSubstr(" 5.75 0.25\n"));
-  EXPECT_THAT(script, HasSubstr(" NaN NaN\n"));
-  EXPECT_THAT(script, HasSubstr("title 'P = 4'"));
+constexpr const char* circle = "m-3.5 0a3.5 3.5";
+constexpr const char* square = "m-3.2 -3.2h6.4v6.4h-6.4z";
+
+TEST(LossPlot, EachWorldHasAShapeAtEachStepForItsLossAndItsDifference) {
+  const std::string svg =
+      draw_losses(reference, {{1, "a", {{0, 6.0F}}}, {4, "b", {{1, 5.75F}}}, {4, "c", {{2, NAN}}}}, "t");
+
+  EXPECT_EQ(shapes_in(svg, circle), 3U) << "loss, difference, legend";
+  EXPECT_EQ(shapes_in(svg, square), 3U) << "NaN has no place";
+  EXPECT_THAT(svg, HasSubstr(">P = 4</text>"));
+  EXPECT_EQ(testing::parse_markup(svg, false).error, "");
+}
+
+TEST(LossPlot, APointLiesOnTheBarExactlyWhenItIsEqual) {
+  const std::string equal = draw_losses(reference, {{1, "a", {{1, 5.5F}}}}, "t");
+  const std::string apart = draw_losses(reference, {{1, "a", {{1, 5.25F}}}}, "t");
+
+  // Losses from 5 to 6 with a margin of 0.06 at either end: 5.5 lies in the middle of 50 and 232; so does the zero line
+  // of 256 and 372.
+  EXPECT_THAT(equal, HasSubstr("M537.5 141" + std::string(circle)));
+  EXPECT_THAT(equal, HasSubstr("M537.5 314" + std::string(circle)));
+  EXPECT_THAT(apart, Not(HasSubstr("M537.5 141" + std::string(circle))));
+  EXPECT_THAT(apart, Not(HasSubstr("M537.5 314" + std::string(circle))));
 }
 
 TEST(LossPlot, EqualLossesAreShownOnTheScaleOfOneUlp) {
-  const std::string script = loss_plot_script(reference, {{1, "a", reference}});
+  const std::string svg = draw_losses(reference, {{1, "a", reference}}, "t");
 
-  EXPECT_THAT(script, HasSubstr("set yrange [-1.1920928955078125e-06:1.1920928955078125e-06]"))
-      << "2.5 units in the last place of 6.0, which is 2^-21";
+  EXPECT_THAT(svg, HasSubstr(">9.5e-07</text>")) << "0.8 of 2.5 units in the last place of 6.0, which is 2^-21";
+}
+
+TEST(LossPlot, LongRunsAreLinesAndEqualOnesAreDrawnOnce) {
+  Losses falling;
+  for (int step = 0; step < 100; ++step) falling[step] = 6.0F - 0.01F * static_cast<float>(step);
+
+  const std::string one = draw_losses(falling, {{2, "a", falling}}, "t");
+  const std::string two = draw_losses(falling, {{2, "a", falling}, {2, "b", falling}}, "t");
+
+  EXPECT_EQ(one, two);
+  EXPECT_EQ(shapes_in(one, circle), 0U);
+}
+
+TEST(LossPlot, NothingButNanLeavesThePlotEmptyAndWhole) {
+  const std::string svg = draw_losses({{0, NAN}}, {{1, "a", {{0, NAN}}}}, "t");
+
+  EXPECT_EQ(testing::parse_markup(svg, false).error, "");
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+TEST(LossPlot, ATitleMadeByAStrangerIsText) {
+  EXPECT_THAT(draw_losses(reference, {}, "<script>"), HasSubstr("<title>&lt;script&gt;</title>"));
 }
 
 }  // namespace

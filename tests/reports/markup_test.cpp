@@ -30,9 +30,5 @@ TEST(Markup, XmlEscapesKeepLineBreaksInAttributes) {
   EXPECT_EQ(xml_escape("<a b='1'>&\"\n"), "&lt;a b=&#39;1&#39;&gt;&amp;&quot;&#10;");
 }
 
-TEST(Markup, AGnuplotStringCannotBeLeft) {
-  EXPECT_EQ(gnuplot_quote("a'; system 'rm'\nplot"), "'a''; system ''rm'' plot'");
-}
-
 }  // namespace
 }  // namespace plumbline

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/reports/well_formed.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -18,40 +20,55 @@ RankMemory rank_with(std::int64_t rank, std::int64_t measured) {
   return memory;
 }
 
+std::size_t bars_in(const std::string& svg, const std::string& fill) {
+  std::size_t count = 0;
+  for (std::size_t at = svg.find(fill); at != std::string::npos; at = svg.find(fill, at + 1)) ++count;
+  return count - 1;  // one stands in the legend
+}
+
+constexpr const char* measured = "fill=\"#9cc3e0\"";
+constexpr const char* law = "stroke=\"#B33A00\"";
+
 TEST(MemoryPlot, EachRankHasABarAndTheLawADash) {
   MemoryGroup group{2, {rank_with(0, 3 << 20), rank_with(1, 1 << 20)}};
   group.ranks[1].predicted_bytes = 2 << 20;
 
-  const std::string script = activation_plot_script({{"1f1b", {group}}}, 4 << 20);
+  const std::string svg = draw_activations({{"1f1b", {group}}}, 4 << 20, "t");
 
-  EXPECT_THAT(script, HasSubstr(" 0 3\n"));
-  EXPECT_THAT(script, HasSubstr(" 0 1\n"));
-  EXPECT_THAT(script, HasSubstr("peak activations (MiB)"));
-  EXPECT_THAT(script, HasSubstr("title 'law'"));
-  EXPECT_THAT(script, HasSubstr("4 with lines")) << "the reference's own peak";
+  EXPECT_EQ(bars_in(svg, measured), 2U);
+  EXPECT_EQ(bars_in(svg, law), 1U);
+  EXPECT_THAT(svg, HasSubstr("peak activations (MiB)"));
+  EXPECT_THAT(svg, HasSubstr(">1f1b</text>"));
+  // The axis ends at 1.08 times the largest, 4 MiB, and is 190 pixels high: a bar of 3 MiB is 131.94 of them.
+  EXPECT_THAT(svg, HasSubstr("height=\"131.94\""));
+  EXPECT_THAT(svg, HasSubstr("height=\"43.98\""));
+  EXPECT_THAT(svg, HasSubstr("y1=\"152.04\" x2=")) << "the law's 2 MiB: 240 - 87.96";
+  EXPECT_EQ(testing::parse_markup(svg, false).error, "");
 }
 
 TEST(MemoryPlot, WithoutAPredictionNoLawIsDrawn) {
-  const std::string script = activation_plot_script({{"afab", {{1, {rank_with(0, 512)}}}}}, std::nullopt);
+  const std::string svg = draw_activations({{"afab", {{1, {rank_with(0, 512)}}}}}, std::nullopt, "t");
 
-  EXPECT_THAT(script, Not(HasSubstr("title 'law'")));
-  EXPECT_THAT(script, Not(HasSubstr("title 'reference'")));
-  EXPECT_THAT(script, HasSubstr("(bytes)"));
+  EXPECT_THAT(svg, Not(HasSubstr(">law<")));
+  EXPECT_THAT(svg, Not(HasSubstr(">reference<")));
+  EXPECT_THAT(svg, HasSubstr("(bytes)"));
 }
 
 TEST(MemoryPlot, AScheduleNamedByAStrangerStaysAName) {
-  const std::string script = activation_plot_script({{"x'\n!touch y", {{1, {rank_with(0, 512)}}}}}, std::nullopt);
+  const std::string svg = draw_activations({{"x'<b>\n!", {{1, {rank_with(0, 512)}}}}}, std::nullopt, "t");
 
-  EXPECT_THAT(script, HasSubstr("set title 'x'' !touch y'\n"));
+  EXPECT_THAT(svg, HasSubstr(">x&#39;&lt;b&gt;&#10;!</text>"));
 }
 
 TEST(MemoryPlot, StateIsStackedFromZero) {
-  const std::string script = state_plot_script({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024));
+  const std::string svg = draw_state({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024), "t");
 
-  EXPECT_THAT(script, HasSubstr(" 0 1\n"));
-  EXPECT_THAT(script, HasSubstr(" 1 3\n"));
-  EXPECT_THAT(script, HasSubstr(" 3 7\n"));
-  EXPECT_THAT(script, HasSubstr("model state (KiB)"));
+  // 7 KiB in all: the axis ends at 7.56 KiB and is 200 pixels high, from 236 upwards.
+  EXPECT_THAT(svg, HasSubstr("y=\"209.54\" width=\"304.08\" height=\"26.46\"")) << "1 KiB from 0";
+  EXPECT_THAT(svg, HasSubstr("y=\"156.63\" width=\"304.08\" height=\"52.91\"")) << "2 KiB from 1";
+  EXPECT_THAT(svg, HasSubstr("y=\"50.81\" width=\"304.08\" height=\"105.82\"")) << "4 KiB from 3";
+  EXPECT_THAT(svg, HasSubstr("model state (KiB)"));
+  EXPECT_THAT(svg, HasSubstr(">ref.</text>"));
 }
 
 }  // namespace

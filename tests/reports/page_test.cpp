@@ -17,13 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::string page_of(const Verdict& verdict, const Evidence& evidence, const std::string& program = "gnuplot") {
-  Gnuplot gnuplot(program);
-  return make_page(verdict, evidence, gnuplot);
+std::string page_of(const Verdict& verdict, const Evidence& evidence) {
+  return make_page(verdict, evidence);
 }
 /// No plots: what is looked at lies in the page's own text.
 std::string page_of(const Verdict& verdict) {
-  return page_of(verdict, testing::sample_evidence(verdict, 2), "plumbline-no-gnuplot");
+  return page_of(verdict, testing::sample_evidence(verdict, 2));
 }
 
 TEST(Page, SaysThatValuesWereHeldWithinLimitsOnly) {
@@ -252,13 +251,12 @@ TEST(Page, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(page_of(verdict, evidence), page_of(verdict, evidence));
 }
 
-TEST(Page, WithoutGnuplotTheTablesRemainAndThePageSaysSo) {
+TEST(Page, PlotsStandBesideTheirNumbers) {
   const Verdict verdict = testing::sample_verdict(2);
 
-  const std::string page = page_of(verdict, testing::sample_evidence(verdict, 3), "plumbline-no-gnuplot");
+  const std::string page = page_of(verdict, testing::sample_evidence(verdict, 3));
 
-  EXPECT_THAT(page, HasSubstr("<b>No plots:</b> plumbline-no-gnuplot could not be started"));
-  EXPECT_THAT(page, Not(HasSubstr("<svg")));
+  EXPECT_THAT(page, HasSubstr("<title>Loss, stories260k, adamw</title>"));
   EXPECT_THAT(page, HasSubstr("All 24 differences are exactly 0.")) << "3 steps of 8 cells";
   EXPECT_THAT(page, HasSubstr("<td>1f1b, P = 2</td><td class=\"num\">1</td>"));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
@@ -271,7 +269,7 @@ TEST(Page, PlotsFollowTheVerdictAndLeaveOutReferencesWithoutCells) {
   evidence.references.emplace("zz", evidence.references.begin()->second);
   evidence.reference_of[verdict.cells[0].id] = "zz";
 
-  const std::string page = page_of(verdict, evidence, "plumbline-no-gnuplot");
+  const std::string page = page_of(verdict, evidence);
 
   const auto plots = page.find("id=\"plots\"");
   const auto first = page.find("<h3>stories260k, adamw</h3>", plots);
@@ -296,7 +294,7 @@ TEST(Page, ALossThatDiffersIsCounted) {
   Evidence evidence = testing::sample_evidence(verdict, 3);
   evidence.cells.at("untied-sgd-afab-w1").losses[2] += 0.5F;
 
-  const std::string page = page_of(verdict, evidence, "plumbline-no-gnuplot");
+  const std::string page = page_of(verdict, evidence);
 
   EXPECT_THAT(page, HasSubstr("1 of 6 losses differ, the largest by 0.5."));
 }

@@ -34,8 +34,7 @@ std::string page_of(std::int64_t worlds, std::int64_t cores, bool largest_first 
     run.manifest.json["machine"]["cores"] = cores;
     run.timeline = timeline_of(cell.schedule, static_cast<std::int32_t>(cell.world));
   }
-  Gnuplot gnuplot("plumbline-no-gnuplot");
-  return make_page(verdict, evidence, gnuplot);
+  return make_page(verdict, evidence);
 }
 
 TEST(PageTimelines, EachScheduleAtItsLargestWorldSizeThatFitsTheCores) {
@@ -69,9 +68,8 @@ TEST(PageTimelines, WhereNoPipelineFitsTheSmallestIsShownAndSaidToShare) {
 
 TEST(PageTimelines, CellsWithoutOneLeaveTheSectionOut) {
   const Verdict verdict = testing::sample_verdict(2);
-  Gnuplot gnuplot("plumbline-no-gnuplot");
 
-  EXPECT_THAT(make_page(verdict, testing::sample_evidence(verdict, 2), gnuplot), Not(HasSubstr("id=\"timelines\"")));
+  EXPECT_THAT(make_page(verdict, testing::sample_evidence(verdict, 2)), Not(HasSubstr("id=\"timelines\"")));
 }
 
 }  // namespace

@@ -178,17 +178,6 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("Loss and memory"));
 }
 
-TEST_F(Report, WithoutGnuplotOnThePathThePageSaysSo) {
-  const std::string path = ::getenv("PATH");
-  ::setenv("PATH", folder.path().c_str(), 1);
-
-  write_reports(folder.path());
-
-  ::setenv("PATH", path.c_str(), 1);
-  EXPECT_THAT(page(), HasSubstr("<b>No plots:</b> gnuplot could not be started"));
-  EXPECT_THAT(page(), HasSubstr("Memory in numbers"));
-}
-
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   const Evidence evidence = gather_evidence(folder.path(), verdict);
 

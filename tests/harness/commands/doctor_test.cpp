@@ -110,7 +110,7 @@ Json examined_with(const Programs& programs) {
 }
 
 TEST(Doctor, StartsTwoRanksAsASweepWouldAndSaysThatBothArrived) {
-  const Json found = examined_with({{"mpirun", launches}, {"gnuplot", ""}});
+  const Json found = examined_with({{"mpirun", launches}});
 
   EXPECT_EQ(found.at("two_ranks").at("arrived"), 2) << found.dump();
   EXPECT_TRUE(found.at("two_ranks").at("why_not").is_null());
@@ -121,7 +121,7 @@ TEST(Doctor, StartsTwoRanksAsASweepWouldAndSaysThatBothArrived) {
 }
 
 TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
-  const Json found = examined_with({{"mpirun", "exit 1\n"}, {"gnuplot", ""}});
+  const Json found = examined_with({{"mpirun", "exit 1\n"}});
 
   EXPECT_EQ(found.at("usable"), false);
   EXPECT_EQ(found.at("two_ranks").at("arrived"), 0);
@@ -131,18 +131,8 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
   EXPECT_THAT(doctor_text(found), ::testing::StartsWith("NOT USABLE: a sweep cannot run here\n  of two ranks"));
 }
 
-TEST(Doctor, WithoutGnuplotNothingThatASweepNeedsIsMissing) {
-  const Json found = examined_with({{"mpirun", launches}});
-
-  EXPECT_THAT(texts(found.at("missing")), IsEmpty());
-  EXPECT_THAT(texts(found.at("works_without")), Contains(HasSubstr("gnuplot")));
-  EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("sweep over MPI processes")));
-  EXPECT_EQ(found.at("usable"), true);
-  EXPECT_THAT(doctor_text(found), HasSubstr("\nwarning: gnuplot is not on this machine's PATH"));
-}
-
 TEST(Doctor, WithoutMpirunASweepCannotBe) {
-  const Json found = examined_with({{"gnuplot", ""}});
+  const Json found = examined_with({});
 
   EXPECT_THAT(texts(found.at("missing")), Contains(HasSubstr("mpirun")));
   EXPECT_TRUE(found.at("two_ranks").is_null());

@@ -1,0 +1,46 @@
+#include "reports/plot/axis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace plumbline::plot {
+namespace {
+
+std::vector<Tick> ticks(double low, double high, int most, double least_step) {
+  std::vector<Tick> found;
+  if (!std::isfinite(low) || !std::isfinite(high) || !(high > low) || most < 1) return found;
+  const double rough = std::max((high - low) / most, least_step);
+  double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = power;
+  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+    step = factor * power;
+    // A hair less than the step still is the step: (high - low) / most is rounded.
+    if (step >= rough * (1 - 1e-9)) break;
+  }
+  const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
+  const bool plain = decimals <= 6 && std::max(std::fabs(low), std::fabs(high)) < 1e7;
+  for (double i = std::ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) {
+    char text[64];
+    const double at = i == 0 ? 0 : i * step;
+    if (plain)
+      std::snprintf(text, sizeof text, "%.*f", decimals, at);
+    else
+      std::snprintf(text, sizeof text, "%.6g", at);
+    found.push_back({at, text});
+    if (found.size() > static_cast<std::size_t>(most) + 1) break;  // a range so far from 0 that steps are lost in it
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Tick> round_ticks(double low, double high, int most) {
+  return ticks(low, high, most, 0);
+}
+
+std::vector<Tick> whole_ticks(double low, double high, int most) {
+  return ticks(low, high, most, 1);
+}
+
+}  // namespace plumbline::plot

@@ -1,0 +1,28 @@
+// One axis of a plot: its range and where its ticks stand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace plumbline::plot {
+
+struct Tick {
+  double at = 0;
+  std::string text;
+};
+
+struct Axis {
+  double low = 0;
+  double high = 1;  ///< above `low`
+  std::vector<Tick> ticks;
+  std::string label;  ///< what is drawn, with its unit
+};
+
+/// Multiples of 1, 2 or 5 times a power of ten that lie in [low, high]: as many as there can be, `most` at most.
+/// Written with the digits that tell them apart. Of a range that is empty or not finite none.
+std::vector<Tick> round_ticks(double low, double high, int most);
+
+/// The same, of whole numbers alone.
+std::vector<Tick> whole_ticks(double low, double high, int most);
+
+}  // namespace plumbline::plot
