@@ -1,9 +1,10 @@
-// The program `plumbline`: sweep, judge, compare, calibrate, report, doctor, schedule, record.
+// The program `plumbline`: sweep, judge, compare, baseline, calibrate, report, doctor, schedule, record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
+#include "harness/commands/baseline_command.hpp"
 #include "harness/commands/calibrate_command.hpp"
 #include "harness/commands/compare.hpp"
 #include "harness/commands/did_you_mean.hpp"
@@ -83,6 +84,7 @@ int run(int argc, char** argv) {
                              "Write this machine's GPUs for ctest --resource-spec-file");
   doctor_command->footer("Example: plumbline doctor");
 
+  const auto run_baseline = add_baseline_command(app);
   const auto run_schedule = add_schedule_command(app);
   const auto run_calibrate = add_calibrate_command(app, own_folder());
   const auto run_record = add_record_command(app);
@@ -96,6 +98,7 @@ int run(int argc, char** argv) {
   if (*compare_command) return compare(reference, candidate, compare_json, calibration, request);
   if (app.got_subcommand("judge")) return run_judge();
   if (app.got_subcommand("report")) return run_report();
+  if (app.got_subcommand("baseline")) return run_baseline();
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
   if (app.got_subcommand("record")) return run_record();

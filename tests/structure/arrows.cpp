@@ -34,8 +34,9 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/judge", {{"record", "schedule", "support"}, {}, false}},
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+      {"harness/baseline", {{"record", "support"}, {}}},
       {"harness/commands",
-       {{"harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+       {{"harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
   };
   return table;
 }

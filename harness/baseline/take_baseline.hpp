@@ -1,0 +1,16 @@
+// A baseline made of a finished sweep's folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/baseline/baseline.hpp"
+
+namespace plumbline {
+
+/// Reads verdict.json and the records beside it. Throws InputError: no sweep lies there, it does not hold or is
+/// unfinished (what failed is nothing to hold others to), a record cannot be read, its level leaves out the digests of
+/// parameters.
+Baseline take_baseline(const std::filesystem::path& sweep, const std::string& name);
+
+}  // namespace plumbline

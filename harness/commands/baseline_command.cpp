@@ -1,0 +1,148 @@
+#include "harness/commands/baseline_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/take_baseline.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/json_text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BaselineOptions {
+  fs::path folder = "baselines";
+  std::string name;
+  fs::path sweep = "reports/runs/latest";
+  std::vector<std::string> allowed;
+  std::string reason;
+  bool json = false;
+};
+
+fs::path file_of(const BaselineOptions& options) {
+  const bool plain = !options.name.empty() && options.name.front() != '.' &&
+                     std::all_of(options.name.begin(), options.name.end(), [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+                     });
+  if (!plain)
+    throw InputError("\"" + options.name +
+                     "\" is no name of a baseline: give letters, digits, dots, dashes, underscores");
+  return options.folder / (options.name + ".json");
+}
+
+Baseline kept(const BaselineOptions& options) {
+  const fs::path file = file_of(options);
+  std::error_code error;
+  if (!fs::exists(file, error))
+    throw InputError(file.string() + ": there is no such baseline; plumbline baseline list shows those that are there");
+  return read_baseline(file);
+}
+
+void keep(const BaselineOptions& options, const Baseline& baseline) {
+  make_folder(options.folder);
+  write_json(file_of(options), to_json(baseline));
+  std::cout << "baseline " << baseline.name << ": " << baseline.references.size() << " references and "
+            << baseline.cells.size() << " cells of sweep " << baseline.sweep << ", commit " << baseline.commit << "\n"
+            << file_of(options).string() << "\n";
+}
+
+int save(const BaselineOptions& options) {
+  std::error_code error;
+  if (fs::exists(file_of(options), error))
+    throw InputError(file_of(options).string() + ": exists; plumbline baseline accept " + options.name + " " +
+                     options.sweep.string() + " --reason TEXT takes on what changed");
+  keep(options, take_baseline(options.sweep, options.name));
+  return static_cast<int>(ExitCode::holds);
+}
+
+int list(const BaselineOptions& options) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options.folder, error))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
+  for (const fs::path& file : files) {
+    const Baseline baseline = read_baseline(file);
+    std::cout << baseline.name << ": sweep " << baseline.sweep << ", " << baseline.cells.size() << " cells, "
+              << baseline.taken << ", commit " << baseline.commit << "\n";
+    for (const AcceptedChange& change : baseline.accepted)
+      std::cout << "  accepted at " << change.commit << ": " << change.reason << " (" << change.changes.size()
+                << " changes)\n";
+  }
+  return static_cast<int>(ExitCode::holds);
+}
+
+int compare(const BaselineOptions& options) {
+  BaselineComparison comparison = compare_baselines(kept(options), take_baseline(options.sweep, options.name));
+  for (const std::string& kind : options.allowed) comparison.allowed.insert(parse_change_kind(kind));
+  if (!comparison.allowed.empty() && options.reason.empty())
+    throw InputError("--allow needs --reason TEXT: why these may change; it is kept and shown");
+  comparison.reason = options.reason;
+  write_json(options.sweep / "baseline.json", to_json(comparison));
+  std::cout << (options.json ? json_text(to_json(comparison), 2) + "\n" : to_text(comparison));
+  if (comparison.nothing()) return static_cast<int>(ExitCode::harness_failure);
+  return static_cast<int>(comparison.holds() ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+int accept(const BaselineOptions& options) {
+  const Baseline before = kept(options);
+  Baseline now = take_baseline(options.sweep, options.name);
+  const BaselineComparison comparison = compare_baselines(before, now);
+  std::cout << to_text(comparison);
+  AcceptedChange change{now.commit, options.reason, {}};
+  for (const BaselineChange& one : comparison.changes) change.changes.push_back(one.where + ": " + one.words);
+  now.accepted = before.accepted;
+  now.accepted.push_back(std::move(change));
+  keep(options, now);
+  return static_cast<int>(ExitCode::holds);
+}
+
+}  // namespace
+
+std::function<int()> add_baseline_command(CLI::App& app) {
+  const auto options = std::make_shared<BaselineOptions>();
+  auto* command = app.add_subcommand("baseline", "Keep what a sweep computed, and hold later sweeps against it");
+  command->require_subcommand(1);
+  command->footer(
+      "Example: plumbline baseline save release-1 reports/runs/latest\n"
+      "         plumbline baseline compare release-1\n"
+      "Exit codes: 0 equal or changed as allowed, 1 changed, 2 usage or input error, 3 nothing comparable.");
+  const auto add = [&](const char* name, const char* what) {
+    auto* sub = command->add_subcommand(name, what);
+    sub->add_option("--baselines", options->folder, "Folder of the baselines, meant to be committed")
+        ->capture_default_str();
+    return sub;
+  };
+  const auto add_named = [&](const char* name, const char* what) {
+    auto* sub = add(name, what);
+    sub->add_option("name", options->name, "Name of the baseline")->required();
+    sub->add_option("sweep", options->sweep, "Folder of a finished sweep")->capture_default_str();
+    return sub;
+  };
+  auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
+  auto* list_command = add("list", "The baselines that are there");
+  auto* compare_command = add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
+  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage")
+      ->allow_extra_args(false);
+  compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result");
+  compare_command->add_flag("--json", options->json, "Print it as JSON");
+  auto* accept_command = add_named("accept", "Let a sweep take the place of a baseline, and keep why");
+  accept_command->add_option("--reason", options->reason, "Why this change is right; kept in the baseline")->required();
+  return [options, save_command, list_command, compare_command] {
+    if (*save_command) return save(*options);
+    if (*list_command) return list(*options);
+    if (*compare_command) return compare(*options);
+    return accept(*options);
+  };
+}
+
+}  // namespace plumbline

@@ -1,0 +1,179 @@
+#include "harness/baseline/compare_baselines.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+RunBaseline reference() {
+  RunBaseline run;
+  run.id = "tiny-sgd";
+  run.asked = "a";
+  run.outcomes = {{"bench", "holds"}};
+  run.losses = {"6", "5.5"};
+  run.gradient_norms = {"1", "1.25"};
+  run.parameters = {{"lm_head.weight", "d1"}, {"model.norm.weight", "d2"}};
+  run.saved_bytes = {{"embed_tokens", 0}, {"layers.0", 4096}};
+  run.ranks = {{0, {{"peak_bytes", 1000}}, "0B1"}};
+  return run;
+}
+
+RunBaseline cell() {
+  RunBaseline run;
+  run.id = "tiny-sgd-1f1b-w2";
+  run.asked = "b";
+  run.outcomes = {{"loss", "holds"}, {"memory", "holds"}, {"repeatability", "not applicable"}};
+  run.ranks = {{0, {{"activation_peak_bytes", 600}, {"sent_bytes", 64}}, "0F1"},
+               {1, {{"activation_peak_bytes", 300}}, "1B0"}};
+  return run;
+}
+
+Baseline baseline() {
+  Baseline made;
+  made.name = "release";
+  made.sweep = "tiny";
+  made.commit = "aaa";
+  made.code_path = {{"aten_capability", "AVX512"}};
+  made.environment = {{"versions", {{"libtorch", "2.11.0"}, {"commit", "aaa"}}}};
+  made.references = {reference()};
+  made.cells = {cell()};
+  made.reference_of = {{"tiny-sgd-1f1b-w2", "tiny-sgd"}};
+  return made;
+}
+
+BaselineComparison after(const std::function<void(Baseline&)>& change) {
+  Baseline now = baseline();
+  now.commit = "bbb";
+  change(now);
+  return compare_baselines(baseline(), now);
+}
+
+std::vector<std::string> told(const BaselineComparison& comparison) {
+  std::vector<std::string> lines;
+  for (const BaselineChange& change : comparison.changes)
+    lines.push_back(to_text(change.kind) + " " + change.where + ": " + change.words);
+  return lines;
+}
+
+TEST(CompareBaselines, EqualOnesHoldAndSayWhatWasCompared) {
+  const BaselineComparison found = after([](Baseline&) {});
+
+  EXPECT_THAT(found.changes, IsEmpty());
+  EXPECT_TRUE(found.holds());
+  EXPECT_EQ(found.runs, 2);
+  EXPECT_EQ(found.losses, 4) << "the cell has its reference's";
+  EXPECT_EQ(found.parameters, 4);
+  EXPECT_EQ(found.byte_counts, 6);
+  EXPECT_THAT(to_text(found), ::testing::StartsWith("EQUAL to baseline release, commits aaa..bbb\n"));
+}
+
+TEST(CompareBaselines, AChangedReferenceIsToldWithTheFirstStepAndItsCellsWithIt) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references[0].losses[1] = "5.25";
+    now.references[0].parameters["model.norm.weight"] = "e2";
+  });
+
+  EXPECT_THAT(told(found),
+              Contains("bits tiny-sgd: loss of step 1: 5.5 before, 5.25 now (-0.25); 1 of 2 parameters at the end: "
+                       "model.norm.weight"));
+  EXPECT_THAT(told(found), Contains(HasSubstr("bits tiny-sgd-1f1b-w2: loss of step 1")));
+  EXPECT_FALSE(found.holds());
+}
+
+TEST(CompareBaselines, ACellThatLeavesItsReferenceIsAChangeOfItsOwn) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.cells[0].parameters = now.references[0].parameters;
+    now.cells[0].parameters["lm_head.weight"] = "e1";
+  });
+
+  EXPECT_THAT(told(found),
+              ::testing::ElementsAre("bits tiny-sgd-1f1b-w2: 1 of 2 parameters at the end: lm_head.weight"));
+}
+
+TEST(CompareBaselines, EachNumberOfBytesIsHeldByRankActionAndUnit) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references[0].saved_bytes["layers.0"] = 4352;
+    now.cells[0].ranks[0].bytes["activation_peak_bytes"] = 856;
+    now.cells[0].ranks[0].peak_action = "0B0";
+    now.cells[0].ranks[0].bytes.erase("sent_bytes");
+  });
+
+  EXPECT_THAT(
+      told(found),
+      ::testing::UnorderedElementsAre(
+          "bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 4352 now (+256)",
+          "bytes tiny-sgd-1f1b-w2: rank 0: activation_peak_bytes 600 before, 856 now (+256), the peak at action "
+          "0F1, now at 0B0",
+          "bytes tiny-sgd-1f1b-w2: rank 0: sent_bytes 64 before, 0 now (-64)"));
+}
+
+TEST(CompareBaselines, WhatIsNotRunOrNotShownAnyMoreIsAChange) {
+  EXPECT_THAT(told(after([](Baseline& now) { now.cells.clear(); })),
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: was run before and is not now"));
+  EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes["memory"] = "not run"; })),
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check memory: held before, not run now"));
+  EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].outcomes.erase("loss"); })),
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: check loss: held before, not there now"));
+  EXPECT_THAT(told(after([](Baseline& now) { now.cells[0].ranks.pop_back(); })),
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+}
+
+TEST(CompareBaselines, BitsOfAnotherCodePathAreNotComparedAndBytesAre) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.code_path["aten_capability"] = "AVX2";
+    now.environment["versions"]["libtorch"] = "2.12.0";
+    now.references[0].losses[0] = "7";
+    now.cells[0].ranks[1].bytes["activation_peak_bytes"] = 301;
+  });
+
+  EXPECT_EQ(found.losses + found.parameters, 0);
+  EXPECT_THAT(found.changes, SizeIs(1));
+  EXPECT_THAT(found.not_compared, Contains(HasSubstr("bits: ")));
+  EXPECT_THAT(to_text(found), HasSubstr("versions/libtorch: \"2.11.0\" before, \"2.12.0\" now"));
+}
+
+TEST(CompareBaselines, AnotherRunUnderTheSameNameIsNotCompared) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references[0].asked = "x";
+    now.cells[0].asked = "y";
+    now.references[0].losses[0] = "7";
+  });
+
+  EXPECT_TRUE(found.nothing());
+  EXPECT_THAT(found.changes, IsEmpty());
+  EXPECT_THAT(found.not_compared, SizeIs(2));
+  EXPECT_THAT(to_text(found), ::testing::StartsWith("NOTHING COMPARABLE"));
+}
+
+TEST(CompareBaselines, AnAllowedKindHoldsWithItsReasonAndNoOther) {
+  const auto both = [](Baseline& now) {
+    now.references[0].losses[0] = "7";
+    now.cells[0].ranks[1].bytes["activation_peak_bytes"] = 301;
+  };
+  BaselineComparison found = after(both);
+  found.allowed = {ChangeKind::bits};
+  found.reason = "LibTorch 2.12";
+  EXPECT_FALSE(found.holds());
+  found.allowed.insert(ChangeKind::bytes);
+
+  EXPECT_TRUE(found.holds());
+  EXPECT_THAT(to_text(found), AllOf(HasSubstr("CHANGED AS ALLOWED"), HasSubstr("bits (allowed: LibTorch 2.12):")));
+  EXPECT_EQ(to_json(found).at("reason"), "LibTorch 2.12");
+}
+
+TEST(CompareBaselines, AnUnknownKindOfChangeIsRefused) {
+  EXPECT_THROW(parse_change_kind("speeds"), InputError);
+}
+
+}  // namespace
+}  // namespace plumbline

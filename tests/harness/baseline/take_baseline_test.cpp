@@ -1,0 +1,168 @@
+#include "harness/baseline/take_baseline.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/baseline/compare_baselines.hpp"
+#include "record/verdict.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// A finished sweep of one reference and one cell, written anew by each call.
+class TakeBaseline : public ::testing::Test {
+ protected:
+  TakeBaseline() {
+    verdict_.holds = true;
+    verdict_.name = "synthetic";
+    verdict_.started = "2026-11-22T00:00:00Z";
+    verdict_.machine = {{"device", "cpu"},
+                        {"machine", {{"aten_capability", "AVX512"}}},
+                        {"versions", {{"libtorch", "2.11.0"}, {"commit", "abc"}}}};
+    verdict_.references.push_back({.id = "r", .finished = true, .request = {{"seed", 1}}});
+    CellVerdict cell = cell_.judge();
+    cell.id = "c";
+    cell.reference = "r";
+    cell.request = {{"seed", 1}, {"data", {{"files", {{{"path", "/here/a.txt"}, {"bytes", 3}}}}}}};
+    verdict_.cells.push_back(cell);
+  }
+  Baseline take() {
+    fs::remove_all(folder_ / "sweep");
+    make_folder(folder_ / "sweep" / "references");
+    make_folder(folder_ / "sweep" / "cells");
+    write_run(cell_.reference, folder_ / "sweep" / "references" / "r");
+    write_run(cell_.candidate, folder_ / "sweep" / "cells" / "c");
+    write_verdict(folder_ / "sweep" / "verdict.json", verdict_);
+    return take_baseline(folder_ / "sweep", "release");
+  }
+  std::vector<std::string> changes_since(const Baseline& before) {
+    std::vector<std::string> words;
+    for (const BaselineChange& change : compare_baselines(before, take()).changes)
+      words.push_back(to_text(change.kind) + " " + change.where + ": " + change.words);
+    return words;
+  }
+
+  SyntheticCell cell_;
+  Verdict verdict_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(TakeBaseline, HoldsWhatEachRunComputedAndTook) {
+  const Baseline baseline = take();
+
+  ASSERT_THAT(baseline.references, SizeIs(1));
+  ASSERT_THAT(baseline.cells, SizeIs(1));
+  const RunBaseline& reference = baseline.references[0];
+  EXPECT_THAT(reference.losses, SizeIs(synthetic_steps));
+  EXPECT_THAT(reference.gradient_norms, SizeIs(synthetic_steps));
+  EXPECT_EQ(reference.parameters.at("model.norm.weight"),
+            tensor_row(cell_.reference, synthetic_steps - 1, "parameter", "model.norm.weight").digest);
+  EXPECT_GT(reference.saved_bytes.at("layers.0"), 0);
+  EXPECT_THAT(baseline.cells[0].parameters, IsEmpty()) << "they are the reference's";
+  ASSERT_THAT(baseline.cells[0].ranks, SizeIs(2));
+  EXPECT_GT(baseline.cells[0].ranks[0].bytes.at("activation_peak_bytes"), 0);
+  EXPECT_GT(baseline.cells[0].ranks[0].bytes.at("sent_bytes"), 0);
+  EXPECT_EQ(baseline.cells[0].outcomes.at("loss"), "holds");
+  EXPECT_EQ(baseline.commit, "abc");
+}
+
+TEST_F(TakeBaseline, ReadsBackAsItWasWritten) {
+  const Baseline baseline = take();
+  write_json(folder_ / "b.json", to_json(baseline));
+
+  EXPECT_EQ(to_json(read_baseline(folder_ / "b.json")).dump(), to_json(baseline).dump());
+  EXPECT_THAT(compare_baselines(read_baseline(folder_ / "b.json"), baseline).changes, IsEmpty());
+}
+
+TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
+  const Baseline before = take();
+  verdict_.cells[0].request["data"]["files"][0]["path"] = "/elsewhere/a.txt";
+  EXPECT_EQ(take().cells[0].asked, before.cells[0].asked);
+  verdict_.cells[0].request["data"]["files"][0]["bytes"] = 4;
+  EXPECT_NE(take().cells[0].asked, before.cells[0].asked);
+}
+
+TEST_F(TakeBaseline, OneParameterOfTheLastStepIsSeen) {
+  const Baseline before = take();
+  tensor_row(cell_.candidate, synthetic_steps - 1, "parameter", "model.norm.weight").digest = other_digest;
+
+  EXPECT_THAT(changes_since(before),
+              ElementsAre("bits c: 1 of " + std::to_string(before.references[0].parameters.size()) +
+                          " parameters at the end: model.norm.weight"));
+}
+
+TEST_F(TakeBaseline, ALossAndANormOfAnyStepAreSeen) {
+  const Baseline before = take();
+  for (RankRecord& rank : cell_.reference.ranks) rank.steps[0].loss = 4.5F;
+  for (RankRecord& rank : cell_.candidate.ranks) rank.steps[1].gradient_norm = 9.0;
+
+  const std::vector<std::string> changes = changes_since(before);
+
+  EXPECT_THAT(changes, Contains(HasSubstr("bits r: loss of step 0: ")));
+  EXPECT_THAT(changes, Contains(HasSubstr("bits c: gradient norm of step 1: ")));
+}
+
+TEST_F(TakeBaseline, ABytePerRankIsSeenInEachColumn) {
+  const Baseline before = take();
+  for (const auto column : {&MemoryRow::peak_bytes, &MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes,
+                            &MemoryRow::optimizer_bytes, &MemoryRow::activation_peak_bytes, &MemoryRow::buffer_bytes}) {
+    std::optional<std::int64_t>& bytes = cell_.candidate.ranks[1].memory[1].*column;
+    ASSERT_TRUE(bytes);
+    *bytes += 1000;
+
+    EXPECT_THAT(changes_since(before), ElementsAre(HasSubstr("bytes c: rank 1: ")));
+
+    *bytes -= 1000;
+  }
+  cell_.candidate.ranks[0].traffic[0].bytes += 1;
+  EXPECT_THAT(changes_since(before), ElementsAre(HasSubstr("bytes c: rank 0: sent_bytes ")));
+}
+
+TEST_F(TakeBaseline, WhatDoesNotHoldOrIsNoSweepIsRefused) {
+  take();
+  EXPECT_THAT(error_of<InputError>([&] { take_baseline(folder_ / "nowhere", "b"); }), HasSubstr("verdict.json"));
+  verdict_.holds = false;
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("this sweep does not hold"));
+  verdict_.holds = true;
+  verdict_.cells[0].reference = "gone";
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("names a reference that it does not hold: gone"));
+}
+
+TEST_F(TakeBaseline, ARecordWithoutDigestsIsRefused) {
+  SyntheticPlan plan;
+  plan.level = "summary";
+  cell_.reference = synthetic_reference(plan);
+
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("a baseline needs level full"));
+}
+
+TEST_F(TakeBaseline, ADamagedBaselineIsRefusedByItsKey) {
+  const Json whole = to_json(take());
+  const std::vector<std::pair<std::string, std::function<void(Json&)>>> damages = {
+      {"schema", [](Json& json) { json["schema"] = "plumbline-baseline/9"; }},
+      {"commit", [](Json& json) { json.erase("commit"); }},
+      {"cells", [](Json& json) { json["cells"] = 3; }},
+      {"ranks", [](Json& json) { json["cells"][0]["ranks"][0]["peak_bytes"] = -1; }},
+      {"parameters", [](Json& json) { json["references"][0]["parameters"]["x"] = 1; }},
+      {"reference", [](Json& json) { json["cells"][0].erase("reference"); }},
+  };
+  for (const auto& [key, damage] : damages) {
+    Json json = whole;
+    damage(json);
+    write_json(folder_ / "b.json", json);
+
+    EXPECT_THAT(error_of<InputError>([&] { read_baseline(folder_ / "b.json"); }), HasSubstr(key)) << key;
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing
