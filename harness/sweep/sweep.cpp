@@ -178,7 +178,8 @@ class Sweep {
     try {
       const bool holds = null_runs_hold(calibrate(options, signals_, log_));
       finding = read_launch_finding(options.folder / "launches" / "reference" / "finding.json");
-      if (!holds) finding.exit_code = 1, finding.words = "perturbed references go beyond the cap of its calibration";
+      if (!holds)
+        finding.exit_code = 1, finding.words = "perturbed references go beyond the largest limit of its calibration";
     } catch (const RunError& error) {  // a trainer that crashed: the sweep goes on
       finding.exit_code = 1;
       finding.words = error.what();
