@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "record/exit_file.hpp"
+#include "record/removed_dumps.hpp"
 #include "record/table_stream.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -33,8 +34,11 @@ void for_each_table(One& one, Other& other, Visit visit) {
 /// The tables of one rank, on their way.
 class RankStream {
  public:
-  RankStream(const Manifest& manifest, const fs::path& folder, RankRecord& rank, RowCounts& counts)
-      : place_{manifest, folder, rank.rank, rank.exit && rank.exit->status == "ok", counts} {
+  RankStream(const Record& record, const fs::path& folder, RankRecord& rank, RowCounts& counts)
+      : place_{record.manifest, folder,
+               rank.rank,       rank.exit && rank.exit->status == "ok",
+               counts,          dumps_were_removed(record.path)} {
+    const Manifest& manifest = record.manifest;
     open(steps, rank);
     open(microbatches, rank);
     open(tensors, rank);
@@ -84,7 +88,9 @@ class RankStream {
 
   void require_dump(const std::string& name) const {
     const Manifest& manifest = place_.manifest;
-    if (!place_.complete || manifest.level != RecordLevel::dump || !owns_units(manifest, place_.rank)) return;
+    if (place_.dumps_removed || !place_.complete || manifest.level != RecordLevel::dump ||
+        !owns_units(manifest, place_.rank))
+      return;
     const std::string file = "dumps/step-" + name + ".safetensors";
     if (!fs::exists(place_.folder / file)) place_.fail_missing(file);
   }
@@ -154,7 +160,7 @@ class RecordStream::Reader {
       RankRecord& rank = record.ranks.emplace_back();
       rank.rank = number;
       rank.exit = read_exit(folder, number);
-      ranks.emplace_back(record.manifest, folder, rank, counts);
+      ranks.emplace_back(record, folder, rank, counts);
       before.emplace_back().rank = number;
     }
     take_data_digest(record);

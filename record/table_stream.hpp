@@ -28,6 +28,7 @@ struct RankPlace {
   std::int64_t rank = 0;
   bool complete = false;  ///< the rank ended well: its tables are read strictly, else as far as they came
   RowCounts& counts;
+  bool dumps_removed = false;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;
   bool external() const { return manifest.role == "external"; }

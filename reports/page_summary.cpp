@@ -15,6 +15,7 @@ constexpr std::size_t most_in_first_screen = 4;
 
 struct Tally {
   std::int64_t asked = 0, not_asked = 0;     ///< checks
+  std::int64_t of_references = 0;            ///< of those asked for, that hold: they have no square in the grids
   std::map<Outcome, std::int64_t> outcomes;  ///< of those asked for
 
   std::int64_t of(Outcome outcome) const {
@@ -25,7 +26,7 @@ struct Tally {
 
 Tally tally_of(const Verdict& verdict) {
   Tally tally;
-  const auto take = [&](const std::vector<CheckResult>& checks) {
+  const auto take = [&](const std::vector<CheckResult>& checks, bool of_reference) {
     for (const auto& check : checks) {
       if (!asked_for(verdict, check)) {
         ++tally.not_asked;
@@ -33,10 +34,11 @@ Tally tally_of(const Verdict& verdict) {
       }
       ++tally.asked;
       ++tally.outcomes[check.outcome];
+      if (of_reference && check.outcome == Outcome::holds) ++tally.of_references;
     }
   };
-  for (const auto& reference : verdict.references) take(reference.checks);
-  for (const auto& cell : verdict.cells) take(cell.checks);
+  for (const auto& reference : verdict.references) take(reference.checks, true);
+  for (const auto& cell : verdict.cells) take(cell.checks, false);
   return tally;
 }
 
@@ -60,6 +62,7 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
   list.push_back(tile(grouped(holding) + " / " + grouped(cells),
                       some ? "cells hold, of " + grouped(selection.of_cells) + " in the sweep" : "cells hold"));
   std::vector<std::string> apart;
+  if (tally.of_references > 0) apart.push_back(grouped(tally.of_references) + " of them of references");
   if (const auto aside = tally.of(Outcome::not_applicable)) apart.push_back(grouped(aside) + " more do not apply");
   if (tally.not_asked > 0) apart.push_back(grouped(tally.not_asked) + " were not asked for");
   list.push_back(
@@ -85,7 +88,7 @@ std::string all_counts(const Verdict& verdict) {
   return text;
 }
 
-/// Of every check, asked for or not: the squares of the grids.
+/// Of every check of a cell, asked for or not: the squares of the grids.
 PageData outcomes(const Verdict& verdict) {
   std::map<Outcome, std::int64_t> counts;
   for (const auto& cell : verdict.cells) {

@@ -136,7 +136,7 @@ footer { color: var(--soft); font-size: 12.5px; padding: 26px 0 40px; }
 {{/has_failures}}
 
 <h2 id="cells">Every cell: world size against check</h2>
-<p>A cell is one pipeline run, compared with the reference that trained the same model alone on one device. Each square is one check of one cell; follow it to what was looked at, the limit and what was measured.</p>
+<p>A cell is one pipeline run, compared with the reference that trained the same model alone on one device. Each square is one check of one cell; follow it to what was looked at, the limit and what was measured. In brackets stands how many of these squares there are; checks of the references have none.</p>
 <ul class="key">{{#outcomes}}<li><i class="{{class}}">{{sign}}</i>{{words}} ({{count}})</li>{{/outcomes}}</ul>
 {{#subjects}}
 <h3>{{title}}</h3>

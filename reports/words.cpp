@@ -87,10 +87,9 @@ std::string cell_title(const CellVerdict& cell) {
   std::string title = cell.model + ", " + cell.optimizer + ", " + cell.schedule + ", P = " + std::to_string(cell.world);
   if (!cell.balance.empty()) title += ", balance " + balance_text(cell.balance);
   if (!cell.variant.empty()) title += ", " + cell.variant;
-  // Most runs are named by what the title says already; another's name tells what else is its own: lengths, partition.
-  const bool told =
-      cell.run.empty() || cell.run == cell.model || cell.run.starts_with(cell.model + "-" + cell.optimizer);
-  if (!told) title += ", run " + cell.run;
+  // Only one run of a sweep can have the name that says what the title says already. Any other name stands for what may
+  // be the run's own: lengths, partition, dtype, another model of this name.
+  if (!cell.run.empty() && cell.run != cell.model + "-" + cell.optimizer) title += ", run " + cell.run;
   return title;
 }
 

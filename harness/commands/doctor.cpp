@@ -1,5 +1,6 @@
 #include "harness/commands/doctor.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -111,7 +112,9 @@ Json examine_machine(const fs::path& trainers) {
     const Json answer = ask(trainers / name, signals);
     if (answer.contains("missing")) {
       all_trainers = false;
-      missing.push_back(answer.at("missing"));
+      const bool said =
+          std::ranges::find(missing, answer.at("missing")) != missing.end();  // of both trainers one cause
+      if (!said) missing.push_back(answer.at("missing"));
     }
     findings["trainers"][name] = answer;
   }

@@ -11,6 +11,7 @@
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/sweep.hpp"
+#include "record/removed_dumps.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
@@ -50,6 +51,11 @@ int ended_with(const Verdict& verdict) {
 
 int list_cells(const SweepOptions& options) {
   for (const auto& cell : prepare_sweep(options).plan.cells) std::cout << cell.plan.id << "\n";
+  std::cout.flush();
+  std::fprintf(stderr,
+               "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
+               "ranges, data) the trainers check when a sweep starts them; plumbline-reference RUN.toml --export DIR "
+               "does it beforehand\n");
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -62,6 +68,12 @@ int sweep(const SweepOptions& options) {
 int judge(const fs::path& folder, const Json& harness) {
   const Verdict verdict = judge_again(folder, services(), harness, stderr);
   std::printf("judged again from the records; nothing was run\n");
+  for (const auto& cell : verdict.cells) {
+    const auto audit = std::ranges::find(cell.checks, "audit", &CheckResult::name);
+    if (audit == cell.checks.end() || audit->outcome != Outcome::not_run) continue;
+    if (dumps_were_removed(folder / "cells" / cell.id))
+      std::printf("%s: audit not repeated: %s\n", cell.id.c_str(), audit->reason.c_str());
+  }
   say(verdict, folder);
   return ended_with(verdict);
 }
@@ -98,8 +110,12 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--cells", options.cells,
           "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
       ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
-  command->add_flag("--list", given->list,
-                    "Print the cells' ids and run nothing; refuses whatever the run would refuse before it starts");
+  command->add_flag(
+      "--list", given->list,
+      "Print the cells' ids and run nothing; refuses whatever the run would refuse before it starts a trainer");
+  command->add_flag(
+      "--keep-dumps", options.keep_dumps,
+      "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
   const auto* other_trainers =
       command->add_option("--trainers", options.trainers,
                           "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");

@@ -75,7 +75,7 @@ class Calibrating {
     std::vector<std::map<Item, ItemError>> null;
     for (std::int64_t number = 1; number <= options_.null_runs; ++number) null.push_back(perturbed(number, shadow));
 
-    Calibration calibration = make_calibration(own, null, RoundingChains(reference), reference.manifest.dtype);
+    Calibration calibration = make_calibration(own, null, reference.manifest.dtype);
     calibration.reference_run_id = reference.manifest.run_id;
     calibration.shadow_run_id = shadow.manifest.run_id;
     calibration.shadow = shadow.path;
@@ -251,28 +251,31 @@ bool null_runs_hold(const Calibration& calibration) {
 }
 
 std::string calibration_text(const Calibration& calibration, const fs::path& folder) {
-  std::int64_t by_cap = 0, beyond = 0;
-  double own = 0, null = 0, share_of_cap = 0;
+  std::int64_t at_ceiling = 0, beyond = 0;
+  double own = 0, null = 0;
   for (const auto& [item, limit] : calibration.limits) {
-    if (limit.by == LimitBy::cap) ++by_cap;
+    if (limit.by == LimitBy::ceiling) ++at_ceiling;
     if (!(limit.null_most <= limit.limit)) ++beyond;
     own = std::max(own, limit.own);
     null = std::max(null, limit.null_most);
-    if (limit.cap > 0) share_of_cap = std::max(share_of_cap, limit.pooled / limit.cap);
   }
   std::string text = std::to_string(calibration.limits.size()) + " limits from the reference and " +
                      std::to_string(calibration.null_runs) + " perturbed references in " + calibration.dtype + "\n";
-  text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + ", at most " +
-          short_text(share_of_cap) + " of an item's cap\n";
+  text += "largest error: reference " + short_text(own) + ", perturbed " + short_text(null) + "\n";
   text += "factor " + short_text(calibration.factor) + ": 2 x " +
           (calibration.left_out > other_kernels
                ? short_text(calibration.left_out) + ", by which one perturbed run went beyond all the others\n"
                : short_text(other_kernels) + ", what other kernels may round more; among the perturbed runs one went " +
                      short_text(calibration.left_out) + " x beyond all the others\n");
-  if (by_cap > 0) text += std::to_string(by_cap) + " limits are set by the cap\n";
+  if (at_ceiling > 0) {
+    text += std::to_string(at_ceiling) + " limits are " + short_text(limit_ceiling) +
+            ", the most that a limit can be: there this run amplifies rounding so far that little can be told\n";
+  }
   if (beyond > 0) {
-    text += "DOES NOT HOLD: in " + std::to_string(beyond) +
-            " items perturbed runs go beyond the cap: this run amplifies rounding, and no limit can be given there\n";
+    text +=
+        "DOES NOT HOLD: in " + std::to_string(beyond) +
+        " items perturbed runs go beyond the largest limit there is: this run amplifies rounding, and no limit can be "
+        "given there\n";
   }
   return text + "next: run the candidate with " + (folder / "candidate.toml").string() +
          ", then\n  plumbline compare " + (folder / "reference").string() + " CANDIDATE --calibration " +

@@ -41,7 +41,7 @@ judging::Calibration calibrate(const CalibrateOptions& options, StopSignals& sig
 /// For people: how far apart, which limits, what to do next.
 std::string calibration_text(const judging::Calibration& calibration, const std::filesystem::path& folder);
 
-/// Whether every perturbed run lies within the limits made from all: the cap may forbid what harmless changes do.
+/// Whether every perturbed run lies within the limits made from all: limit_ceiling may forbid what harmless changes do.
 bool null_runs_hold(const judging::Calibration& calibration);
 
 }  // namespace plumbline

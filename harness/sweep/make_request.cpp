@@ -1,6 +1,7 @@
 #include "harness/sweep/make_request.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "harness/judge/request/partition_asked.hpp"
 #include "schedule/schedule.hpp"
@@ -105,15 +106,24 @@ class Asked {
       rows = table->integer_rows("lengths").value_or(rows);
       count = integer("data", "microbatches", std::ssize(rows));
     }
-    const auto masked =
+    const auto listed =
         table ? table->integers("masked").value_or(std::vector<std::int64_t>{}) : std::vector<std::int64_t>{};
-    const auto batch = static_cast<std::size_t>(std::max<std::int64_t>(integer("data", "batch", 1), 1));
+    const std::set<std::int64_t> masked(listed.begin(), listed.end());
+    const std::int64_t batch = std::max<std::int64_t>(integer("data", "batch", 1), 1);
+    if (std::ranges::any_of(rows, [](const auto& row) { return row.empty(); }))
+      throw InputError(run_.string() + ", key data.lengths: a microbatch without rows stands there");
+    // The trainers refuse what does not fit into memory; a request lists every row before they are asked.
+    if (batch > most_rows || count > most_rows / batch)
+      throw InputError(run_.string() + ", key data.batch: " + std::to_string(count) + " microbatches of " +
+                       std::to_string(batch) + " rows are more than " + std::to_string(most_rows) +
+                       " rows a step, the most that a sweep takes");
     std::vector<RequestedMicrobatch> microbatches;
     for (std::int64_t number = 0; number < count && !rows.empty(); ++number) {
       RequestedMicrobatch microbatch;
       microbatch.lengths = rows[static_cast<std::size_t>(number) % rows.size()];
-      if (microbatch.lengths.size() == 1) microbatch.lengths.assign(batch, microbatch.lengths.front());
-      microbatch.masked = std::ranges::find(masked, number) != masked.end();
+      if (microbatch.lengths.size() == 1)
+        microbatch.lengths.assign(static_cast<std::size_t>(batch), microbatch.lengths.front());
+      microbatch.masked = masked.contains(number);
       microbatches.push_back(std::move(microbatch));
     }
     return microbatches;
@@ -141,6 +151,8 @@ class Asked {
     }
     return data;
   }
+
+  static constexpr std::int64_t most_rows = 1'000'000;
 
   fs::path run_;
   const RunChanges& changes_;

@@ -8,6 +8,7 @@
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
+#include "harness/sweep/audited_dumps.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
@@ -18,6 +19,7 @@
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -90,6 +92,7 @@ class Sweep {
       }
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
                                " cells are finished and kept; go on with: " + resume_command(options_, folder_.path());
+      if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }
     return finish();
@@ -131,7 +134,8 @@ class Sweep {
     for (std::size_t index = 0; index < plan_.references.size(); ++index) {
       const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
-      if (const auto kept = folder_.finished_reference(reference.id); kept && kept->exit_code == 0) {
+      if (const auto kept = folder_.finished_reference(reference.id);
+          kept && kept->exit_code == 0 && !lacks_dumps(index)) {
         references_.push_back(*kept);
         progress_.skip(work_of(index));
         ++said_;
@@ -153,6 +157,14 @@ class Sweep {
       const bool done = finding.exit_code == 0 && !finding.timed_out;
       say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
     }
+  }
+
+  /// Whether cells are still to be judged by the dumps of a reference that were removed.
+  bool lacks_dumps(std::size_t reference) const {
+    return dumps_were_removed(folder_.reference(plan_.references[reference].id)) &&
+           std::ranges::any_of(plan_.cells, [&](const PlannedCell& cell) {
+             return cell.reference == reference && !folder_.finished_cell(cell.plan.id);
+           });
   }
 
   /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
@@ -178,7 +190,8 @@ class Sweep {
     try {
       const bool holds = null_runs_hold(calibrate(options, signals_, log_));
       finding = read_launch_finding(options.folder / "launches" / "reference" / "finding.json");
-      if (!holds) finding.exit_code = 1, finding.words = "perturbed references go beyond the cap of its calibration";
+      if (!holds)
+        finding.exit_code = 1, finding.words = "perturbed references go beyond the largest limit of its calibration";
     } catch (const RunError& error) {  // a trainer that crashed: the sweep goes on
       finding.exit_code = 1;
       finding.words = error.what();
@@ -250,10 +263,11 @@ class Sweep {
       plan.calibration = calibration / "calibration.json";
       start = calibration_start(calibration);
     }
-    // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's.
+    // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's. It runs
+    // again where what it left is not all there.
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto ended = folder_.finished_launch(id);
-      return ended ? *ended : trainers_.run(cell, id, record, false, start);
+      return ended && !dumps_were_removed(record) ? *ended : trainers_.run(cell, id, record, false, start);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
     plan.reference_launch = reference;
@@ -306,6 +320,7 @@ class Sweep {
     write_verdict(folder_.path() / "verdict.json", verdict);
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
+    if (stopped_by_.empty() && !options_.keep_dumps) remove_audited_dumps(plan_, cells_, folder_);
     return verdict;
   }
 

@@ -9,6 +9,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -50,15 +51,13 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
 }
 
 void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {
-  std::error_code ignored;
-  const bool holds_sweep = fs::exists(path / "sweep.json", ignored);
-  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
-    throw InputError(path.string() + ": is no folder; choose another --out");
-  }
+  const bool is_there = path_exists(path);
+  if (is_there && !folder_exists(path)) throw InputError(path.string() + ": is no folder; choose another --out");
+  const bool holds_sweep = is_there && path_exists(path / "sweep.json");
   if (resume && !holds_sweep) {
     throw InputError(path.string() + ": holds no sweep to go on with; leave out --resume to start one");
   }
-  if (!resume && fs::exists(path, ignored) && !fs::is_empty(path)) {
+  if (!resume && is_there && !fs::is_empty(path)) {
     throw InputError(
         path.string() +
         (holds_sweep ? ": holds a sweep already; add --resume to go on with it, or" : ": holds files already;") +
@@ -103,10 +102,15 @@ std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) con
   const fs::path file = cell(id) / "cell.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
-  Verdict kept = read_verdict(file);
+  Verdict kept;
+  try {
+    kept = read_verdict(file);
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()) + "; remove the file to have the cell judged again");
+  }
   if (kept.cells.size() != 1 || kept.cells.front().id != id) {
     throw InputError(file.string() + ": does not hold the verdict on " + id +
-                     "; remove the folder to run the cell again");
+                     "; remove the file to have the cell judged again");
   }
   return kept.cells.front();
 }

@@ -15,6 +15,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path>
       out;                            ///< default: reports/runs/<date>-<time>-<name>, which `latest` then points to
   bool resume = false;                ///< go on with the sweep that `out` holds
+  bool keep_dumps = false;            ///< also those of cells that the key audit added, once they hold
   std::vector<std::string> cells;     ///< ids and patterns (cell_patterns.hpp); empty = all
   std::filesystem::path trainers;     ///< folder that holds plumbline-reference and plumbline-pipeline
   bool other_trainers = false;        ///< `trainers` is not the folder that a command without --trainers takes

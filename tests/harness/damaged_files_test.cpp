@@ -138,8 +138,7 @@ TEST_F(DamagedFiles, ACalibrationIsTakenOrRefused) {
   calibration.shadow_run_id = "run-2";
   calibration.shadow = folder / "shadow";
   calibration.null_runs = 20;
-  const double n = 10, cap = judging::rounding_cap(n, "float32");
-  calibration.limits[{0, "loss"}] = {u, 2 * u, 2 * u, n, cap, 8 * u, judging::LimitBy::null_runs};
+  calibration.limits[{0, "loss"}] = {u, 2 * u, 2 * u, 8 * u, judging::LimitBy::null_runs};
   const auto path = folder / "calibration.json";
   judging::write_calibration(path, calibration);
 

@@ -2,7 +2,9 @@
 
 #include "record/columns.hpp"
 #include "record/record.hpp"
+#include "record/removed_dumps.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline {
@@ -237,6 +239,23 @@ TEST_F(ReadRecord, AtLevelDumpTheDumpsMustStandThere) {
     for (const char* step : {"initial", "0", "1"})
       folder.file(std::string("run/") + rank + "/dumps/step-" + step + ".safetensors", "x");
   EXPECT_EQ(read().ranks.size(), 3u) << "a rank that owns nothing has nothing to dump";
+  EXPECT_FALSE(dumps_were_removed(folder / "run"));
+}
+
+TEST_F(ReadRecord, DumpsThatWereRemovedAreSaidToBeSo) {
+  write(sample_of("pipeline", "dump"));
+  folder.file("run/rank-0/dumps/step-initial.safetensors", "x");
+
+  remove_dumps(folder / "run", "audited, and removed");
+
+  EXPECT_TRUE(dumps_were_removed(folder / "run"));
+  EXPECT_EQ(read().ranks.size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/rank-0/dumps"));
+  EXPECT_THAT(read_file(folder / "run" / removed_dumps_name), HasSubstr("audited"));
+}
+
+TEST_F(ReadRecord, DumpsOfARecordThatIsNotThereCannotBeRemoved) {
+  EXPECT_THROW(remove_dumps(folder / "nowhere", "audited, and removed"), Error);
 }
 
 TEST_F(ReadRecord, SomeoneElsesTrainerMayLackWhatOnlyOursCanKnow) {

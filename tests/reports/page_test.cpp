@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cctype>
 #include <regex>
 #include <set>
 
+#include "reports/words.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
@@ -41,7 +43,9 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("<title>Holds: 20 of 20 cells - default - Plumbline</title>"));
   EXPECT_THAT(page, HasSubstr("</span>Holds</h1>"));
   EXPECT_THAT(page, HasSubstr("<b>20 / 20</b><span>cells hold</span>"));
-  EXPECT_THAT(page, HasSubstr("<b>284 / 284</b><span>checks hold (20 more do not apply)</span>")) << "bench of 4";
+  EXPECT_THAT(page,
+              HasSubstr("<b>284 / 284</b><span>checks hold (4 of them of references, 20 more do not apply)</span>"))
+      << "bench of 4";
   EXPECT_THAT(page, HasSubstr("<b>179,200</b><span>tensors compared</span>")) << "20 x 14 x 640";
   EXPECT_THAT(page, HasSubstr("<b>14,336,000</b><span>elements compared</span>"));
   EXPECT_THAT(page, HasSubstr("<b>0</b><span>cells not run</span>"));
@@ -49,6 +53,30 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, HasSubstr("computed the same bits as the single device"));
   EXPECT_THAT(page, HasSubstr("Everything that was planned was run."));
   EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
+}
+
+/// The first number behind `before`, its thousands put together.
+std::int64_t number_behind(const std::string& page, const std::string& before) {
+  const auto at = page.find(before);
+  EXPECT_NE(at, std::string::npos) << before;
+  std::string digits;
+  for (std::size_t i = at + before.size(); std::isdigit(page[i]) != 0 || page[i] == ','; ++i) {
+    if (page[i] != ',') digits += page[i];
+  }
+  return std::stoll(digits);
+}
+
+TEST(Page, ChecksThatHoldAreTheSquaresOfTheGridsAndThoseOfReferences) {
+  Verdict verdict = testing::sample_verdict(2);
+  verdict.references.at(0).checks.push_back(verdict.references.at(0).checks.at(0));
+
+  const std::string page = page_of(verdict);
+
+  const auto all = number_behind(page, "<span>cells hold</span></li><li><b>"),
+             of_references = number_behind(page, "<span>checks hold ("),
+             squares = number_behind(page, outcome_words(Outcome::holds) + " (");
+  EXPECT_EQ(of_references, 5);
+  EXPECT_EQ(all, squares + of_references);
 }
 
 TEST(Page, ASelectionOfCellsSaysSoInTitleAndFirstScreen) {

@@ -8,6 +8,7 @@
 #include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/audit/value_audit.hpp"
 #include "record/record_stream.hpp"
+#include "record/removed_dumps.hpp"
 
 namespace plumbline::auditing {
 namespace {
@@ -29,7 +30,7 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
     return;
   }
   no_rows_ = incomplete();
-  if (no_rows_ || level < RecordLevel::dump || !options.values) return;
+  if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
   dumps_.emplace(record);
   dump_bytes_ = dumps_->bytes();
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
@@ -126,6 +127,10 @@ Audit RecordAudit::conclude() {
   if (!optimizer_form(optimizer))
     not_audited("the optimiser's step: no formula is known for " + optimizer.value("name", "it"));
   if (manifest.level < RecordLevel::dump) not_audited("values: a record of level full holds none");
+  if (manifest.level == RecordLevel::dump && dumps_were_removed(record_.path)) {
+    std::string removed = "values: the record's dumps were removed, as its ";
+    not_audited(removed.append(removed_dumps_name).append(" says"));
+  }
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));

@@ -7,6 +7,7 @@
 
 #include "harness/judge/audit/power.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "record/removed_dumps.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -62,8 +63,11 @@ class AuditCheck : public StepCheck {
  public:
   explicit AuditCheck(const CellEvidence& evidence)
       : evidence_(evidence),
-        values_(evidence.reference.manifest.level == RecordLevel::dump &&
-                evidence.candidate.manifest.level == RecordLevel::dump),
+        at_level_dump_(evidence.reference.manifest.level == RecordLevel::dump &&
+                       evidence.candidate.manifest.level == RecordLevel::dump),
+        reference_removed_(dumps_were_removed(evidence.reference.path)),
+        candidate_removed_(dumps_were_removed(evidence.candidate.path)),
+        values_(at_level_dump_ && !reference_removed_ && !candidate_removed_),
         judgement_("audit", "audit",
                    values_ ? "coefficients, rates, sums and counts exactly; updates within what rounding leaves open"
                            : "coefficients, rates and sums exactly; norms at 1e-10, first moments within rounding"),
@@ -78,6 +82,15 @@ class AuditCheck : public StepCheck {
   Judged conclude() override {
     const auditing::Audit theirs = take(reference_, "the reference: "), mine = take(candidate_, "");
     const Counts floors = {{"recomputed_numbers", 2 * evidence_.steps()}};
+    if (at_level_dump_ && !values_) {
+      const std::string whose = !candidate_removed_  ? "the reference"
+                                : reference_removed_ ? "both records"
+                                                     : "the candidate";
+      std::string why = "values are not audited again: the dumps of ";
+      why.append(whose).append(" were removed (").append(removed_dumps_name);
+      why.append(" says why); what follows from the tables of both records alone does follow");
+      return judgement_.conclude_as(Outcome::not_run, why);
+    }
     if (!theirs.from_values || !mine.from_values) {
       return judgement_.conclude("what follows from the tables of both records alone does follow", floors);
     }
@@ -118,7 +131,7 @@ class AuditCheck : public StepCheck {
   }
 
   const CellEvidence& evidence_;
-  bool values_;
+  bool at_level_dump_, reference_removed_, candidate_removed_, values_;
   Judgement judgement_;
   auditing::RecordAudit reference_, candidate_;
   std::set<std::string> said_;  ///< what neither record has is said once

@@ -1,6 +1,9 @@
 #include "harness/judge/checks/memory_bounds.hpp"
 
+#include <algorithm>
 #include <optional>
+
+#include "harness/judge/expected/kept_gradients.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -16,7 +19,14 @@ class Bounds {
   Bounds(std::string whose, bool sends, Judgement& judgement)
       : whose_(std::move(whose)), sends_(sends), judgement_(judgement) {}
 
-  void row(const RankRecord& rank, const MemoryRow& row) {
+  void rows(const MemorySteps& memory) {
+    for (const auto& rank : memory.record().ranks) {
+      for (const auto& each : rank.memory) row(rank, each, memory);
+    }
+  }
+
+ private:
+  void row(const RankRecord& rank, const MemoryRow& row, const MemorySteps& memory) {
     rank_ = rank.rank, step_ = row.step;
     const Bytes values = sum(row.parameter_bytes, row.gradient_bytes);
     const Bytes state = sum(values, row.optimizer_bytes);
@@ -24,12 +34,19 @@ class Bounds {
     at_least("peak_bytes", row.peak_bytes, sum(values, row.activation_peak_bytes),
              "parameters, gradients and the activations' peak");
     at_least("peak_bytes", row.peak_bytes, row.live_bytes, "what is alive at the step's end");
+    if (memory.counts_owners()) {
+      const Bytes tables = sum(state, row.table_bytes);
+      const Bytes beside = std::max(*row.activation_peak_bytes, *row.other_peak_bytes);
+      at_least("peak_bytes", row.peak_bytes, sum(tables, beside),
+               "model state, tables and the larger of activation_peak_bytes and other_peak_bytes");
+      at_least("peak_bytes", row.peak_bytes, sum(tables, kept_gradient_bytes(memory.record().manifest, row)),
+               "model state, tables and the gradients that a listed order keeps of each microbatch");
+    }
     at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
     if (!sends_ && row.buffer_bytes.value_or(0) != 0)
       report("buffer_bytes", "0", *row.buffer_bytes, ", yet one device sends nothing");
   }
 
- private:
   void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what) {
     if (!value || !least) return;
     judgement_.look_at("memory_bounds");
@@ -56,8 +73,8 @@ class MemoryBoundsPart : public MemoryPart {
         candidate_("candidate", evidence.candidate.manifest.role != "reference", judgement_) {}
 
   void step(const StepEvidence&, const BothMemories& memory) override {
-    rows(memory.reference.record(), reference_);
-    rows(memory.candidate.record(), candidate_);
+    reference_.rows(memory.reference);
+    candidate_.rows(memory.candidate);
   }
 
   void conclude(const BothMemories&, MemoryFindings& findings) override {
@@ -65,12 +82,6 @@ class MemoryBoundsPart : public MemoryPart {
   }
 
  private:
-  static void rows(const Record& record, Bounds& bounds) {
-    for (const auto& rank : record.ranks) {
-      for (const auto& row : rank.memory) bounds.row(rank, row);
-    }
-  }
-
   Judgement judgement_ = part();
   Bounds reference_, candidate_;
 };

@@ -1,8 +1,8 @@
 #include "harness/judge/checks/total_peak.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "harness/judge/expected/kept_gradients.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -16,11 +16,12 @@ std::int64_t dumped_bytes(const RankRecord& rank) {
   return bytes;
 }
 
-/// What the peak of a step may be, and must.
-class PeakBounds {
+/// What the peak of a step may be.
+class LargestPeak {
  public:
-  PeakBounds(const CellEvidence& evidence, const Record& record)
-      : hidden_(evidence.model.hidden),
+  LargestPeak(const CellEvidence& evidence, const Record& record)
+      : manifest_(record.manifest),
+        hidden_(evidence.model.hidden),
         size_(static_cast<std::int64_t>(dtype_size(record.manifest.dtype))),
         dumps_(record.manifest.level == RecordLevel::dump) {
     const std::int64_t size = size_;
@@ -30,8 +31,6 @@ class PeakBounds {
     if (evidence.model.tied) tied_uses_ = 2 * evidence.model.vocabulary * evidence.model.hidden * size;
     // A peer thread frees what it was handed while this one adds: of two counts one may be ahead of the other.
     if (record.manifest.transport == "threads") buffers_counted_ = 2;
-    // A list's order may keep the gradients of any number of microbatches until their turn comes.
-    listed_ = record.manifest.accumulation == "listed";
   }
 
   void go_to(const StepEvidence& now) {
@@ -45,23 +44,18 @@ class PeakBounds {
     }
   }
 
-  static std::int64_t state(const MemoryRow& row) {
-    return *row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes;
-  }
-  static std::int64_t least(const MemoryRow& row) {
-    return std::max(*row.live_bytes, state(row) + std::max(*row.activation_peak_bytes, *row.other_peak_bytes));
-  }
   std::int64_t most(const MemoryRow& row, std::int64_t dumped) const {
-    if (listed_) return std::numeric_limits<std::int64_t>::max();
-    return state(row) + *row.activation_peak_bytes + buffers_counted_ * *row.buffer_bytes + *row.other_peak_bytes +
-           data_ + one_copy_ + (dumps_ ? dumped + tied_uses_ : 0);
+    const std::int64_t state = *row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes;
+    return state + *row.activation_peak_bytes + buffers_counted_ * *row.buffer_bytes + *row.other_peak_bytes + data_ +
+           kept_gradient_bytes(manifest_, row).value_or(0) + one_copy_ + (dumps_ ? dumped + tied_uses_ : 0);
   }
 
  private:
   static constexpr std::int64_t id_bytes = 8, loss_bytes = 4;
 
+  const Manifest& manifest_;
   std::int64_t hidden_, size_;
-  bool dumps_, listed_ = false;
+  bool dumps_;
   std::int64_t one_copy_ = 0, buffers_counted_ = 1;
   std::int64_t tied_uses_ = 0;  ///< dumped beside what tensors.csv lists: the gradient of either use
   std::int64_t data_ = 0;       ///< ids, labels and losses of the step
@@ -71,23 +65,21 @@ class PeakBounds {
 class TotalPeaks {
  public:
   TotalPeaks(const CellEvidence& evidence, const Record& record, Judgement judgement)
-      : of_candidate_(&record == &evidence.candidate), bounds_(evidence, record), judgement_(std::move(judgement)) {}
+      : of_candidate_(&record == &evidence.candidate), largest_(evidence, record), judgement_(std::move(judgement)) {}
 
   void step(const StepEvidence& now, const MemorySteps& memory) {
     if (!memory.counts_owners()) return;  // told where owners are compared
-    bounds_.go_to(now);
+    largest_.go_to(now);
     for (const auto& rank : memory.record().ranks) {
       const MemoryRow* row = memory.find(rank.rank);
       if (row == nullptr) continue;
       judgement_.compare_or_look_at(of_candidate_, "total_peaks");
-      const std::int64_t least = PeakBounds::least(*row), most = bounds_.most(*row, dumped_bytes(rank));
-      if (*row->peak_bytes >= least && *row->peak_bytes <= most) continue;
-      const std::string expected = "at least " + std::to_string(least) + " and at most " + std::to_string(most);
-      report_memory(judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes", expected,
-                    std::to_string(*row->peak_bytes),
-                    "what its row says lives at once (state, tables, the larger of activation_peak_bytes and "
-                    "other_peak_bytes), and "
-                    "what may beside it (buffers, data, the recorder's copies)");
+      const std::int64_t most = largest_.most(*row, dumped_bytes(rank));
+      if (*row->peak_bytes <= most) continue;
+      report_memory(judgement_, Beside::total_peak, memory.whose(), now.step, rank.rank, "peak_bytes",
+                    "at most " + std::to_string(most), std::to_string(*row->peak_bytes),
+                    "state, tables, activation_peak_bytes, other_peak_bytes and what may live beside them (buffers, "
+                    "data, gradients that a listed order keeps, the recorder's copies)");
     }
   }
 
@@ -97,7 +89,7 @@ class TotalPeaks {
 
  private:
   bool of_candidate_;
-  PeakBounds bounds_;
+  LargestPeak largest_;
   Judgement judgement_;
 };
 

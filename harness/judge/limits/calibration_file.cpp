@@ -13,9 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* capped_schema = "plumbline-calibration/1";
+
 constexpr std::array<std::pair<LimitBy, const char*>, 4> reasons = {{{LimitBy::null_runs, "null_runs"},
                                                                      {LimitBy::rounding, "rounding"},
-                                                                     {LimitBy::cap, "cap"},
+                                                                     {LimitBy::ceiling, "ceiling"},
                                                                      {LimitBy::zero, "zero"}}};
 
 const char* name_of(LimitBy by) {
@@ -26,7 +28,7 @@ const char* name_of(LimitBy by) {
 }
 
 LimitBy parse_reason(const JsonKeys& keys) {
-  const std::string word = keys.word("by", {"null_runs", "rounding", "cap", "zero"});
+  const std::string word = keys.word("by", {"null_runs", "rounding", "ceiling", "zero"});
   for (const auto& [value, text] : reasons) {
     if (word == text) return value;
   }
@@ -44,11 +46,8 @@ Limit parse_limit(const JsonKeys& keys) {
   limit.own = amount(keys, "own");
   limit.null_most = amount(keys, "null");
   limit.pooled = amount(keys, "pooled");
-  limit.roundings = amount(keys, "n");
-  limit.cap = amount(keys, "cap");
   limit.limit = amount(keys, "limit");
   limit.by = parse_reason(keys);
-  if (!(limit.limit <= limit.cap)) keys.fail("limit", "is above its cap");
   return limit;
 }
 
@@ -62,8 +61,6 @@ void write_calibration(const fs::path& path, const Calibration& calibration) {
                       {"own", limit.own},
                       {"null", limit.null_most},
                       {"pooled", limit.pooled},
-                      {"n", limit.roundings},
-                      {"cap", limit.cap},
                       {"limit", limit.limit},
                       {"by", name_of(limit.by)}});
   }
@@ -71,19 +68,23 @@ void write_calibration(const fs::path& path, const Calibration& calibration) {
   const fs::path shadow = fs::absolute(calibration.shadow).lexically_normal().lexically_relative(folder);
   write_json(path, {{"schema", calibration_schema},
                     {"dtype", calibration.dtype},
-                    {"unit_roundoff", unit_roundoff(calibration.dtype)},
                     {"reference", calibration.reference_run_id},
                     {"shadow", {{"run_id", calibration.shadow_run_id}, {"record", shadow.generic_string()}}},
                     {"null_runs", calibration.null_runs},
                     {"left_out", calibration.left_out},
                     {"factor", calibration.factor},
-                    {"lambda", cap_lambda},
                     {"limits", std::move(limits)}});
 }
 
 Calibration read_calibration(const fs::path& path) {
   const Json json = read_json(path);
   const JsonKeys keys(path, json);
+  if (keys.text("schema") == capped_schema) {
+    keys.fail("schema", std::string("is ") + capped_schema +
+                            ", in which a cap stands beside each limit that is not made any more; calibrate again: "
+                            "`plumbline calibrate` writes " +
+                            calibration_schema);
+  }
   if (keys.text("schema") != calibration_schema) {
     keys.fail("schema", "is " + keys.text("schema") + ", not " + calibration_schema +
                             "; give the calibration.json that `plumbline calibrate` wrote");

@@ -1,4 +1,4 @@
-// calibration.json, schema plumbline-calibration/1 (docs/exactness.md, Tiers).
+// calibration.json, schema plumbline-calibration/2 (docs/exactness.md, Tiers).
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,13 @@
 
 namespace plumbline::judging {
 
-inline constexpr const char* calibration_schema = "plumbline-calibration/1";
+inline constexpr const char* calibration_schema = "plumbline-calibration/2";
 
 /// The shadow's path is written relative to the file's folder.
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
 /// Throws InputError naming file and key: no such file, another schema, a key missing, no limit at all, a limit that is
-/// no number from 0 to its cap, a number that does not follow from the others, fewer than 20 perturbed runs.
+/// no number from 0 up, a number that does not follow from the others, fewer than 20 perturbed runs.
 Calibration read_calibration(const std::filesystem::path& path);
 
 }  // namespace plumbline::judging

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/judge/audit/number_format.hpp"
 #include "support/error.hpp"
 
 namespace plumbline::judging {
@@ -22,7 +23,7 @@ std::string pool_of(const std::string& item) {
 /// What no error can be told from: one rounding to the dtype in which the record holds the item. Losses are float32 in
 /// every run; a norm's float64 is that of gradients in the run's dtype.
 double one_rounding(const std::string& item, const std::string& dtype) {
-  return unit_roundoff(is_loss(item) ? "float32" : dtype);
+  return auditing::unit_roundoff(auditing::storage_of(is_loss(item) ? "float32" : dtype));
 }
 
 double factor_of(double left_out) {
@@ -32,23 +33,23 @@ double factor_of(double left_out) {
 /// Limit and reason from the other numbers; where the shadow is zero the reason says so beforehand.
 void set_limit(const Item& item, const Calibration& calibration, Limit& limit) {
   if (limit.by == LimitBy::zero) {
-    limit.cap = limit.limit = 0;
+    limit.limit = 0;
     return;
   }
   const double floor = one_rounding(item.name, calibration.dtype);
   limit.by = limit.pooled > floor ? LimitBy::null_runs : LimitBy::rounding;
   limit.limit = calibration.factor * std::max(limit.pooled, floor);
-  if (limit.cap < limit.limit) {
-    limit.limit = limit.cap;
-    limit.by = LimitBy::cap;
+  if (limit_ceiling < limit.limit) {
+    limit.limit = limit_ceiling;
+    limit.by = LimitBy::ceiling;
   }
 }
 
 class LimitMaker {
  public:
   LimitMaker(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
-             const RoundingChains& chains, const std::string& dtype)
-      : own_(own), null_(null), chains_(chains), dtype_(dtype) {}
+             const std::string& dtype)
+      : own_(own), null_(null), dtype_(dtype) {}
 
   Calibration make() {
     Calibration calibration;
@@ -61,8 +62,6 @@ class LimitMaker {
       limit.own = error.error;
       for (const auto& run : null_) limit.null_most = std::max(limit.null_most, run.at(item).error);
       limit.pooled = *std::max_element(errors.begin(), errors.end());
-      limit.roundings = RoundingChains::equivalent(chain(item), dtype_);
-      limit.cap = rounding_cap(limit.roundings, dtype_);
     }
     calibration.factor = factor_of(calibration.left_out);
     for (auto& [item, limit] : calibration.limits) {
@@ -108,34 +107,8 @@ class LimitMaker {
     return worst;
   }
 
-  Chain chain(const Item& item) const {
-    const std::string& name = item.name;
-    const auto slash = name.find('/');
-    const std::string kind = name.substr(0, slash), rest = slash == std::string::npos ? "" : name.substr(slash + 1);
-    if (is_loss(name)) return chains_.loss(item.step);
-    if (name == "gradient_norm") return chains_.gradient(item.step, chains_.model().units.front());
-    if (kind == "boundary") return boundary_chain(item.step, rest);
-    if (kind != "gradient") return chains_.updated(item.step);
-    const auto position = chains_.model().parameter_position(rest);
-    if (!position) throw InputError("a dump holds " + name + ", which is no parameter of the model");
-    const ExpectedParameter& parameter = chains_.model().parameters[static_cast<std::size_t>(*position)];
-    // The gradient of a tied head is the sum of both uses, and the embedding's has come the longer way.
-    const bool tied = chains_.model().tied && parameter.unit == chains_.model().units.back();
-    return chains_.gradient(item.step, tied ? chains_.model().units.front() : parameter.unit);
-  }
-
-  /// "forward/3/layers.2"
-  Chain boundary_chain(std::int64_t step, const std::string& place) const {
-    const auto first = place.find('/'), second = place.find('/', first + 1);
-    const std::int64_t microbatch = std::stoll(place.substr(first + 1, second - first - 1));
-    const std::string cut = place.substr(second + 1);
-    return place.starts_with("forward") ? chains_.forward(step, microbatch, cut)
-                                        : chains_.backward(step, microbatch, cut);
-  }
-
   const std::map<Item, ItemError>& own_;
   const std::vector<std::map<Item, ItemError>>& null_;
-  const RoundingChains& chains_;
   const std::string& dtype_;
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> pools_;
 };
@@ -143,7 +116,7 @@ class LimitMaker {
 }  // namespace
 
 Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
-                             const RoundingChains& chains, const std::string& dtype) {
+                             const std::string& dtype) {
   if (null.size() < least_null_runs) {
     throw InputError(std::to_string(null.size()) +
                      " perturbed runs are too few to say what harmless changes do; at least " +
@@ -155,7 +128,7 @@ Calibration make_calibration(const std::map<Item, ItemError>& own, const std::ve
                                  [](const auto& one, const auto& other) { return one.first == other.first; });
     if (!same) throw InputError("a perturbed run holds other items than the reference");
   }
-  return LimitMaker(own, null, chains, dtype).make();
+  return LimitMaker(own, null, dtype).make();
 }
 
 std::string why_not_its_own(const Calibration& calibration) {
@@ -174,14 +147,12 @@ std::string why_not_its_own(const Calibration& calibration) {
     const std::string pool = pool_of(item.name);
     Limit made = limit;
     made.pooled = pool.empty() ? std::max(limit.own, limit.null_most) : largest.at({pool, item.step});
-    made.cap = rounding_cap(limit.roundings, calibration.dtype);
     set_limit(item, calibration, made);
     const auto differs = [&, &item = item](const char* what, double stands, double follows) {
       return item.name + " of step " + std::to_string(item.step) + ": its " + what + " is " + short_text(stands) +
              ", its own numbers make " + short_text(follows);
     };
     if (limit.pooled != made.pooled) return differs("pooled", limit.pooled, made.pooled);
-    if (limit.cap != made.cap) return differs("cap", limit.cap, made.cap);
     if (limit.limit != made.limit) return differs("limit", limit.limit, made.limit);
     if (limit.by != made.by)
       return item.name + " of step " + std::to_string(item.step) + ": its limit is not set by that";
@@ -198,24 +169,20 @@ std::string short_text(double number) {
 std::string limit_words(const Calibration& calibration, const Limit& limit) {
   const std::string value = short_text(limit.limit);
   const std::string runs = "the reference and " + std::to_string(calibration.null_runs) + " perturbed references";
-  const std::string cap = limit.cap < cap_ceiling
-                              ? short_text(limit.cap) + " = " + short_text(cap_lambda) +
-                                    " sqrt(n = " + std::to_string(static_cast<std::int64_t>(limit.roundings)) + ") u"
-                              : short_text(limit.cap) + ", half of what a missing tensor is off";
   switch (limit.by) {
     case LimitBy::zero:
       return "0: the shadow is exactly zero there";
-    case LimitBy::cap:
-      return "the cap " + cap + ", below " + short_text(calibration.factor) + " x " + short_text(limit.pooled) +
-             ", the largest error of " + runs;
+    case LimitBy::ceiling:
+      return value + ", half of what a missing tensor is off, below " + short_text(calibration.factor) + " x " +
+             short_text(limit.pooled) + ", the largest error of " + runs;
     case LimitBy::rounding:
       return value + " = " + short_text(calibration.factor) + " x one rounding, as the errors of " + runs +
-             " are smaller; cap " + cap;
+             " are smaller";
     case LimitBy::null_runs:
       break;
   }
   return value + " = " + short_text(calibration.factor) + " x " + short_text(limit.pooled) + ", the largest error of " +
-         runs + "; cap " + cap;
+         runs;
 }
 
 }  // namespace plumbline::judging

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "harness/judge/limits/errors.hpp"
-#include "harness/judge/limits/rounding_chain.hpp"
 
 namespace plumbline::judging {
 
 enum class LimitBy {
   null_runs,  ///< factor x the largest error of the reference and the perturbed references
   rounding,   ///< factor x one rounding: none of these was further off than that
-  cap,        ///< the a-priori cap lies below either
+  ceiling,    ///< limit_ceiling lies below either
   zero,       ///< the shadow is exactly zero, and so must be whatever computes it
 };
 
@@ -23,8 +22,6 @@ struct Limit {
   double own = 0;        ///< the reference's error
   double null_most = 0;  ///< largest of the perturbed references'
   double pooled = 0;     ///< what the limit is made from: for a loss or a norm, the largest of its kind so far
-  double roundings = 0;  ///< n of the cap
-  double cap = 0;
   double limit = 0;
   LimitBy by = LimitBy::null_runs;
 };
@@ -45,20 +42,23 @@ inline constexpr std::size_t least_null_runs = 20;
 /// no fused multiply-add, each product is rounded too: up to twice the error of the same sum.
 inline constexpr double other_kernels = 2;
 
+/// Half of what a tensor is off that is zero where it should not be: a limit near 1 could not fail.
+inline constexpr double limit_ceiling = 0.5;
+
 /// factor = 2 x max(left_out, other_kernels), with left_out the largest ratio that any perturbed run's error has to the
 /// largest of the others': judged by limits made from the others alone, the worst of them has at most margin 0.5.
 /// Losses, and norms, are single numbers, of which one can be right by chance: each is given the largest error of its
 /// kind in the steps so far. Throws InputError for fewer than 20 perturbed runs, and for runs that hold other items
 /// than the reference.
 Calibration make_calibration(const std::map<Item, ItemError>& own, const std::vector<std::map<Item, ItemError>>& null,
-                             const RoundingChains& chains, const std::string& dtype);
+                             const std::string& dtype);
 
 /// What each limit's own numbers make of it, and the numbers of all together of the factor: "<item of step n>: its
 /// limit is 1, its own numbers make 4.1e-07"; empty where all is as make_calibration leaves it. Of a file that may have
 /// been edited.
 std::string why_not_its_own(const Calibration& calibration);
 
-/// "4.1e-07 = 4.2 x 9.8e-08, the largest error of ...; cap ..."
+/// "4.1e-07 = 4.2 x 9.8e-08, the largest error of ..."
 std::string limit_words(const Calibration& calibration, const Limit& limit);
 
 /// Three digits: "4.12e-07".

@@ -81,7 +81,7 @@ ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double cand
 std::string WithinLimits::demand() const {
   return "calibrated: relative error against the float64 shadow, at most " + short_text(calibration_.factor) +
          " x the largest of the reference and " + std::to_string(calibration_.null_runs) +
-         " perturbed references, never above " + short_text(cap_lambda) + " sqrt(n) u";
+         " perturbed references, never above " + short_text(limit_ceiling);
 }
 
 double loosest_loss(const Calibration& calibration) {

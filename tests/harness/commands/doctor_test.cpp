@@ -131,6 +131,19 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
   EXPECT_THAT(doctor_text(found), ::testing::StartsWith("NOT USABLE: a sweep cannot run here\n  of two ranks"));
 }
 
+TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
+  const char* set = ::getenv("TMPDIR");
+  const std::string before = set != nullptr ? set : "/tmp";
+  const testing::TemporaryFolder folder;
+  ::setenv("TMPDIR", (folder / "no/such").c_str(), 1);
+  const Json found = examine_machine(folder.path());
+  ::setenv("TMPDIR", before.c_str(), 1);
+
+  std::vector<std::string> causes = texts(found.at("missing"));
+  std::erase_if(causes, [](const std::string& cause) { return cause.find("TMPDIR") == std::string::npos; });
+  EXPECT_THAT(causes, SizeIs(1));
+}
+
 TEST(Doctor, WithoutMpirunASweepCannotBe) {
   const Json found = examined_with({});
 

@@ -35,11 +35,19 @@ std::int64_t peak_kib() {
   return 0;
 }
 
-Told judge_in_this_process(const std::filesystem::path& reference, const std::filesystem::path& candidate) {
+std::vector<std::string> checks_that_hold(RecordLevel level) {
+  std::vector<std::string> checks = {"completion", "data", "loss", "gradient_norm", "memory", "conformance"};
+  if (level == RecordLevel::full)
+    checks.insert(checks.end(), {"boundaries", "gradients", "parameters", "nonzero_gradients"});
+  return checks;
+}
+
+Told judge_in_this_process(RecordLevel level, const std::filesystem::path& reference,
+                           const std::filesystem::path& candidate) {
   const auto begin = std::chrono::steady_clock::now();
   RecordReading one(reference), other(candidate);
   const CellVerdict verdict = judging::judge_records({}, one, other, nullptr);
-  for (const char* check : {"completion", "data", "loss", "gradient_norm", "memory", "conformance"}) {
+  for (const auto& check : checks_that_hold(level)) {
     if (result_of(verdict, check).outcome == Outcome::holds) continue;
     std::cerr << comparison_text(verdict);
     return {};
@@ -49,12 +57,12 @@ Told judge_in_this_process(const std::filesystem::path& reference, const std::fi
 }
 
 /// In a process of its own, whose peak is that of the judgement and not of what made the records.
-Told judge(const std::filesystem::path& reference, const std::filesystem::path& candidate) {
+Told judge(RecordLevel level, const std::filesystem::path& reference, const std::filesystem::path& candidate) {
   int pipe[2];
   if (::pipe(pipe) != 0) throw std::runtime_error("no pipe");
   const pid_t child = ::fork();
   if (child == 0) {
-    const Told told = judge_in_this_process(reference, candidate);
+    const Told told = judge_in_this_process(level, reference, candidate);
     ::_exit(::write(pipe[1], &told, sizeof told) == static_cast<ssize_t>(sizeof told) ? 0 : 1);
   }
   ::close(pipe[1]);
@@ -67,39 +75,47 @@ Told judge(const std::filesystem::path& reference, const std::filesystem::path& 
 }
 
 void expect_each_row_once(const RowCounts& counts, const RowsOfRun& rows, std::int64_t steps) {
-  const std::int64_t all = rows.of_no_step + steps * rows.each_step;
+  const std::int64_t all = rows.of_no_step + rows.of_start + steps * rows.each_step;
   EXPECT_EQ(counts.parsed, all);
   EXPECT_EQ(counts.handed_out, all);
   // The step in hand and the one before, and of each table the row that says that its step is over.
   EXPECT_EQ(counts.most_held, rows.of_no_step + 2 * rows.each_step + rows.tables);
 }
 
-Told write_and_judge(std::int64_t steps) {
+Told write_and_judge(const LongRun& run) {
   const TemporaryFolder folder;
-  LongRun run;
-  run.steps = steps;
   const RowsOfRun reference = write_long_reference(run, folder / "reference");
   const RowsOfRun candidate = write_long_pipeline(run, folder / "candidate");
 
-  const Told told = judge(folder / "reference", folder / "candidate");
+  const Told told = judge(run.level, folder / "reference", folder / "candidate");
 
   EXPECT_TRUE(told.holds);
-  expect_each_row_once(told.reference, reference, steps);
-  expect_each_row_once(told.candidate, candidate, steps);
+  expect_each_row_once(told.reference, reference, run.steps);
+  expect_each_row_once(told.candidate, candidate, run.steps);
   const std::int64_t rows = told.reference.parsed + told.candidate.parsed;
-  std::cout << steps << " steps, 8 ranks, 64 microbatches: " << rows << " rows in " << told.seconds << " s, peak "
-            << told.peak_kib << " KiB\n";
+  std::cout << run.steps << " steps, " << run.ranks << " ranks, " << run.microbatches << " microbatches: " << rows
+            << " rows in " << told.seconds << " s, peak " << told.peak_kib << " KiB\n";
   return told;
 }
 
-TEST(LongRecords, AreJudgedInOnePassAndInMemoryThatDoesNotGrowWithTheSteps) {
-  const Told some = write_and_judge(500);
-  const Told many = write_and_judge(2000);
+/// The same run of so many and of four times as many steps.
+void expect_one_pass_and_no_growth(LongRun run) {
+  const Told some = write_and_judge(run);
+  run.steps *= 4;
+  const Told many = write_and_judge(run);
 
   EXPECT_EQ(many.reference.most_held, some.reference.most_held);
   EXPECT_EQ(many.candidate.most_held, some.candidate.most_held);
-  // Four times the steps; what an allocator leaves unused differs a little from run to run.
+  // What an allocator leaves unused differs a little from run to run.
   EXPECT_LE(many.peak_kib, some.peak_kib + some.peak_kib / 10);
+}
+
+TEST(LongRecords, AreJudgedInOnePassAndInMemoryThatDoesNotGrowWithTheSteps) {
+  expect_one_pass_and_no_growth({.steps = 500});
+}
+
+TEST(LongRecords, OfEveryTensorAndBoundaryToo) {
+  expect_one_pass_and_no_growth({.steps = 50, .microbatches = 16, .level = RecordLevel::full});
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "support/csv.hpp"
 #include "support/hash.hpp"
 #include "support/numbers.hpp"
+#include "tests/harness/judge/long_run_values.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -26,6 +27,11 @@ constexpr std::int64_t hidden = 4, positions = 4, tables = 2 * positions * 2 * 4
 
 std::int64_t length_of(std::int64_t microbatch) {
   return microbatch % positions + 1;
+}
+
+/// Every other step is clipped.
+double norm_of(std::int64_t step) {
+  return step % 2 == 0 ? 2.0 : 0.5;
 }
 
 float loss_of(std::int64_t microbatch) {
@@ -170,7 +176,7 @@ class LongRunWriter {
              {{"warmup_steps", 10}, {"start_factor", 0.1}, {"final_factor", 0.0}, {"total_steps", run_.steps}}},
             {"clip_norm", 1.0},
             {"clock_skew_ns", 0},
-            {"level", "summary"},
+            {"level", full() ? "full" : "summary"},
             {"started", now_text()}};
   }
 
@@ -180,9 +186,11 @@ class LongRunWriter {
     return {microbatch, unit, bytes, bytes + 100, bytes + 300, {}, {}, {}};
   }
 
+  bool full() const { return run_.level == RecordLevel::full; }
+
   void write_rank(std::size_t number) {
     const auto rank = static_cast<std::int64_t>(number);
-    RecordWriter writer(folder_, rank, RecordLevel::summary, reference_);
+    RecordWriter writer(folder_, rank, run_.level, reference_);
     if (reference_) {
       for (const auto& [key, row] : saved_) writer.add(row);
       rows_.of_no_step += std::ssize(saved_);
@@ -203,11 +211,26 @@ class LongRunWriter {
       write_step(at, step, last, steps.text);
       for (auto* file : {&steps, &microbatches, &executed, &memories, &moved}) file->flush();
     }
+    if (full()) write_values(writer, rank);
     const auto edges = std::count(traffic.begin(), traffic.end(), '\n');
     rows_.each_step += 1 + run_.microbatches + std::ssize(actions) + 1 + edges;
     rows_.tables += edges > 0 ? 5 : 4;
     writer.finish({rank, "ok", 0, std::nullopt, to_text(lists_[number].back()),
                    first || last ? std::optional(data.hex()) : std::nullopt});
+  }
+
+  void write_values(const RecordWriter& writer, std::int64_t rank) {
+    const LongRunValues values{model_, stages_, reference_, length_of, run_.microbatches, norm_of};
+    Appended tensors(writer, "tensors.csv"), boundaries(writer, "boundaries.csv");
+    rows_.of_start += values.add_tensors(-1, rank, tensors.text);
+    std::int64_t each_step = 0;
+    for (std::int64_t step = 0; step < run_.steps; ++step) {
+      each_step = values.add_tensors(step, rank, tensors.text) + values.add_boundaries(step, rank, boundaries.text);
+      tensors.flush();
+      boundaries.flush();
+    }
+    rows_.each_step += each_step;
+    rows_.tables += stages_.size() > 1 || reference_ ? 2 : 1;
   }
 
   /// A table of the writer's, to which text is added at its end.
@@ -246,7 +269,7 @@ class LongRunWriter {
   }
 
   void write_step(const std::string& at, std::int64_t step, bool last, std::string& text) const {
-    const double norm = step % 2 == 0 ? 2.0 : 0.5;
+    const double norm = norm_of(step);
     float loss = 0;
     for (std::int64_t m = 0; m < run_.microbatches; ++m) loss += loss_of(m);
     const std::string tokens = std::to_string(tokens_);

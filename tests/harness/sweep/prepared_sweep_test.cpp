@@ -54,6 +54,18 @@ TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   expect_refused_alike<InputError>("--resume: needs --out");
 }
 
+TEST_F(PrepareSweep, RefusesAFolderThatNoPathLeadsTo) {
+  fs::create_symlink("circle", folder_ / "circle");
+  options_.out = folder_ / "circle";
+  expect_refused_alike<InputError>("circle: cannot be used");
+
+  options_.out = folder_ / "circle" / "out";
+  expect_refused_alike<InputError>("cannot be used");
+
+  options_.out = folder_ / std::string(5000, 'a');
+  expect_refused_alike<InputError>("cannot be used");
+}
+
 TEST_F(PrepareSweep, RefusesAModelThatIsMissingOrBroken) {
   folder_.file("config.json", "{");
   expect_refused_alike<InputError>("config.json");
@@ -66,6 +78,18 @@ TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
   folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nsteps = \"two\"\n");
 
   expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be a whole number");
+}
+
+TEST_F(PrepareSweep, RefusesMoreRowsThanCanBeListedAtOnce) {
+  const auto expect_words = [&](const std::string& data, const std::string& words) {
+    folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\n" + data);
+    expect_refused_alike<InputError>(words);
+  };
+
+  expect_words("lengths = [4]\nbatch = 1000000000\n", "b.toml, key data.batch: 1 microbatches of 1000000000 rows");
+  expect_words("lengths = [4]\nbatch = 9223372036854775807\n", "key data.batch");
+  expect_words("lengths = [4]\nmicrobatches = 2000\nbatch = 1000\n", "more than 1000000 rows a step");
+  expect_words("lengths = [4, []]\n", "key data.lengths: a microbatch without rows");
 }
 
 }  // namespace

@@ -121,6 +121,18 @@ TEST_F(Resume, ARunThatEndedBeforeItWasJudgedIsJudgedNow) {
   EXPECT_EQ(judged_.back().id, "b-1f1b-w1");
 }
 
+TEST_F(Resume, AVerdictThatIsDamagedIsNamedWithWhatToDo) {
+  resume();
+  const fs::path kept = folder_ / "out/cells/b-1f1b-w1/cell.json";
+  write_file(kept, "{}");
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }),
+              AllOf(HasSubstr("b-1f1b-w1/cell.json"), HasSubstr("remove the file to have the cell judged again")));
+  fs::remove(kept);
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
 TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {
   resume();
   Json kept = read_json(folder_ / "out/sweep.json");

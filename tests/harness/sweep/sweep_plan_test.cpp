@@ -5,7 +5,10 @@
 #include <map>
 #include <set>
 
+#include "harness/judge/judge.hpp"
+#include "reports/words.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -278,6 +281,64 @@ TEST(FullSweep, IsTheWholeProductAndSaysWhatCannotBe) {
   EXPECT_EQ(plan.cells.size() - static_cast<std::size_t>(audited) + plan.not_applicable.size(), 4U * 8 * 8);
   EXPECT_THAT(plan.not_applicable, SizeIs(4 * 4)) << "dualpipe-v needs two microbatches a rank, and the runs have 8";
   EXPECT_THAT(plan.not_applicable, ::testing::Each(HasSubstr("-dualpipe-v-w")));
+}
+
+/// Titles of a page, of which several cells have the same one.
+std::vector<std::string> titles_of_several(const SweepPlan& plan) {
+  std::map<std::string, int> times;
+  for (const auto& cell : plan.cells) ++times[cell_title(judge_cell(cell.plan, "no-reference", "no-candidate"))];
+  std::vector<std::string> several;
+  for (const auto& [title, count] : times) {
+    if (count > 1) several.push_back(title);
+  }
+  return several;
+}
+
+TEST_F(MakePlan, NoTwoCellsHaveOneTitle) {
+  for (const char* name : {"small-adamw.toml", "small-adamw-long.toml", "small-sgd.toml", "other/a.toml"})
+    run_file(name);
+  run_file("small-adamw-bf16.toml", "partition = \"cost\"\n");
+  folder_.file("other/models/small/config.json", R"({"num_hidden_layers": 5})");
+
+  const auto made = plan(R"(
+run = ["a.toml", "other/a.toml", "small-adamw.toml", "small-adamw-long.toml", "small-sgd.toml", "small-adamw-bf16.toml"]
+world_sizes = [1, 2, 3]
+schedules = ["1f1b", "afab"]
+optimizers = ["adamw", "sgd"]
+[[cell]]
+run = "a.toml"
+world_size = 2
+schedule = "1f1b"
+optimizer = "adamw"
+balance = [1, 4]
+[[cell]]
+run = "a.toml"
+world_size = 2
+schedule = "1f1b"
+optimizer = "adamw"
+balance = [4, 1]
+[[cell]]
+run = "a.toml"
+world_size = 2
+schedule = "1f1b"
+optimizer = "adamw"
+partition = "uniform"
+[[cell]]
+run = "a.toml"
+world_size = 2
+schedule = "1f1b"
+optimizer = "adamw"
+lengths = [4, 8, 4]
+[[cell]]
+run = "a.toml"
+world_size = 2
+schedule = "1f1b"
+optimizer = "adamw"
+lengths = [8, 4, 4]
+)");
+
+  EXPECT_THAT(made.cells, SizeIs(6 * 2 * 2 * 3 + 5));
+  EXPECT_THAT(titles_of_several(made), IsEmpty());
 }
 
 TEST(KeptSweeps, AllPlan) {

@@ -1,6 +1,7 @@
 // The check: two records that agree to the bit, and that are wrong alike.
 #include <gmock/gmock.h>
 
+#include "record/removed_dumps.hpp"
 #include "tests/harness/judge/audit/trained_run.hpp"
 
 namespace plumbline::testing {
@@ -71,6 +72,48 @@ TEST(AuditCheck, OfTablesAloneSaysSoAndSeesTheClipThatWasNotApplied) {
     EXPECT_EQ(audit.outcome, mistake == Mistake::none ? Outcome::holds : Outcome::fails) << audit.reason;
     EXPECT_THAT(audit.not_shown, Contains(HasSubstr("values: a record of level full holds none")));
   }
+}
+
+TEST(AuditCheck, OfRemovedDumpsIsNotRepeatedSaysSoAndStandsInNobodysWay) {
+  TrainedCell cell("adamw", "float32");
+  cell.judge();
+  remove_dumps(cell.folder / "reference", "audited");
+  remove_dumps(cell.folder / "candidate", "audited");
+
+  const CellVerdict verdict = judge_cell({}, cell.folder / "reference", cell.folder / "candidate");
+  const CheckResult& audit = result_of(verdict, "audit");
+
+  EXPECT_EQ(audit.outcome, Outcome::not_run);
+  EXPECT_EQ(audit.requirement, Requirement::told);
+  EXPECT_THAT(audit.reason, HasSubstr("not audited again: the dumps of both records were removed"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+}
+
+TEST(AuditCheck, OfOneRecordsRemovedDumpsNamesIt) {
+  TrainedCell cell("adamw", "float32");
+  cell.judge();
+  remove_dumps(cell.folder / "candidate", "audited");
+
+  EXPECT_THAT(result_of(judge_cell({}, cell.folder / "reference", cell.folder / "candidate"), "audit").reason,
+              HasSubstr("the dumps of the candidate were removed"));
+}
+
+TEST(AuditCheck, OfRemovedDumpsStillSeesWhatTablesShow) {
+  TrainedCell cell("sgd", "float32", Mistake::clip_not_applied);
+  cell.judge();
+  remove_dumps(cell.folder / "reference", "audited");
+  remove_dumps(cell.folder / "candidate", "audited");
+
+  EXPECT_EQ(result_of(judge_cell({}, cell.folder / "reference", cell.folder / "candidate"), "audit").outcome,
+            Outcome::fails);
+}
+
+TEST(AuditCheck, WithoutDumpsThatNobodyRemovedIsRed) {
+  TrainedCell cell("adamw", "float32");
+  cell.judge();
+  for (const char* rank : {"rank-0", "rank-1"}) std::filesystem::remove_all(cell.folder / "candidate" / rank / "dumps");
+
+  EXPECT_FALSE(judge_cell({}, cell.folder / "reference", cell.folder / "candidate").holds);
 }
 
 TEST(AuditCheck, IsNotTriggeredWhereNoMistakeWouldShow) {

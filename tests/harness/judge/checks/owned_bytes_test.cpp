@@ -191,5 +191,46 @@ TEST(TotalPeak, IsAtMostWhatAllOwnersCanHaveTogether) {
   }
 }
 
+/// Both sum in the order of a list, of which the reference was told.
+struct ListedCell : SyntheticCell {
+  ListedCell() {
+    for (SyntheticRun* run : {&reference, &candidate}) {
+      run->manifest["schedule"]["accumulation"] = "listed";
+      run->manifest["schedule"]["accumulation_digest"] = std::string(16, 'a');
+    }
+    for (auto& row : reference.ranks[0].memory) *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
+  }
+};
+
+TEST(TotalPeak, OfAListedOrderHasTheGradientsOfAllMicrobatchesInTheReferenceAlone) {
+  ListedCell right;
+
+  const auto memory = result_of(right.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  for (const bool of_reference : {true, false}) {
+    ListedCell cell;
+    MemoryRow& row = (of_reference ? cell.reference : cell.candidate).ranks[0].memory[0];
+    *row.peak_bytes += synthetic_microbatches * *row.gradient_bytes;
+
+    const auto found = expect_memory_red(cell);
+
+    EXPECT_EQ(found.item, "peak_bytes");
+    EXPECT_THAT(found.words, HasSubstr("gradients that a listed order keeps"));
+  }
+}
+
+TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
+  ListedCell cell;
+  MemoryRow& row = cell.reference.ranks[0].memory[1];
+  row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes * (1 + synthetic_microbatches) + *row.optimizer_bytes +
+                   *row.table_bytes - 1;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "peak_bytes");
+  EXPECT_THAT(found.words, HasSubstr("of each microbatch"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "record/digest.hpp"
@@ -137,8 +138,8 @@ CellVerdict CalibratedCell::judge(const std::optional<std::filesystem::path>& ca
 judging::Calibration calibration_of_itself(const std::filesystem::path& folder) {
   const Record one = read_record(folder / "reference"), truth = read_record(folder / "shadow");
   const auto own = judging::measure_errors(one, truth);
-  judging::Calibration calibration = judging::make_calibration(own, std::vector(judging::least_null_runs, own),
-                                                               judging::RoundingChains(one), "float32");
+  judging::Calibration calibration =
+      judging::make_calibration(own, std::vector(judging::least_null_runs, own), "float32");
   calibration.reference_run_id = one.manifest.run_id;
   calibration.shadow_run_id = truth.manifest.run_id;
   calibration.shadow = folder / "shadow";

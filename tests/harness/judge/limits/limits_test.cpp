@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "harness/judge/limits/calibration_file.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -24,10 +22,8 @@ constexpr double u = 0x1p-24;
 
 class Limits : public ::testing::Test {
  protected:
-  Limits() { testing::write_run(testing::synthetic_reference({}), folder_ / "run"); }
-
-  Calibration make(const Errors& own, const std::vector<Errors>& null) {
-    return make_calibration(own, null, RoundingChains(read_record(folder_ / "run")), "float32");
+  static Calibration make(const Errors& own, const std::vector<Errors>& null) {
+    return make_calibration(own, null, "float32");
   }
   static std::vector<Errors> twenty(const Errors& errors) { return std::vector(20, errors); }
 
@@ -61,16 +57,17 @@ TEST_F(Limits, GrowWhereOneNullRunLiesFarBeyondAllOthers) {
   EXPECT_DOUBLE_EQ(9 * u / (calibration.factor * 2 * u), 0.5);
 }
 
-TEST_F(Limits, AreNeverAboveTheCap) {
-  const Errors far = {{first_cut, {100 * u}}};
+TEST_F(Limits, AreNeverAboveHalfOfWhatAMissingTensorIsOff) {
+  const Errors far = {{first_cut, {0.2}}, {norm_weight, {0.7}}};
 
   const Calibration calibration = make(far, twenty(far));
 
   const Limit& limit = calibration.limits.at(first_cut);
-  EXPECT_EQ(limit.by, LimitBy::cap);
-  EXPECT_DOUBLE_EQ(limit.roundings, 2) << "the start's last place, and the row looked up";
-  EXPECT_DOUBLE_EQ(limit.limit, 8 * std::sqrt(2.0) * u);
-  EXPECT_GT(limit.null_most, limit.limit) << "and what is harmless is then beyond it, which calibrate says";
+  EXPECT_EQ(limit.by, LimitBy::ceiling);
+  EXPECT_EQ(limit.limit, 0.5) << "not 4 x 0.2: a tensor of zeros is 1 off, and must never pass";
+  EXPECT_THAT(limit_words(calibration, limit), HasSubstr("0.5, half of what a missing tensor is off, below 4 x 0.2"));
+  EXPECT_GT(calibration.limits.at(norm_weight).null_most, calibration.limits.at(norm_weight).limit)
+      << "and what is harmless is then beyond it, which calibrate says";
 }
 
 TEST_F(Limits, AreNeverBelowOneRounding) {
@@ -116,7 +113,7 @@ TEST_F(Limits, NeedTwentyRunsOfTheSameItems) {
 class CalibrationFile : public Limits {
  protected:
   std::filesystem::path write() {
-    const Errors own = {{norm_weight, {2 * u}}, {{0, "loss/4"}, {0, true}}, {first_cut, {100 * u}}};
+    const Errors own = {{norm_weight, {2 * u}}, {{0, "loss/4"}, {0, true}}, {first_cut, {0.2}}};
     made_ = make(own, twenty(own));
     made_.reference_run_id = "one";
     made_.shadow_run_id = "two";
@@ -163,8 +160,8 @@ TEST_F(CalibrationFile, IsRefusedWhereANumberDoesNotFollowFromTheOthers) {
       << "a tighter one too";
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["pooled"] = 4 * u; }), HasSubstr(named + "pooled"));
   EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["null"] = 4 * u; }), HasSubstr(named + "pooled"));
-  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["cap"] = 0.25; }), HasSubstr(named + "cap"));
-  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "cap"; }), HasSubstr(named + "limit is not set by that"));
+  EXPECT_THAT(refusal([&](Json& json) { of_norm(json)["by"] = "ceiling"; }),
+              HasSubstr(named + "limit is not set by that"));
   EXPECT_THAT(refusal([&](Json& json) { json["factor"] = 40.0; }), HasSubstr("its factor is 40, its left_out makes 4"));
 }
 
@@ -178,9 +175,12 @@ TEST_F(CalibrationFile, PooledLossesFollowFromTheLargestOfTheStepsSoFar) {
 }
 
 TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
-  EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/2"; }), HasSubstr("schema"));
+  EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/3"; }), HasSubstr("schema"));
+  EXPECT_THAT(refusal([](Json& json) { json["schema"] = "plumbline-calibration/1"; }),
+              AllOf(HasSubstr("changed.json"), HasSubstr("a cap"), HasSubstr("calibrate again")))
+      << "of an earlier version of the harness";
   EXPECT_THAT(refusal([](Json& json) { json["limits"] = Json::array(); }), HasSubstr("nothing would be compared"));
-  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("above its cap"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers make"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));

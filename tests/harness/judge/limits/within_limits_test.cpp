@@ -32,7 +32,7 @@ TEST(CalibratedTier, HoldsWhereBitsDiffer) {
   EXPECT_NEAR(gradients.margin.value_or(NAN), 0.5, 1e-6) << "2 ULP of the 4 that the limit gives";
   EXPECT_THAT(gradients.limit, HasSubstr("calibrated"));
   EXPECT_THAT(gradients.measured, HasSubstr("at gradient/"));
-  EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references; cap"));
+  EXPECT_THAT(gradients.reason, HasSubstr("the largest error of the reference and 20 perturbed references"));
   EXPECT_FALSE(cell.compare_in_bits().holds) << "in bits it does not";
 }
 

@@ -1,0 +1,27 @@
+#include "record/removed_dumps.hpp"
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+
+namespace plumbline {
+
+namespace fs = std::filesystem;
+
+bool dumps_were_removed(const fs::path& record) {
+  std::error_code missing;
+  return fs::exists(record / removed_dumps_name, missing);
+}
+
+void remove_dumps(const fs::path& record, const std::string& words) {
+  write_file(record / removed_dumps_name, words + "\n");
+  std::error_code error;
+  for (const auto& rank : fs::directory_iterator(record, error)) {
+    if (!rank.is_directory() || !rank.path().filename().string().starts_with("rank-")) continue;
+    const fs::path dumps = rank.path() / "dumps";
+    fs::remove_all(dumps, error);
+    if (error) throw SystemError(dumps.string() + ": cannot be removed: " + error.message());
+  }
+  if (error) throw SystemError(record.string() + ": cannot be read: " + error.message());
+}
+
+}  // namespace plumbline

@@ -1,0 +1,31 @@
+// The judge's closed form of the learning rate against the trainers', to the end of long schedules: two pieces of code
+// for one formula.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/judge/audit/learning_rate_form.hpp"
+#include "training/learning_rate.hpp"
+
+namespace plumbline {
+namespace {
+
+TEST(RatesAsJudged, AgreeAtEveryStepOfLongSchedules) {
+  for (const std::int64_t steps : {1, 7, 800, 2000}) {
+    for (const std::int64_t warmup : {std::int64_t{0}, steps / 10}) {
+      TrainSettings train;
+      train.steps = steps;
+      train.warmup_steps = warmup;
+      train.start_factor = 0.1;
+      train.optimizer.learning_rate = 3e-4;
+      const auditing::LearningRateForm judged{3e-4, warmup, steps, 0.1, 0};
+      for (std::int64_t step = 0; step < steps; ++step) {
+        const double rate = learning_rate(train, step);
+        EXPECT_LE(std::abs(judged.at(step) - rate), 1e-15 * rate) << "step " << step << " of " << steps;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline
