@@ -7,13 +7,13 @@
 namespace plumbline {
 namespace {
 
-const std::string why =
+const std::string held_audit =
     "This sweep audited the values that its key audit had dumped, and removed the dumps when it had ended and every "
     "cell of this reference held. With plumbline sweep --keep-dumps they stay.";
 
 void remove_if_there(const std::filesystem::path& record) {
   std::error_code missing;
-  if (std::filesystem::exists(record / "manifest.json", missing)) remove_dumps(record, why);
+  if (std::filesystem::exists(record / "manifest.json", missing)) remove_dumps(record, held_audit);
 }
 
 }  // namespace

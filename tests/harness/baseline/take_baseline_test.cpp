@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "harness/baseline/compare_baselines.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
@@ -28,7 +30,11 @@ class TakeBaseline : public ::testing::Test {
     verdict_.machine = {{"device", "cpu"},
                         {"machine", {{"aten_capability", "AVX512"}}},
                         {"versions", {{"libtorch", "2.11.0"}, {"commit", "abc"}}}};
-    verdict_.references.push_back({.id = "r", .finished = true, .request = {{"seed", 1}}});
+    ReferenceVerdict reference;
+    reference.id = "r";
+    reference.finished = true;
+    reference.request = {{"seed", 1}};
+    verdict_.references.push_back(reference);
     CellVerdict cell = cell_.judge();
     cell.id = "c";
     cell.reference = "r";
@@ -123,7 +129,7 @@ TEST_F(TakeBaseline, ABytePerRankIsSeenInEachColumn) {
 
     *bytes -= 1000;
   }
-  cell_.candidate.ranks[0].traffic[0].bytes += 1;
+  std::ranges::find(cell_.candidate.ranks[0].traffic, "send", &TrafficRow::side)->bytes += 1;
   EXPECT_THAT(changes_since(before), ElementsAre(HasSubstr("bytes c: rank 0: sent_bytes ")));
 }
 
