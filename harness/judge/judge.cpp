@@ -42,13 +42,13 @@ CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& referenc
   verdict.command = plan.command;
   if (plan.launch) verdict.seconds = plan.launch->seconds;
 
-  // Once the values had been audited; their tables are still.
+  // Once the values had been audited; their tables are still, where the records could be compared at all.
   const bool values_removed = dumps_were_removed(reference.path()) || dumps_were_removed(candidate.path());
   std::optional<ExecutionPoint> earliest;
   for (auto& judged : CellJudge(plan, reference, candidate, repeated).run()) {
     judged.result.requirement = requirement_of(plan, judged.result);
-    if (judged.result.name == "audit" && judged.result.outcome == Outcome::not_run && values_removed)
-      judged.result.requirement = Requirement::told;
+    const bool tables_alone = values_removed && judged.result.name == "audit" && !judged.result.compared.empty();
+    if (tables_alone && judged.result.outcome == Outcome::not_run) judged.result.requirement = Requirement::told;
     if (judged.point && stands_in_the_way(judged.result) && (!earliest || *judged.point < *earliest)) {
       earliest = judged.point;
       verdict.first_divergence = judged.result.first_divergence;

@@ -35,27 +35,32 @@ class Bounds {
              "parameters, gradients and the activations' peak");
     at_least("peak_bytes", row.peak_bytes, row.live_bytes, "what is alive at the step's end");
     if (memory.counts_owners()) {
+      // Behind the owners' own limits: an owner that has too much says more than a peak that has too little.
       const Bytes tables = sum(state, row.table_bytes);
       const Bytes beside = std::max(*row.activation_peak_bytes, *row.other_peak_bytes);
       at_least("peak_bytes", row.peak_bytes, sum(tables, beside),
-               "model state, tables and the larger of activation_peak_bytes and other_peak_bytes");
+               "model state, tables and the larger of activation_peak_bytes and other_peak_bytes", Beside::total_peak);
       at_least("peak_bytes", row.peak_bytes, sum(tables, kept_gradient_bytes(memory.record().manifest, row)),
-               "model state, tables and the gradients that a listed order keeps of each microbatch");
+               "model state, tables and the gradients that a listed order keeps of each microbatch",
+               Beside::total_peak);
     }
     at_least("live_bytes", row.live_bytes, state, "parameters, gradients and optimiser state");
     if (!sends_ && row.buffer_bytes.value_or(0) != 0)
       report("buffer_bytes", "0", *row.buffer_bytes, ", yet one device sends nothing");
   }
 
-  void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what) {
+  void at_least(const std::string& item, const Bytes& value, const Bytes& least, const std::string& what,
+                Beside place = Beside::bounds) {
     if (!value || !least) return;
     judgement_.look_at("memory_bounds");
     if (*value >= *least) return;
-    report(item, "at least " + std::to_string(*least), *value, ", less than " + what + ", " + std::to_string(*least));
+    report(item, "at least " + std::to_string(*least), *value, ", less than " + what + ", " + std::to_string(*least),
+           place);
   }
 
-  void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why) {
-    judgement_.diverge(beside(step_, Beside::bounds, rank_), step_, rank_, item, expected, std::to_string(got),
+  void report(const std::string& item, const std::string& expected, std::int64_t got, const std::string& why,
+              Beside place = Beside::bounds) {
+    judgement_.diverge(beside(step_, place, rank_), step_, rank_, item, expected, std::to_string(got),
                        whose_ + ", rank " + std::to_string(rank_) + ", " + step_words(step_) + ": " + item + " is " +
                            std::to_string(got) + why);
   }

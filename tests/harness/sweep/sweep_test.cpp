@@ -285,6 +285,11 @@ TEST_F(RunSweep, RunFileThatTheTrainerRefusesIsAnInputErrorBeforeAnyCellRuns) {
   EXPECT_THAT(message, AllOf(HasSubstr("b.toml: no such model"), Not(HasSubstr("launches"))));
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-reference b"));
   EXPECT_FALSE(fs::exists(folder_ / "out")) << "the same command works again once the file is corrected";
+
+  behave(
+      "[ $(basename $record) = b ] && { echo \"plumbline-reference: $run:2:1, key train.steps: is 0\" >&2; exit 2; "
+      "}\n");
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("b.toml, key train.steps: is 0"));
 }
 
 TEST_F(RunSweep, CellsThatDifferRunAgainAtLevelDumpThreeAtMost) {

@@ -108,6 +108,21 @@ TEST(AuditCheck, OfRemovedDumpsStillSeesWhatTablesShow) {
             Outcome::fails);
 }
 
+TEST(AuditCheck, OfRemovedDumpsIsRequiredWhereNotEvenTablesWereLookedAt) {
+  TrainedCell cell("adamw", "float32");
+  cell.candidate.run.manifest["seed"] = 77;  // another run
+  cell.judge();
+  remove_dumps(cell.folder / "reference", "audited");
+  remove_dumps(cell.folder / "candidate", "audited");
+  CellPlan plan;
+  plan.checks = {"audit"};
+
+  const CellVerdict verdict = judge_cell(plan, cell.folder / "reference", cell.folder / "candidate");
+
+  EXPECT_EQ(result_of(verdict, "audit").requirement, Requirement::required);
+  EXPECT_FALSE(verdict.holds);
+}
+
 TEST(AuditCheck, WithoutDumpsThatNobodyRemovedIsRed) {
   TrainedCell cell("adamw", "float32");
   cell.judge();

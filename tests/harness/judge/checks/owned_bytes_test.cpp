@@ -179,6 +179,16 @@ TEST(TotalPeak, IsAtLeastWhatTheRowSaysLivesAtOnce) {
   }
 }
 
+TEST(TotalPeak, IsToldBehindTheOwnerThatHasTooMuch) {
+  SyntheticCell cell;
+  MemoryRow& row = cell.candidate.ranks[1].memory[1];
+  *row.table_bytes += 64 << 20;
+  *row.live_bytes += 64 << 20;
+  row.peak_bytes = row.live_bytes;  // less than with the activations' peak
+
+  EXPECT_EQ(expect_memory_red(cell).item, "table_bytes");
+}
+
 TEST(TotalPeak, IsAtMostWhatAllOwnersCanHaveTogether) {
   for (const bool of_reference : {true, false}) {
     SyntheticCell cell;
