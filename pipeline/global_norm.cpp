@@ -2,16 +2,13 @@
 
 #include <ATen/Tensor.h>
 
-#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 
-#include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/memory_meter.hpp"
-#include "training/tensor_record.hpp"
 
 namespace plumbline {
 namespace {
@@ -33,9 +30,9 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<Parameter>& parameters) {
+double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state) {
   const MemoryScope scope(MemoryOwner::other);
-  const std::vector<ParameterNorm> own = gradient_norms(config, parameters);
+  const std::vector<ParameterNorm> own = gradient_norms(config, state);
   if (transport.world_size() == 1) return total_norm(config, own);
   std::string total;
   const std::vector<std::string> gathered = transport.gather(to_lines(own));
@@ -45,26 +42,6 @@ double global_norm(Transport& transport, const LlamaConfig& config, const std::v
     total = to_text(total_norm(config, norms));
   }
   return parse_double(transport.broadcast(total)).value();
-}
-
-void compare_tied_copies(Transport& transport, std::int64_t step, const std::vector<Parameter>& parameters) {
-  std::string own;
-  {
-    const MemoryScope scope(MemoryOwner::recorder);
-    for (const Parameter& each : parameters) {
-      const bool tied = each.name == "lm_head.weight" || each.name == "model.embed_tokens.weight";
-      if (tied) own += digest(each.value) + '\n';
-    }
-  }
-  std::set<std::string> copies;
-  for (const std::string& lines : transport.gather(own)) {
-    std::istringstream in(lines);
-    for (std::string copy; in >> copy;) copies.insert(copy);
-  }
-  if (copies.size() > 1) {
-    throw RunError("step " + std::to_string(step) +
-                   ": the copies of the tied weight on the first and the last stage differ after the update");
-  }
 }
 
 }  // namespace plumbline

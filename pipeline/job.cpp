@@ -4,11 +4,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "pipeline/partition.hpp"
 #include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "schedule/accumulation_order.hpp"
-#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/machine_memory.hpp"
@@ -18,36 +16,6 @@
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
-namespace {
-
-std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
-  if (!settings.schedule_dialect) return std::nullopt;
-  const auto dialect = parse_csv_dialect(*settings.schedule_dialect);
-  if (!dialect) {
-    throw InputError("schedule dialect \"" + *settings.schedule_dialect +
-                     "\" is unknown; give torch, torch-old or plumbline");
-  }
-  if (!names_schedule_file(settings.schedule)) {
-    throw InputError("the schedule " + settings.schedule + " is no file and has no dialect; remove it");
-  }
-  return dialect;
-}
-
-RunnableSchedule schedule_of(const Session& session, int world) {
-  const PipelineSettings& settings = session.run.pipeline;
-  ScheduleRequest request;
-  request.schedule = settings.schedule;
-  request.dialect = dialect_of(settings);
-  request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
-  request.ranks = world;
-  request.microbatches = static_cast<std::int32_t>(session.plan.microbatches());
-  request.chunks = settings.chunks;
-  request.tied = session.config.tied;
-  request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
-  return make_runnable(request);
-}
-
-}  // namespace
 
 Session load_job(const PipelineOptions& options) {
   Session session = load_session(options.run_file, options.text);
@@ -60,20 +28,6 @@ Session load_job(const PipelineOptions& options) {
   if (options.transport) settings.transport = *options.transport;
   session.run.device = options.device;
   return session;
-}
-
-PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams) try {
-  const PipelineSettings& settings = session.run.pipeline;
-  PipelinePlan plan;
-  RunnableSchedule runnable = schedule_of(session, world);
-  plan.schedule_csv = runnable.csv();
-  plan.notes = std::move(runnable.notes);
-  plan.schedule = std::move(runnable.compute);
-  plan.lowered = std::move(runnable.lowered);
-  plan.stages = seams.partition(partition(session.config, settings, plan.schedule.placement.stages(), session.plan));
-  return plan;
-} catch (const InputError& error) {  // they see settings, not where those were written
-  throw InputError(session.run.path.string() + ": " + error.what());
 }
 
 void begin_record(const PipelineOptions& options, const Session& session, const PipelinePlan& plan,
@@ -161,7 +115,7 @@ void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>
   };
   try {
     connect();
-    trainer.run(progress);
+    trainer.train(progress);
   } catch (const DeadlineError&) {
     fail("timeout");
     throw;

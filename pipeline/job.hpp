@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pipeline/launch.hpp"
+#include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_trainer.hpp"
 #include "training/memory_plan.hpp"
 #include "training/session.hpp"
@@ -14,9 +15,6 @@ namespace plumbline {
 
 /// The run file, with the options that replace parts of it. Throws InputError.
 Session load_job(const PipelineOptions& options);
-
-/// Schedule, stages and lowered list for `world` ranks. Throws InputError naming the run file.
-PipelinePlan make_plan(const Session& session, int world, TrainerSeams& seams);
 
 /// What rank 0 does before any rank begins: the folder is this run's, and says what it will hold. Throws InputError
 /// when the folder holds another run. `libraries`: name and version of what carries messages;

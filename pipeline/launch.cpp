@@ -53,12 +53,12 @@ std::vector<std::string> transports_of_this_build() {
 }
 
 int refuse(const PipelineOptions& options, const Error& error) {
-  if (started_by_a_launcher()) return train_with_mpi(options, {}, {error.what(), error.code()});
+  if (started_by_a_launcher()) return train_with_mpi(options, {error.what(), error.code()});
   std::fprintf(stderr, "plumbline-pipeline: %s\n", error.what());
   return static_cast<int>(error.code());
 }
 
-int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seams) {
+int train_pipeline(const PipelineOptions& options) {
   std::string transport;
   try {
     transport = chosen_transport(options);
@@ -68,8 +68,8 @@ int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seam
   }
   apply_deterministic_settings();
   install_memory_meter();
-  if (transport == "threads") return train_with_threads(options, make_seams);
-  return train_with_mpi(options, make_seams, {});
+  if (transport == "threads") return train_with_threads(options);
+  return train_with_mpi(options, {});
 }
 
 }  // namespace plumbline

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/seams.hpp"
+#include "pipeline/transport/transport.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -40,6 +40,6 @@ int refuse(const PipelineOptions& options, const Error& error);
 
 /// Trains and writes the record. Returns the exit code of this process: on a failure all ranks return or are ended, and
 /// rank 0 (or the rank that failed) says why.
-int train_pipeline(const PipelineOptions& options, const SeamsFactory& make_seams);
+int train_pipeline(const PipelineOptions& options);
 
 }  // namespace plumbline

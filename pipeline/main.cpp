@@ -3,7 +3,5 @@
 #include "support/error.hpp"
 
 int main(int argc, char** argv) {
-  return plumbline::run_main("plumbline-pipeline", [&] {
-    return plumbline::run_pipeline_program(argc, argv, [](int) { return std::make_unique<plumbline::TrainerSeams>(); });
-  });
+  return plumbline::run_main("plumbline-pipeline", [&] { return plumbline::run_pipeline_program(argc, argv); });
 }

@@ -102,7 +102,7 @@ std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Session*
 
 }  // namespace
 
-int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams, Hindrance refusal) {
+int train_with_mpi(const PipelineOptions& options, Hindrance refusal) {
   std::optional<Session> session;
   if (refusal.words.empty()) refusal = hindrance_in([&] { session = load_job(options); });
   const auto transport = open_mpi_job(options, session ? &*session : nullptr, refusal);
@@ -112,11 +112,10 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   };
   if (const auto code = agree_to_stop(*transport, refusal)) return leave(*code);
 
-  const auto seams = make_seams(transport->rank());
   PipelinePlan plan;
   const bool one_clock = all_on_one_host();
   const Hindrance no_plan = hindrance_in([&] {
-    plan = make_plan(*session, transport->world_size(), *seams);
+    plan = make_plan(*session, transport->world_size());
     if (transport->rank() == 0) begin_record(options, *session, plan, {{"mpi", mpi_version()}}, one_clock);
   });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
@@ -127,7 +126,7 @@ int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seam
   std::optional<RankTrainer> trainer;
   const Hindrance no_trainer = hindrance_in([&] {
     prepare_device(*session, need, "rank " + std::to_string(transport->rank()));
-    with_gpu_memory_words(words, [&] { trainer.emplace(*session, plan, *transport, *seams, options.record); });
+    with_gpu_memory_words(words, [&] { trainer.emplace(*session, plan, *transport, options.record); });
   });
   if (const auto code = agree_to_stop(*transport, no_trainer)) {
     trainer.reset();

@@ -16,6 +16,6 @@ struct Hindrance {
 
 /// Collective, and so also for a rank that cannot begin (`refusal`): all hear of it, one says it, all leave. Returns
 /// the exit code.
-int train_with_mpi(const PipelineOptions& options, const SeamsFactory& make_seams, Hindrance refusal);
+int train_with_mpi(const PipelineOptions& options, Hindrance refusal);
 
 }  // namespace plumbline

@@ -42,7 +42,7 @@ int print_capabilities() {
 
 }  // namespace
 
-int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, TransportsFactory make_transports) {
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
   app.footer(
       "Examples:\n"
@@ -87,7 +87,7 @@ int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, 
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;
   options.make_transports = std::move(make_transports);
-  return train_pipeline(options, make_seams);
+  return train_pipeline(options);
 }
 
 }  // namespace plumbline

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "pipeline/launch.hpp"
-#include "pipeline/seams.hpp"
 
 namespace plumbline {
 
 /// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report.
-int run_pipeline_program(int argc, char** argv, const SeamsFactory& make_seams, TransportsFactory make_transports = {});
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {});
 
 }  // namespace plumbline

@@ -1,51 +1,33 @@
-// One stage's units and what its microbatches in flight need for their backward pass. A stage without units hands on
-// what it gets.
+// One stage of a pipeline: a contiguous run of the model's units, which may be empty.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
-
-#include "model/deferred_weights.hpp"
-#include "model/llama_slice.hpp"
-#include "training/graph_edges.hpp"
-#include "training/unit_pass.hpp"
+#include <vector>
 
 namespace plumbline {
 
 class Stage {
  public:
-  /// Creates the parameters of these units only, with zeroed gradients, each under its memory owner.
-  Stage(const LlamaConfig& config, std::int64_t index, UnitRange units, at::ScalarType dtype,
-        std::int64_t longest_sequence, at::Device device = at::kCPU);
+  virtual ~Stage() = default;
 
-  std::int64_t index() const { return index_; }
-  LlamaSlice& slice() { return slice_; }
-  const LlamaSlice& slice() const { return slice_; }
-  bool empty() const { return slice_.units().empty(); }
-  bool first() const { return index_ == 0; }  ///< takes ids
-  bool last() const;                          ///< gives the loss
+  virtual std::int64_t index() const = 0;
+  virtual bool first() const = 0;  ///< takes no input: it is fed with the data
+  virtual bool last() const = 0;   ///< gives no output: it ends in the loss
 
-  /// Returns the boundary activation [batch, sequence, hidden], or the scaled loss of the last stage. Keeps the graph
-  /// until `backward`.
-  at::Tensor forward(std::int64_t microbatch, at::Tensor input, const LossTarget& target);
-  /// `gradient` of the stage's output. Returns the gradient of its input; undefined on the first stage.
-  at::Tensor backward(std::int64_t microbatch, at::Tensor gradient);
+  /// `input`: the boundary activation [batch, sequence, hidden]. Returns the next one. Keeps what the backward pass
+  /// needs.
+  virtual at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) = 0;
+  /// `gradient` of the stage's output; undefined on the last stage: the loss's own, 1. Returns the gradient of its
+  /// input; undefined on the first stage.
+  virtual at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) = 0;
   /// The same in two halves: the gradient of the input alone, then the weight gradients that it put off.
-  at::Tensor backward_input(std::int64_t microbatch, at::Tensor gradient);
-  void backward_weight(std::int64_t microbatch);
-
- private:
-  struct InFlight {
-    std::shared_ptr<GradientSlot> input;
-    GraphEnd end;
-    DeferredWeights deferred;
-  };
-  std::int64_t index_;
-  LlamaSlice slice_;
-  std::map<std::int64_t, InFlight> in_flight_;
+  virtual at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) = 0;
+  virtual void backward_weight(std::int64_t step, std::int64_t microbatch) = 0;
 };
+
+using Stages = std::vector<std::unique_ptr<Stage>>;
 
 }  // namespace plumbline

@@ -32,7 +32,7 @@ std::int64_t bytes_of_threads(std::int64_t world) {
 
 }  // namespace
 
-int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_seams) {
+int train_with_threads(const PipelineOptions& options) {
   Session session = load_job(options);
   if (options.device == "cuda") {
     session.device = at::Device(at::kCUDA, 0);
@@ -40,7 +40,7 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
   }
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
-  PipelinePlan plan = make_plan(session, world, *make_seams(0));
+  PipelinePlan plan = make_plan(session, world);
   prepare_device(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
   begin_record(options, session, plan);
@@ -57,11 +57,10 @@ int train_with_threads(const PipelineOptions& options, const SeamsFactory& make_
     try {
       (rank == 0 && !session.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
       at::set_num_threads(1);  // OpenMP keeps this number a thread
-      const auto seams = make_seams(rank);
       const MemoryPlan need = memory_of(session, plan, rank);
       prepare_device(session, need, "rank " + std::to_string(rank));
       with_gpu_memory_words(memory_words(need, rank), [&] {
-        RankTrainer trainer(session, plan, transport, *seams, options.record);
+        RankTrainer trainer(session, plan, transport, options.record);
         train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
       });
       transport.finish();

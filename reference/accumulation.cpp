@@ -9,7 +9,6 @@
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
-#include "training/gradient_norm.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -52,20 +51,20 @@ AccumulationOrder read_accumulation_order(const std::filesystem::path& path, con
   return order;
 }
 
-void ListedAccumulation::take(std::int64_t microbatch, std::vector<Parameter>& parameters) {
+void ListedAccumulation::take(std::int64_t microbatch, const TrainState& state) {
   const MemoryScope scope(MemoryOwner::gradients);
   std::vector<at::Tensor> gradients;
-  gradients.reserve(parameters.size());
-  for (const Parameter& parameter : parameters) gradients.push_back(parameter.value.grad().clone());
+  gradients.reserve(state.parameters.size());
+  for (const TrainedParameter& parameter : state.parameters) gradients.push_back(parameter.gradient().clone());
   kept_[microbatch] = std::move(gradients);
-  zero_gradients(parameters);
+  zero_gradients(state);
 }
 
-void ListedAccumulation::add_all(std::vector<Parameter>& parameters) {
-  for (std::size_t index = 0; index < parameters.size(); ++index) {
-    at::Tensor sum = parameters[index].value.grad();
-    const auto own = order_.find(parameters[index].name);
-    const auto& order = own != order_.end() ? own->second : order_.at(parameters[index].unit);
+void ListedAccumulation::add_all(const TrainState& state) {
+  for (std::size_t index = 0; index < state.parameters.size(); ++index) {
+    at::Tensor sum = state.parameters[index].gradient();
+    const auto own = order_.find(state.parameters[index].name);
+    const auto& order = own != order_.end() ? own->second : order_.at(state.parameters[index].unit);
     for (const std::int64_t microbatch : order) sum.add_(kept_.at(microbatch)[index]);
   }
   kept_.clear();

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "model/config.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline {
 
@@ -28,9 +29,9 @@ class ListedAccumulation {
  public:
   explicit ListedAccumulation(AccumulationOrder order) : order_(std::move(order)) {}
   /// After a microbatch's backward: takes its gradients out of the parameters, leaving zeros.
-  void take(std::int64_t microbatch, std::vector<Parameter>& parameters);
+  void take(std::int64_t microbatch, const TrainState& state);
   /// Adds all into the parameters' gradients, in order, and forgets them.
-  void add_all(std::vector<Parameter>& parameters);
+  void add_all(const TrainState& state);
 
  private:
   AccumulationOrder order_;

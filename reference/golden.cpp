@@ -24,11 +24,11 @@
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
-#include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
 #include "training/loss.hpp"
 #include "training/tensor_record.hpp"
-#include "training/unit_pass.hpp"
+#include "training/tied_weight.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline {
 namespace {
@@ -126,7 +126,7 @@ std::string read_dtype(const SafetensorsFile& io) {
   return dtype;
 }
 
-/// What the model computes in the loop that the trainers train with, under the names of io.safetensors.
+/// What the model computes unit by unit, as the trainers do, under the names of io.safetensors.
 std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& directory, const LlamaConfig& config,
                                                   const SafetensorsFile& io, at::ScalarType dtype) {
   const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
@@ -136,15 +136,15 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   load_weights(model, directory / "model.safetensors");
   model.allocate_gradients();
   model.prepare_tables(ids.size(1));
-  at::Tensor logits;
-  const LossFunction loss_of = [&](const at::Tensor& computed, const at::Tensor& targets, std::int64_t valid) {
-    logits = computed.detach();
-    return token_weighted_loss(computed, targets, valid);
-  };
-  const std::int64_t valid_tokens = labels.ne(-100).sum().item<std::int64_t>();
-  const at::Tensor loss = forward_units(model, ids, {labels, valid_tokens, loss_of}, nullptr);
+  at::Tensor logits = ids;
+  for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
+  const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
+  logits = logits.detach();
   GraphEnd(loss).backward(at::ones({}, loss.options().requires_grad(false)));
-  add_tied_uses(model.parameters());
+  OptimizerSettings stateless;
+  stateless.name = "sgd";
+  const TrainState state(stateless, model.parameters());
+  TiedWeight(config.tied, state).add_uses();
 
   std::map<std::string, at::Tensor> outputs{{"logits", logits}, {"loss", loss.detach()}};
   for (const Parameter& parameter : model.parameters()) {

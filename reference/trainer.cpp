@@ -4,32 +4,28 @@
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <utility>
 
-#include "record/progress_page.hpp"
 #include "reference/accumulation.hpp"
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
-#include "support/progress_line.hpp"
-#include "training/action_log.hpp"
 #include "training/environment.hpp"
-#include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_memory_log.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
 #include "training/initial_values.hpp"
 #include "training/loss.hpp"
+#include "training/make_slice.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
-#include "training/step_end.hpp"
-#include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
+#include "training/trainer.hpp"
+#include "training/unit_pass.hpp"
 
 namespace plumbline {
 namespace {
@@ -50,200 +46,146 @@ struct Variant {
   std::optional<std::string> shadow_of;  ///< the dtype of the run that a float64 one stands beside
 };
 
-class ReferenceTrainer {
- public:
-  ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
-                   std::optional<ListedAccumulation> listed);
-  void run(bool show_progress);
-  void finish(const std::string& status, int code);
-
- private:
-  void microbatch(std::int64_t step, std::int64_t microbatch);
-  void measure_split_backward();
-  void step(std::int64_t step);
-
-  const Session& session_;
-  std::vector<std::string> units_;
-  MemoryMeter& meter_;
-  LlamaSlice slice_;
-  Optimizer optimizer_;
-  RecordWriter writer_;
-  StepRecorder recorder_;
-  ActionLog actions_;
-  GpuMemoryLog gpu_memory_;
-  ProgressPage page_;
-  std::optional<ListedAccumulation> listed_;
-  std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
-  StepLosses losses_;
-  FedData fed_;
-  std::int64_t activation_peak_ = 0;
-};
-
 UnitRange all_units(const Session& session) {
   return {0, session.config.layers + 3};
 }
 
-LlamaSlice make_slice(const Session& session, const Variant& variant) {
-  LlamaSlice slice = [&] {
-    const MemoryScope scope(MemoryOwner::parameters);
-    return LlamaSlice(session.config, all_units(session), parse_dtype(session.run.train.dtype), session.device);
-  }();
-  {
-    const MemoryScope scope(MemoryOwner::gradients);
-    slice.allocate_gradients();
-  }
-  const MemoryScope scope(MemoryOwner::tables);
+LlamaSlice make_model(const Session& session, const Variant& variant) {
   // A shadow shares the constants of the model it stands beside: they are no error of that model's arithmetic.
-  std::optional<at::ScalarType> made_in;
-  if (variant.shadow_of) made_in = parse_dtype(*variant.shadow_of);
-  slice.prepare_tables(session.plan.longest_sequence(), made_in);
+  std::optional<at::ScalarType> tables_in;
+  if (variant.shadow_of) tables_in = parse_dtype(*variant.shadow_of);
+  LlamaSlice slice = make_slice(session, all_units(session), tables_in);
+  const MemoryScope scope(MemoryOwner::other);
+  if (variant.shadow_of) {
+    LlamaSlice own(session.config, all_units(session), *tables_in, session.device);
+    set_initial_values(own, session.run);
+    take_values(slice, own);
+  } else {
+    set_initial_values(slice, session.run);
+  }
+  if (variant.perturb) perturb(slice, *variant.perturb);
   return slice;
 }
 
-ReferenceTrainer::ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
-                                   std::optional<ListedAccumulation> listed)
-    : session_(session),
-      units_(unit_names(session.config)),
-      meter_(this_thread_meter()),
-      slice_(make_slice(session, variant)),
-      optimizer_(session.run.train.optimizer, slice_.parameters()),
-      writer_(record, 0, session.run.record_level, /*with_saved=*/true),
-      recorder_(writer_),
-      actions_(writer_, monotonic_ns(), session.gpu()),
-      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(), GpuProcess::one_rank),
-      page_(writer_.folder() / "progress"),
-      listed_(std::move(listed)),
-      fed_(session.plan.microbatches()) {
-  const MemoryScope scope(MemoryOwner::other);
-  if (variant.shadow_of) {
-    LlamaSlice own(session.config, all_units(session), parse_dtype(*variant.shadow_of), session.device);
-    set_initial_values(own, session.run);
-    take_values(slice_, own);
-  } else {
-    set_initial_values(slice_, session.run);
+class ReferenceTrainer : public Trainer {
+ public:
+  ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
+                   std::optional<ListedAccumulation> listed)
+      : Trainer(session, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
+        units_(unit_names(session.config)),
+        meter_(this_thread_meter()),
+        model_(make_model(session, variant)),
+        state_(session.run.train.optimizer, model_.parameters()),
+        listed_(std::move(listed)) {}
+
+  /// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
+  /// backward pass.
+  void measure_split_backward();
+
+ private:
+  void train_step(std::int64_t step) override;
+  TrainState& state() override { return state_; }
+  void microbatch(std::int64_t step, std::int64_t microbatch);
+  GraphEnd forward(UnitMeter& unit_meter, Microbatch& data, const std::function<void(const at::Tensor&)>& scored);
+  void backward(UnitMeter& unit_meter, GraphEnd graph);
+  void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
+
+  std::vector<std::string> units_;
+  MemoryMeter& meter_;
+  LlamaSlice model_;
+  TrainState state_;
+  std::optional<ListedAccumulation> listed_;
+  std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
+};
+
+GraphEnd ReferenceTrainer::forward(UnitMeter& unit_meter, Microbatch& data,
+                                   const std::function<void(const at::Tensor&)>& scored) {
+  const LossTarget target{data.labels, session_.plan.step_valid_tokens()};
+  at::Tensor x = std::move(data.ids);
+  for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
+    unit_meter.before_unit(unit, x);
+    x = forward_unit(model_, unit, x, target);
+    unit_meter.after_unit(unit, x);
   }
-  if (variant.perturb) perturb(slice_, *variant.perturb);
+  if (scored) scored(x);
+  return GraphEnd(x);  // only the graph's edge is kept: the scalar's storage is no activation
+}
+
+void ReferenceTrainer::backward(UnitMeter& unit_meter, GraphEnd graph) {
+  unit_meter.begin_backward();
+  const at::ScalarType dtype = loss_dtype(parse_dtype(session_.run.train.dtype));
+  graph.backward(at::ones({}, at::TensorOptions(dtype).device(session_.device)));
+  unit_meter.end_backward();
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   Microbatch made = session_.plan.make(step, microbatch);
-  fed_.take(microbatch, made);
+  monitor_.fed(microbatch, made);
   Microbatch data = to_device(std::move(made), session_.device);
-  UnitMeter unit_meter(meter_, recorder_, units_, step, microbatch);
+  UnitMeter unit_meter(meter_, monitor_, units_, step, microbatch);
   const MemoryScope scope(MemoryOwner::activations);
-  const auto number = std::to_string(microbatch);
-  const auto narrow = static_cast<std::int32_t>(microbatch);
 
-  page_.update({.step = step, .action_index = 2 * microbatch, .microbatch = narrow, .action = "0F" + number});
-  const std::size_t forward = actions_.begin("0F" + number, 0, microbatch);
-  at::Tensor loss = forward_units(slice_, std::move(data.ids),
-                                  {data.labels, session_.plan.step_valid_tokens(), token_weighted_loss}, &unit_meter);
-  losses_.set(microbatch, loss);
-  GraphEnd graph(loss);
-  const at::TensorOptions scalar = loss.options();
-  loss.reset();  // only the graph's edge is kept: the scalar's storage is no activation
-  actions_.end(forward);
-  const std::int64_t forward_peak = unit_meter.take_peak();
-  actions_.set_peak(forward, forward_peak);
+  const auto seen = [&](std::int64_t index, const char* letter) {
+    return StepAction{step, index,      std::string("0").append(letter).append(std::to_string(microbatch)),
+                      0,    microbatch, true};
+  };
+  const auto ended = [&](const StepAction& action) {
+    monitor_.action_ended(action);
+    monitor_.set_activation_peak(action, unit_meter.take_peak());
+  };
+  const StepAction forward_action = seen(2 * microbatch, "F");
+  monitor_.action_began(forward_action);
+  GraphEnd graph = forward(unit_meter, data, [&](const at::Tensor& loss) { monitor_.lost(microbatch, loss); });
+  ended(forward_action);
 
-  page_.update({.step = step, .action_index = 2 * microbatch + 1, .microbatch = narrow, .action = "0B" + number});
-  const std::size_t backward = actions_.begin("0B" + number, 0, microbatch);
-  unit_meter.begin_backward();
-  graph.backward(at::ones({}, scalar));
-  unit_meter.end_backward();
-  actions_.end(backward);
-  const std::int64_t backward_peak = unit_meter.take_peak();
-  actions_.set_peak(backward, backward_peak);
+  const StepAction backward_action = seen(2 * microbatch + 1, "B");
+  monitor_.action_began(backward_action);
+  backward(unit_meter, std::move(graph));
+  ended(backward_action);
 
-  activation_peak_ = std::max({activation_peak_, forward_peak, backward_peak});
-  if (listed_) listed_->take(microbatch, slice_.parameters());
-  if (step == 0) {
-    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-      SavedRow row = unit_meter.rows()[unit];
-      if (!split_rows_.empty()) {
-        const SavedRow& split = split_rows_[static_cast<std::size_t>(microbatch)][unit];
-        row.input_bytes = split.input_bytes;
-        row.retained_bytes = split.retained_bytes;
-        row.weight_bytes = split.weight_bytes;
-      }
-      writer_.add(std::move(row));
+  if (listed_) listed_->take(microbatch, state_);
+  if (step == 0) add_saved_rows(unit_meter.rows(), microbatch);
+}
+
+void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch) {
+  for (std::size_t unit = 0; unit < rows.size(); ++unit) {
+    SavedRow row = rows[unit];
+    if (!split_rows_.empty()) {
+      const SavedRow& split = split_rows_[static_cast<std::size_t>(microbatch)][unit];
+      row.input_bytes = split.input_bytes;
+      row.retained_bytes = split.retained_bytes;
+      row.weight_bytes = split.weight_bytes;
     }
+    monitor_.writer().add(std::move(row));
   }
 }
 
-/// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
-/// backward pass.
 void ReferenceTrainer::measure_split_backward() {
-  const std::int64_t valid_tokens = session_.plan.step_valid_tokens();
   for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) {
     Microbatch data = to_device(session_.plan.make(0, index), session_.device);
     DeferredWeights deferred;
     UnitMeter unit_meter(meter_, deferred, units_, index);
     const MemoryScope scope(MemoryOwner::activations);
-    at::Tensor loss =
-        forward_units(slice_, std::move(data.ids), {data.labels, valid_tokens, token_weighted_loss}, &unit_meter);
-    GraphEnd graph(loss);
-    const at::TensorOptions scalar = loss.options();
-    loss.reset();
+    GraphEnd graph = forward(unit_meter, data, nullptr);
     {
       const DeferWeightsScope defer(deferred);
-      unit_meter.begin_backward();
-      graph.backward(at::ones({}, scalar));
-      unit_meter.end_backward();
+      backward(unit_meter, std::move(graph));
     }
     unit_meter.run_deferred();
     split_rows_.push_back(unit_meter.rows());
   }
 }
 
-void ReferenceTrainer::step(std::int64_t step) {
-  const std::int64_t begin_ns = monotonic_ns();
-  begin_step_memory(meter_);
-  gpu_memory_.begin_step();
-  activation_peak_ = 0;
-  losses_.begin(session_.plan.microbatches());
-  zero_gradients(slice_.parameters());
-  for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) microbatch(step, index);
+void ReferenceTrainer::train_step(std::int64_t step) {
+  const std::int64_t microbatches = session_.plan.microbatches();
+  for (std::int64_t index = 0; index < microbatches; ++index) microbatch(step, index);
 
-  page_.update({.step = step, .action_index = 2 * session_.plan.microbatches(), .action = "0STEP"});
-  const std::size_t action = actions_.begin("0STEP", 0, std::nullopt);
-  if (listed_) listed_->add_all(slice_.parameters());
-  recorder_.tied_uses(slice_.parameters());
-  add_tied_uses(slice_.parameters());
-  recorder_.gradients(step, 0, slice_.parameters());
-  const double norm = total_norm(session_.config, gradient_norms(session_.config, slice_.parameters()));
-  const StepUpdate update = update_parameters(session_.run.train, step, norm, slice_.parameters(), optimizer_);
-  recorder_.parameters(step, 0, slice_.parameters());
-  recorder_.moments(step, 0, slice_.parameters(), optimizer_);
-  actions_.end(action);
-  actions_.end_step(step);
-
-  for (MicrobatchRow& row : microbatch_rows(session_.plan, step, losses_.read(), fed_.end_step()))
-    writer_.add(std::move(row));
-  recorder_.end_step(step);
-  writer_.add(memory_row(meter_, step, activation_peak_));
-  gpu_memory_.end_step(step);
-  const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
-  writer_.end_step(step_row(session_.plan, step, update, step_loss(losses_.read()), seconds));
-}
-
-void ReferenceTrainer::run(bool show_progress) {
-  recorder_.parameters(initial_step, 0, slice_.parameters());
-  recorder_.end_step(initial_step);
-  writer_.flush();
-  if (writer_.level() != RecordLevel::none) measure_split_backward();
-  std::optional<ProgressLine> line;
-  if (show_progress) line.emplace();
-  for (std::int64_t index = 0; index < session_.run.train.steps; ++index) {
-    step(index);
-    const std::int64_t tokens = (index + 1) * session_.plan.step_tokens();
-    if (line) line->step(index + 1, session_.run.train.steps, step_loss(losses_.read()), tokens);
-  }
-  if (line) line->finish();
-}
-
-void ReferenceTrainer::finish(const std::string& status, int code) {
-  writer_.finish({0, status, code, std::nullopt, actions_.last_action(), fed_.digest()});
+  const StepAction action{step, 2 * microbatches, "0STEP", 0, std::nullopt, false};
+  monitor_.action_began(action);
+  if (listed_) listed_->add_all(state_);
+  end_gradients(session_.run.train, session_.config.tied, step, state_, monitor_,
+                [&] { return total_norm(session_.config, gradient_norms(session_.config, state_)); });
+  monitor_.action_ended(action);
 }
 
 /// One microbatch at a time is in flight: the longest decides.
@@ -310,7 +252,10 @@ void train_reference(const ReferenceOptions& options) {
     throw;
   }
   try {
-    with_gpu_memory_words(memory_words, [&] { trainer->run(options.progress); });
+    with_gpu_memory_words(memory_words, [&] {
+      if (session.run.record_level != RecordLevel::none) trainer->measure_split_backward();
+      trainer->run(options.progress);
+    });
   } catch (const std::exception&) {
     try {
       trainer->finish("error", static_cast<int>(ExitCode::does_not_hold));

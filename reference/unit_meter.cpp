@@ -7,9 +7,9 @@
 
 namespace plumbline {
 
-UnitMeter::UnitMeter(MemoryMeter& meter, StepRecorder& recorder, const std::vector<std::string>& units,
+UnitMeter::UnitMeter(MemoryMeter& meter, StepObserver& observer, const std::vector<std::string>& units,
                      std::int64_t step, std::int64_t microbatch)
-    : meter_(meter), recorder_(&recorder), units_(units), step_(step), microbatch_(microbatch) {
+    : meter_(meter), observer_(&observer), units_(units), step_(step), microbatch_(microbatch) {
   name_rows();
 }
 
@@ -57,9 +57,14 @@ void UnitMeter::after_unit(std::int64_t unit, const at::Tensor& output) {
   row.saved_bytes = count.live - storage_bytes(output) - base_;
   if (static_cast<std::size_t>(unit) + 1 == units_.size()) return;
 
-  const std::string& cut = units_[static_cast<std::size_t>(unit) + 1];
-  if (recorder_ != nullptr) recorder_->boundary(step_, microbatch_, "forward", cut, "computed", {}, output);
+  show_cut(unit, "forward", output);
   output.register_hook([this, unit](const at::Tensor& gradient) { gradient_reached(unit, gradient); });
+}
+
+/// The cut above the unit.
+void UnitMeter::show_cut(std::int64_t unit, const char* direction, const at::Tensor& tensor) {
+  if (observer_ == nullptr) return;
+  observer_->crossed({step_, microbatch_, direction, units_[static_cast<std::size_t>(unit) + 1], "computed"}, tensor);
 }
 
 void UnitMeter::open_backward(std::int64_t unit, std::int64_t gradient_bytes) {
@@ -87,10 +92,7 @@ void UnitMeter::close_backward(std::int64_t next_gradient_bytes) {
 
 void UnitMeter::gradient_reached(std::int64_t unit, const at::Tensor& gradient) {
   close_backward(storage_bytes(gradient));
-  if (recorder_ != nullptr) {
-    recorder_->boundary(step_, microbatch_, "backward", units_[static_cast<std::size_t>(unit) + 1], "computed", {},
-                        gradient);
-  }
+  show_cut(unit, "backward", gradient);
   open_backward(unit, storage_bytes(gradient));
 }
 

@@ -1,5 +1,5 @@
 // Measures what each unit's forward and backward pass keeps and needs, to the byte (docs/record-format.md, saved.csv),
-// and records every cut.
+// and shows every cut to who observes the step.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,23 @@
 
 #include "model/deferred_weights.hpp"
 #include "training/memory_meter.hpp"
-#include "training/step_recorder.hpp"
-#include "training/unit_pass.hpp"
+#include "training/step_observer.hpp"
 
 namespace plumbline {
 
-/// One microbatch's pass through all units. Give it to forward_units; call `begin_backward` before and `end_backward`
-/// after the backward pass.
-class UnitMeter : public UnitObserver {
+/// One microbatch's pass through all units.
+class UnitMeter {
  public:
   /// `units`: names of all units, in order.
-  UnitMeter(MemoryMeter& meter, StepRecorder& recorder, const std::vector<std::string>& units, std::int64_t step,
+  UnitMeter(MemoryMeter& meter, StepObserver& observer, const std::vector<std::string>& units, std::int64_t step,
             std::int64_t microbatch);
-  /// Measures a backward pass that puts its weight gradients off into `deferred`, and records no cut.
+  /// Measures a backward pass that puts its weight gradients off into `deferred`, and shows no cut.
   UnitMeter(MemoryMeter& meter, DeferredWeights& deferred, const std::vector<std::string>& units,
             std::int64_t microbatch);
 
-  void before_unit(std::int64_t unit, const at::Tensor& input) override;
-  void after_unit(std::int64_t unit, const at::Tensor& output) override;
+  void before_unit(std::int64_t unit, const at::Tensor& input);
+  /// `output` is what the next unit will take; the unit's input has been let go of.
+  void after_unit(std::int64_t unit, const at::Tensor& output);
 
   void begin_backward();
   void end_backward();
@@ -42,10 +41,11 @@ class UnitMeter : public UnitObserver {
   void note_peak();
   void open_backward(std::int64_t unit, std::int64_t gradient_bytes);
   void close_backward(std::int64_t next_gradient_bytes);
+  void show_cut(std::int64_t unit, const char* direction, const at::Tensor& tensor);
   void gradient_reached(std::int64_t unit, const at::Tensor& gradient);
 
   MemoryMeter& meter_;
-  StepRecorder* recorder_ = nullptr;     ///< null: cuts are not recorded
+  StepObserver* observer_ = nullptr;     ///< null: nobody looks at the cuts
   DeferredWeights* deferred_ = nullptr;  ///< null: the fused backward pass
   const std::vector<std::string>& units_;
   std::int64_t step_, microbatch_;

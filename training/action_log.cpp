@@ -15,24 +15,24 @@ std::int64_t monotonic_ns() {
       .count();
 }
 
-std::size_t ActionLog::begin(std::string action, std::int64_t stage, std::optional<std::int64_t> microbatch) {
-  last_action_ = action;
+void ActionLog::action_began(const StepAction& action) {
+  last_action_ = action.text;
   ActionRow row;
-  row.index = static_cast<std::int64_t>(rows_.size());
-  row.action = std::move(action);
-  row.stage = stage;
-  row.microbatch = microbatch;
+  row.step = action.step;
+  row.index = action.index;
+  row.action = action.text;
+  row.stage = action.stage;
+  row.microbatch = action.microbatch;
   row.start_ns = monotonic_ns() - origin_ns_;
-  if (gpu_ != nullptr) ranges_.push_back(gpu_->begin_range(row.action.c_str()));
   rows_.push_back(std::move(row));
-  return rows_.size() - 1;
 }
 
-void ActionLog::end(std::size_t index) {
-  ActionRow& row = rows_.at(index);
-  if (row.end_ns != 0) return;
-  row.end_ns = monotonic_ns() - origin_ns_;
-  if (gpu_ != nullptr) gpu_->end_range(ranges_.at(index));
+void ActionLog::waited(const StepAction& action, std::int64_t nanoseconds) {
+  row_of(action).wait_ns += nanoseconds;
+}
+
+void ActionLog::action_ended(const StepAction& action) {
+  row_of(action).end_ns = monotonic_ns() - origin_ns_;
 }
 
 void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
@@ -52,13 +52,9 @@ void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
   }
 }
 
-void ActionLog::end_step(std::int64_t step) {
-  for (ActionRow& row : rows_) {
-    row.step = step;
-    writer_.add(std::move(row));
-  }
+void ActionLog::step_ended(std::int64_t /*step*/) {
+  for (ActionRow& row : rows_) writer_.add(std::move(row));
   rows_.clear();
-  ranges_.clear();
 }
 
 }  // namespace plumbline

@@ -39,4 +39,10 @@ const std::vector<float>& StepLosses::read() {
   return values_;
 }
 
+float step_loss(const std::vector<float>& losses) {
+  float sum = 0;
+  for (const float loss : losses) sum += loss;
+  return sum;
+}
+
 }  // namespace plumbline

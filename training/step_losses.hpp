@@ -24,4 +24,7 @@ class StepLosses {
   bool read_ = false;
 };
 
+/// Left-to-right sum in microbatch order, in fp32.
+float step_loss(const std::vector<float>& losses);
+
 }  // namespace plumbline

@@ -36,69 +36,66 @@ void StepRecorder::tensor(std::int64_t step, std::int64_t stage, const std::stri
   keep(kind + "/" + name, value);
 }
 
-void StepRecorder::gradients(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters) {
+void StepRecorder::parameters(std::int64_t step, const TrainState& state) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);
-  for (const Parameter& parameter : parameters) {
-    tensor(step, stage, "gradient", parameter.name, parameter.value.grad());
+  for (const TrainedParameter& each : state.parameters) tensor(step, each.stage, "parameter", each.name, each.value);
+}
+
+void StepRecorder::before_tied_sum(const TiedWeight& tied) {
+  const MemoryScope scope(MemoryOwner::recorder);
+  for (const TrainedParameter* copy : tied.held()) keep("gradient_use/" + copy->name, copy->gradient());
+}
+
+void StepRecorder::before_update(std::int64_t step, const TrainState& state) {
+  if (!writer_.wants_tensors()) return;
+  const MemoryScope scope(MemoryOwner::recorder);
+  for (const TrainedParameter& each : state.parameters) {
+    tensor(step, each.stage, "gradient", each.name, each.gradient());
   }
 }
 
-void StepRecorder::tied_use(const std::string& name, const at::Tensor& gradient) {
-  const MemoryScope scope(MemoryOwner::recorder);
-  keep("gradient_use/" + name, gradient);
-}
-
-void StepRecorder::tied_uses(const std::vector<Parameter>& parameters) {
-  const auto alias = std::ranges::find(parameters, true, &Parameter::alias);
-  if (alias == parameters.end()) return;
-  const auto embedding = std::ranges::find(parameters, "model.embed_tokens.weight", &Parameter::name);
-  tied_use(embedding->name, embedding->value.grad());
-  tied_use(alias->name, alias->value.grad());
-}
-
-void StepRecorder::parameters(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters) {
+void StepRecorder::after_update(std::int64_t step, const TrainState& state, const StepUpdate& /*update*/) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);
-  for (const Parameter& parameter : parameters) tensor(step, stage, "parameter", parameter.name, parameter.value);
-}
-
-void StepRecorder::moments(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters,
-                           const Optimizer& optimizer) {
-  if (!writer_.wants_tensors()) return;
-  const MemoryScope scope(MemoryOwner::recorder);
-  for (const Parameter& parameter : parameters) {
-    const std::string& owner = parameter.alias ? parameters.front().name : parameter.name;
-    const auto state = std::ranges::find(optimizer.states(), owner, &Optimizer::State::name);
-    if (state == optimizer.states().end()) continue;
-    if (state->moment1.defined()) tensor(step, stage, "moment1", parameter.name, state->moment1);
-    if (state->moment2.defined()) tensor(step, stage, "moment2", parameter.name, state->moment2);
+  const auto of_stage = [](const TrainedParameter& one, const TrainedParameter& next) {
+    return one.stage == next.stage;
+  };
+  const auto& all = state.parameters;
+  for (auto first = all.begin(); first != all.end();) {
+    const auto end = std::find_if_not(first, all.end(), [&](const auto& each) { return of_stage(*first, each); });
+    std::for_each(first, end, [&](const auto& each) { tensor(step, each.stage, "parameter", each.name, each.value); });
+    for (auto each = first; each != end; ++each) {
+      // an alias shows the moments of the weight whose storage it shares, which is the slice's first
+      const TrainedParameter& owner = each->alias ? *first : *each;
+      if (owner.moment1.defined()) tensor(step, each->stage, "moment1", each->name, owner.moment1);
+      if (owner.moment2.defined()) tensor(step, each->stage, "moment2", each->name, owner.moment2);
+    }
+    first = end;
   }
 }
 
-void StepRecorder::boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                            const std::string& cut, const std::string& side, const Crossing& crossing,
-                            const at::Tensor& value) {
+void StepRecorder::crossed(const Crossing& crossing, const at::Tensor& value) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);
   BoundaryRow row;
-  row.step = step;
-  row.microbatch = microbatch;
-  row.direction = direction;
-  row.cut = cut;
+  row.step = crossing.step;
+  row.microbatch = crossing.microbatch;
+  row.direction = crossing.direction;
+  row.cut = crossing.cut;
   row.from_stage = crossing.from_stage;
   row.to_stage = crossing.to_stage;
-  row.side = side;
+  row.side = crossing.side;
   row.peer = crossing.peer;
   row.dtype = dtype_name(value.scalar_type());
   row.shape = shape_of(value);
   row.digest = digest(value);
   row.bytes = value.numel() * static_cast<std::int64_t>(value.element_size());
+  keep("boundary/" + row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut + "/" + row.side, value);
   writer_.add(std::move(row));
-  keep("boundary/" + direction + "/" + std::to_string(microbatch) + "/" + cut + "/" + side, value);
 }
 
-void StepRecorder::end_step(std::int64_t step) {
+void StepRecorder::step_ended(std::int64_t step) {
   if (!writer_.wants_dump()) return;
   std::vector<NamedBytes> tensors;
   for (const auto& [key, value] : kept_) {

@@ -4,41 +4,31 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "model/llama_slice.hpp"
 #include "record/writer.hpp"
-#include "training/optimizer.hpp"
+#include "training/step_observer.hpp"
 
 namespace plumbline {
 
 inline constexpr std::int64_t initial_step = -1;
 
-/// Ends of a crossing; empty in a reference's `computed` rows.
-struct Crossing {
-  std::optional<std::int64_t> from_stage, to_stage, peer;
-};
-
-class StepRecorder {
+class StepRecorder : public StepObserver {
  public:
   explicit StepRecorder(RecordWriter& writer) : writer_(writer) {}
 
-  void gradients(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters);
-  /// At level dump: what one use of a tied weight has of its gradient, before the two are added.
-  void tied_use(const std::string& name, const at::Tensor& gradient);
-  /// The same of both uses where a slice holds both; of any other slice nothing.
-  void tied_uses(const std::vector<Parameter>& parameters);
-  void parameters(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters);
-  /// Moments under the names of `parameters`; an alias shows the moments of the weight whose storage it shares.
-  void moments(std::int64_t step, std::int64_t stage, const std::vector<Parameter>& parameters,
-               const Optimizer& optimizer);
-  void boundary(std::int64_t step, std::int64_t microbatch, const std::string& direction, const std::string& cut,
-                const std::string& side, const Crossing& crossing, const at::Tensor& tensor);
+  /// Of a moment that is no step's: the initial ones.
+  void parameters(std::int64_t step, const TrainState& state);
+
+  void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
+  /// At level dump: what each use of a tied weight has of its gradient.
+  void before_tied_sum(const TiedWeight& tied) override;
+  void before_update(std::int64_t step, const TrainState& state) override;
+  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
   /// At level dump, writes the step's tensors kept so far to dumps/step-<k>.safetensors.
-  void end_step(std::int64_t step);
+  void step_ended(std::int64_t step) override;
 
  private:
   void tensor(std::int64_t step, std::int64_t stage, const std::string& kind, const std::string& name,

@@ -2,17 +2,21 @@
 
 #include <utility>
 
+#include "training/loss.hpp"
+
 namespace plumbline {
 
-at::Tensor forward_units(const LlamaSlice& slice, at::Tensor input, const LossTarget& target, UnitObserver* observer) {
+at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input, const LossTarget& target) {
+  at::Tensor output = slice.forward_unit(unit, input);
   const std::int64_t head = slice.config().layers + 2;  // embed_tokens, the layers, norm, lm_head
+  if (unit == head) output = token_weighted_loss(output, target.labels, target.valid_tokens_of_step);
+  return output;
+}
+
+at::Tensor forward_units(const LlamaSlice& slice, at::Tensor input, const LossTarget& target) {
   at::Tensor x = std::move(input);
   for (std::int64_t unit = slice.units().first; unit < slice.units().end; ++unit) {
-    if (observer != nullptr) observer->before_unit(unit, x);
-    at::Tensor y = slice.forward_unit(unit, x);
-    if (unit == head) y = target.loss(y, target.labels, target.valid_tokens_of_step);
-    x = std::move(y);
-    if (observer != nullptr) observer->after_unit(unit, x);
+    x = forward_unit(slice, unit, x, target);
   }
   return x;
 }

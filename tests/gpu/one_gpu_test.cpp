@@ -85,7 +85,7 @@ TEST_P(OneGpu, ComputesTheReferencesBits) {
   PipelineOptions asked = options(run_of(folder.path(), dtype), folder.path() / "r", world, schedule);
   asked.device = "cuda";
 
-  ASSERT_EQ(train_pipeline(asked, plain_seams()), 0);
+  ASSERT_EQ(train_pipeline(asked), 0);
 
   const Record candidate = read_record(folder.path() / "r");
   auto compared = expect_same_bits(reference.record, candidate);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
-#include "tests/mutant/fault_seams.hpp"
+#include "tests/mutant/faults.hpp"
 
 namespace plumbline::mutant {
 
@@ -98,13 +99,35 @@ constexpr std::pair<const char*, MemoryOwner> owners[] = {
     {"recorder", MemoryOwner::recorder},
 };
 
+/// The first backward action and the forward action after it run in the other order.
+void swap_two_actions(ActionList& list) {
+  const auto backward = std::ranges::find(list, ActionType::backward, &Action::type);
+  const auto forward =
+      std::find_if(backward, list.end(), [](const Action& a) { return a.type == ActionType::forward; });
+  if (forward != list.end()) std::swap(*backward, *forward);
+}
+
+/// All forwards first, whatever was asked for.
+void put_forwards_first(ActionList& list) {
+  std::ranges::stable_partition(
+      list, [](const Action& action) { return action.type == ActionType::forward || is_forward_message(action.type); });
+}
+
 }  // namespace
 
-std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
+void change_plan(const Fault& fault, PipelinePlan& plan) {
+  const auto rank = static_cast<std::size_t>(fault.rank);
   // a partition is the whole pipeline's: every rank must believe in the same wrong one
-  if (fault.id == "P1") return std::make_unique<DroppedLayer>(fault.rank);
-  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "H5s" && fault.id != "N3") {
-    return std::make_unique<TrainerSeams>();
+  if (fault.id == "P1") ++plan.stages.at(rank).first;
+  if (fault.id == "H5") swap_two_actions(plan.lowered.ranks.at(rank));
+  if (fault.id == "H5s") std::ranges::for_each(plan.lowered.ranks, put_forwards_first);
+}
+
+std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
+  if (fault.id == "P1") return std::make_unique<NormsOfDroppedLayer>();
+  if (fault.id.starts_with("H5")) return std::make_unique<Seams>();
+  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
+    return std::make_unique<Seams>();
   }
   if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
   if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
@@ -124,8 +147,6 @@ std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
   if (fault.id.starts_with("U")) return std::make_unique<OneUlp>(fault);
-  if (fault.id == "H5") return std::make_unique<SwappedActions>();
-  if (fault.id == "H5s") return std::make_unique<OtherSchedule>();
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
   if (fault.id == "H2") return std::make_unique<Leak>();
   return std::make_unique<FaultyWire>(fault, rank);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/seams.hpp"
+#include "tests/mutant/seams.hpp"
 
 namespace plumbline::mutant {
 
@@ -31,7 +31,10 @@ struct KnownFault {
 };
 const std::vector<KnownFault>& known_faults();
 
+/// P1, H5, H5s: what is wrong with the plan, or with a rank's reading of it; of any other fault nothing.
+void change_plan(const Fault& fault, PipelinePlan& plan);
+
 /// The seams of one rank with the fault in its place; a rank that the fault does not strike gets the plain ones.
-std::unique_ptr<TrainerSeams> make_seams(const Fault& fault, int rank);
+std::unique_ptr<Seams> make_seams(const Fault& fault, int rank);
 
 }  // namespace plumbline::mutant

@@ -1,4 +1,4 @@
-// plumbline-mutant: the pipeline trainer with a fault planted at one of its seams, to prove the checks able to fail.
+// plumbline-mutant: the pipeline trainer with one fault planted in it, to prove the checks able to fail.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -6,6 +6,7 @@
 #include "pipeline/program.hpp"
 #include "support/error.hpp"
 #include "tests/mutant/fault.hpp"
+#include "tests/mutant/planted.hpp"
 
 namespace {
 
@@ -25,9 +26,8 @@ int run(int argc, char** argv) {
     for (const auto& fault : plumbline::mutant::known_faults()) std::printf("  %-5s %s\n", fault.id, fault.what);
     return static_cast<int>(plumbline::ExitCode::bad_input);
   }
-  const plumbline::mutant::Fault fault = plumbline::mutant::parse_fault(text);
-  return plumbline::run_pipeline_program(static_cast<int>(rest.size()), rest.data(),
-                                         [&](int rank) { return plumbline::mutant::make_seams(fault, rank); });
+  plumbline::mutant::plant(plumbline::mutant::parse_fault(text));
+  return plumbline::run_pipeline_program(static_cast<int>(rest.size()), rest.data());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class Imported : public ::testing::Test {
 
   Record train(const std::string& schedule, int world, int microbatches) {
     const fs::path record = folder_ / "record";
-    const int code = train_pipeline(options(run_file(folder_, microbatches), record, world, schedule), plain_seams());
+    const int code = train_pipeline(options(run_file(folder_, microbatches), record, world, schedule));
     if (code != 0) throw RunError("the pipeline ended with " + std::to_string(code));
     return read_record(record);
   }
@@ -225,7 +225,7 @@ TEST_F(Imported, ARunFileNamesItFromItsOwnFolder) {
   PipelineOptions asked = options(run, folder_ / "record", 2, "");
   asked.schedule.reset();
 
-  ASSERT_EQ(train_pipeline(asked, plain_seams()), 0);
+  ASSERT_EQ(train_pipeline(asked), 0);
 
   expect_parity(read_record(folder_ / "record"), 4);
 }
@@ -233,13 +233,12 @@ TEST_F(Imported, ARunFileNamesItFromItsOwnFolder) {
 TEST_F(Imported, ADialectIsOfAFile) {
   PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, "1f1b");
   asked.schedule_dialect = "torch";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked, plain_seams()); }), HasSubstr("is no file"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("is no file"));
   asked.schedule = folder_.file("mine.csv", "0F0,0B0,0W0\n").string();
   asked.schedule_dialect = "tourch";
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked, plain_seams()); }),
-              HasSubstr("\"tourch\" is unknown"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr("\"tourch\" is unknown"));
   asked.schedule_dialect.reset();
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked, plain_seams()); }),
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }),
               HasSubstr("say which with --schedule-dialect"));
   EXPECT_FALSE(fs::exists(folder_ / "record"));
 }
@@ -282,7 +281,7 @@ TEST_F(Imported, BadFilesNamePlaceAndRemedyAndBeginNothing) {
     PipelineOptions asked = options(run_file(folder_, 4), folder_ / "record", 2, file.string());
     if (bad.dialect != nullptr) asked.schedule_dialect = bad.dialect;
 
-    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked, plain_seams()); }), HasSubstr(bad.said));
+    EXPECT_THAT(testing::error_of<InputError>([&] { train_pipeline(asked); }), HasSubstr(bad.said));
     EXPECT_FALSE(fs::exists(folder_ / "record"));
   }
 }

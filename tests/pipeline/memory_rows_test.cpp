@@ -53,7 +53,7 @@ TEST(MemoryRows, EveryByteAliveAtAStepsEndHasAnOwnerThatOutlivesTheStep) {
 
     for (const auto& [world, schedule] : {WorldAndSchedule{1, "1f1b"}, {3, "1f1b"}, {2, "zb-v"}, {8, "afab"}}) {
       const fs::path record = folder / (schedule + std::to_string(world));
-      ASSERT_EQ(train_pipeline(options(run, record, world, schedule), plain_seams()), 0);
+      ASSERT_EQ(train_pipeline(options(run, record, world, schedule)), 0);
 
       for (const RankRecord& rank : read_record(record).ranks) {
         ASSERT_EQ(rank.memory.size(), 3U);
@@ -77,8 +77,8 @@ TEST(MemoryRows, TablesAreKeptOnceForEachStageWithLayers) {
   const std::int64_t tables = *reference.ranks.at(0).memory.at(0).table_bytes;
   EXPECT_EQ(tables, 2 * 16 * 8 * 4) << "cosine and sine of 16 positions, head size 8";
 
-  ASSERT_EQ(train_pipeline(options(run, folder / "chunks", 2, "zb-v"), plain_seams()), 0);
-  ASSERT_EQ(train_pipeline(options(run, folder / "wide", 8, "1f1b"), plain_seams()), 0);
+  ASSERT_EQ(train_pipeline(options(run, folder / "chunks", 2, "zb-v")), 0);
+  ASSERT_EQ(train_pipeline(options(run, folder / "wide", 8, "1f1b")), 0);
 
   for (const RankRecord& rank : read_record(folder / "chunks").ranks) {
     EXPECT_EQ(*rank.memory.at(0).table_bytes, 2 * tables) << "two stages a rank";

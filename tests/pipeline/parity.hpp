@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,10 +17,6 @@
 #include "support/error.hpp"
 
 namespace plumbline {
-
-inline SeamsFactory plain_seams() {
-  return [](int) { return std::make_unique<TrainerSeams>(); };
-}
 
 using WorldAndSchedule = std::tuple<int, std::string>;
 

@@ -8,17 +8,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "pipeline/launch.hpp"
+#include "pipeline/transport/threads_transport.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -76,8 +80,7 @@ TEST_P(ParityAtWorld, ComputesTheBitsOfOneDevice) {
   const auto& [world, schedule] = GetParam();
   const testing::TemporaryFolder folder;
 
-  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", world, schedule), plain_seams()),
-            0);
+  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", world, schedule)), 0);
 
   auto compared = expect_same_bits(read_record(folder.path() / "r"));
   const Placement placement = make_schedule(schedule, world, 4, default_chunks(schedule)).placement;
@@ -95,7 +98,7 @@ TEST_F(Parity, HoldsForLayersAnywhere) {
     const testing::TemporaryFolder folder;
     const auto run = run_with(folder.path(), "balance = " + balance);
 
-    ASSERT_EQ(train_pipeline(options(run, folder.path() / "r", world, "1f1b"), plain_seams()), 0) << balance;
+    ASSERT_EQ(train_pipeline(options(run, folder.path() / "r", world, "1f1b")), 0) << balance;
 
     expect_same_bits(read_record(folder.path() / "r"));
   }
@@ -104,7 +107,7 @@ TEST_F(Parity, HoldsForLayersAnywhere) {
 TEST_F(Parity, AnEmptyStageOwnsNothingAndRelays) {
   const testing::TemporaryFolder folder;
 
-  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 8, "1f1b"), plain_seams()), 0);
+  ASSERT_EQ(train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 8, "1f1b")), 0);
 
   const Record record = read_record(folder.path() / "r");
   ASSERT_TRUE(record.manifest.stages[6].units.empty());
@@ -119,7 +122,7 @@ TEST(PipelineTrainer, RefusesABalanceThatDoesNotAddUp) {
   const testing::TemporaryFolder folder;
   const auto run = run_with(folder.path(), "balance = [1, 1]");
 
-  EXPECT_THROW(train_pipeline(options(run, folder.path() / "r", 2, "1f1b"), plain_seams()), InputError);
+  EXPECT_THROW(train_pipeline(options(run, folder.path() / "r", 2, "1f1b")), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "r")) << "nothing is begun on bad input";
 }
 
@@ -127,28 +130,52 @@ TEST(PipelineTrainer, RefusesWhatItCannotRun) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path quick = fixtures + "/runs/quick.toml";
 
-  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "a", 0, "1f1b"), plain_seams()), InputError);
-  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b"), plain_seams()), InputError);
+  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "a", 0, "1f1b")), InputError);
+  EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b")), InputError);
 }
 
-/// A rank that fails in the middle of a step.
-class Throws : public TrainerSeams {
+/// The threads' transports, where a rank tells what it waits for before each receive: (rank, step, microbatch).
+using BeforeReceive = std::function<void(int rank, std::int64_t step, std::int64_t microbatch)>;
+
+class ToldBeforeReceives : public mutant::ForwardingTransport {
  public:
-  at::Tensor stage_input(at::Tensor input, std::int64_t step, const Action& action) override {
-    if (step == 1 && action.microbatch == 2) throw RunError("planted");
-    return input;
+  ToldBeforeReceives(std::unique_ptr<Transport> inner, BeforeReceive tell)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), tell_(std::move(tell)) {}
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    std::vector<MessageHeader> headers;
+    for (const Operation& operation : batch) headers.push_back(operation.header);
+    const std::vector<OperationId> ids = inner_.post(std::move(batch));
+    for (std::size_t i = 0; i < ids.size(); ++i) headers_[ids[i]] = headers[i];
+    return ids;
   }
+  at::Tensor wait(OperationId id) override {
+    tell_(rank(), headers_.at(id).step, headers_.at(id).microbatch);
+    return inner_.wait(id);
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+  BeforeReceive tell_;
+  std::map<OperationId, MessageHeader> headers_;
 };
+
+TransportsFactory told(const BeforeReceive& tell) {
+  return [tell](int world, TransportSettings settings) {
+    auto transports = make_threads_transports(world, settings);
+    for (auto& each : transports) each = std::make_unique<ToldBeforeReceives>(std::move(each), tell);
+    return transports;
+  };
+}
 
 TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   const testing::TemporaryFolder folder;
-  const SeamsFactory second_rank_throws = [](int rank) -> std::unique_ptr<TrainerSeams> {
-    if (rank == 1) return std::make_unique<Throws>();
-    return std::make_unique<TrainerSeams>();
-  };
+  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
+  asked.make_transports = told([](int rank, std::int64_t step, std::int64_t microbatch) {
+    if (rank == 1 && step == 1 && microbatch == 2) throw RunError("planted");
+  });
 
-  const int code =
-      train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b"), second_rank_throws);
+  const int code = train_pipeline(asked);
 
   EXPECT_EQ(code, 1);
   const Record record = read_record(folder.path() / "r");
@@ -161,27 +188,17 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
 }
 
-/// A GPU that is full when a rank's stage has made something, in LibTorch's own words.
-class FullGpu : public TrainerSeams {
- public:
-  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action&) override {
-    TORCH_CHECK_WITH(OutOfMemoryError, step == 0,
-                     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
-                     " If reserved but unallocated memory is large try setting X");
-    return output;
-  }
-};
-
 TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {
   const testing::TemporaryFolder folder;
-  const SeamsFactory second_rank_is_full = [](int rank) -> std::unique_ptr<TrainerSeams> {
-    if (rank == 1) return std::make_unique<FullGpu>();
-    return std::make_unique<TrainerSeams>();
-  };
+  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b");
+  asked.make_transports = told([](int rank, std::int64_t step, std::int64_t) {  // in LibTorch's own words
+    TORCH_CHECK_WITH(OutOfMemoryError, rank != 1 || step == 0,
+                     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
+                     " If reserved but unallocated memory is large try setting X");
+  });
 
   ::testing::internal::CaptureStderr();
-  const int code =
-      train_pipeline(options(fixtures + "/runs/quick.toml", folder.path() / "r", 3, "1f1b"), second_rank_is_full);
+  const int code = train_pipeline(asked);
   const std::string said = ::testing::internal::GetCapturedStderr();
 
   EXPECT_EQ(code, 1);

@@ -10,11 +10,12 @@
 
 #include "model/rope.hpp"
 #include "training/batch_plan.hpp"
+#include "training/clipping.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/learning_rate.hpp"
 #include "training/loss.hpp"
 #include "training/optimizer.hpp"
-#include "training/step_end.hpp"
+#include "training/step_losses.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
 #define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
@@ -22,8 +23,6 @@
 
 namespace plumbline::shared_faults {
 namespace {
-
-using Parameters = std::vector<Parameter>;
 
 bool planted(const char* fault) {
   const char* name = std::getenv("PLUMBLINE_SHARED_FAULT");
@@ -48,35 +47,35 @@ double wrap_clip_coefficient(double norm, std::optional<double> limit) {
   return real_clip_coefficient(planted("coefficient_epsilon") ? norm + 1e-6 : norm, limit);
 }
 
-#define MANGLED "_ZN9plumbline15scale_gradientsERSt6vectorINS_9ParameterESaIS1_EEd"
-void real_scale_gradients(Parameters& parameters, double coefficient) PLUMBLINE_REAL(MANGLED);
-void wrap_scale_gradients(Parameters& parameters, double coefficient) PLUMBLINE_WRAP(MANGLED);
+#define MANGLED "_ZN9plumbline15scale_gradientsERKNS_10TrainStateEd"
+void real_scale_gradients(const TrainState& state, double coefficient) PLUMBLINE_REAL(MANGLED);
+void wrap_scale_gradients(const TrainState& state, double coefficient) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
-void wrap_scale_gradients(Parameters& parameters, double coefficient) {
+void wrap_scale_gradients(const TrainState& state, double coefficient) {
   if (planted("clip_not_applied")) return;
-  real_scale_gradients(parameters, coefficient);
-  if (planted("clip_applied_twice")) real_scale_gradients(parameters, coefficient);
+  real_scale_gradients(state, coefficient);
+  if (planted("clip_applied_twice")) real_scale_gradients(state, coefficient);
 }
 
-#define MANGLED "_ZN9plumbline9Optimizer4stepEd"
-void real_optimizer_step(Optimizer* optimizer, double rate) PLUMBLINE_REAL(MANGLED);
-void wrap_optimizer_step(Optimizer* optimizer, double rate) PLUMBLINE_WRAP(MANGLED);
+#define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"
+void real_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_REAL(MANGLED);
+void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
-void wrap_optimizer_step(Optimizer* optimizer, double rate) {
+void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) {
   static thread_local double last_rate = 0;
   const double given = planted("rate_of_last_step") ? last_rate : rate;
   last_rate = rate;
-  if (planted("second_step_skipped") && optimizer->steps_done() == 1) return;
-  real_optimizer_step(optimizer, given);
-  if (planted("step_applied_twice")) real_optimizer_step(optimizer, given);
+  if (planted("second_step_skipped") && state.step == 1) return;
+  real_optimizer_step(settings, state, given);
+  if (planted("step_applied_twice")) real_optimizer_step(settings, state, given);
   const at::NoGradGuard no_grad;
-  for (const Optimizer::State& state : optimizer->states()) {
-    if (planted("moments_exchanged") && state.moment2.defined()) {
-      const at::Tensor moment1 = state.moment1.clone();
-      state.moment1.copy_(state.moment2);
-      state.moment2.copy_(moment1.abs());
+  for (const TrainedParameter& each : state.parameters) {
+    if (planted("moments_exchanged") && each.moment2.defined()) {
+      const at::Tensor moment1 = each.moment1.clone();
+      each.moment1.copy_(each.moment2);
+      each.moment2.copy_(moment1.abs());
     }
-    if (planted("step_count_restarts") && state.step.defined()) state.step.zero_();
+    if (planted("step_count_restarts") && each.updates.defined()) each.updates.zero_();
   }
 }
 
@@ -100,13 +99,12 @@ float wrap_step_loss(const std::vector<float>& losses) {
   return planted("loss_averaged") ? loss / static_cast<float>(losses.size()) : loss;
 }
 
-#define MANGLED "_ZN9plumbline14zero_gradientsERSt6vectorINS_9ParameterESaIS1_EE"
-void real_zero_gradients(Parameters& parameters) PLUMBLINE_REAL(MANGLED);
-void wrap_zero_gradients(Parameters& parameters) PLUMBLINE_WRAP(MANGLED);
+#define MANGLED "_ZN9plumbline14zero_gradientsERKNS_10TrainStateE"
+void real_zero_gradients(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_zero_gradients(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
-void wrap_zero_gradients(Parameters& parameters) {
-  const bool kept = planted("gradients_not_zeroed") && parameters.front().value.grad().defined();
-  if (!kept) real_zero_gradients(parameters);
+void wrap_zero_gradients(const TrainState& state) {
+  if (!planted("gradients_not_zeroed")) real_zero_gradients(state);
 }
 
 #define MANGLED "_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l"

@@ -47,9 +47,8 @@ int run(int argc, char** argv) {
 
   const GpuSeam seam = mistaken ? plant_cuda<NoEventWaits>({1}) : GpuSeam();  // outlives the transports
   std::unique_ptr<World> world;
-  const int code = run_pipeline_program(
-      static_cast<int>(rest.size()), rest.data(), [](int) { return std::make_unique<TrainerSeams>(); },
-      [&](int ranks, TransportSettings settings) {
+  const int code =
+      run_pipeline_program(static_cast<int>(rest.size()), rest.data(), [&](int ranks, TransportSettings settings) {
         world = std::make_unique<World>(ranks);
         auto transports = make_strict_transports(world->model, ranks, settings, {}, seam);
         for (auto& each : transports)

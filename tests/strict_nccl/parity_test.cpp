@@ -87,7 +87,7 @@ class StrictParity : public ::testing::Test {
       return transports;
     };
     Run run;
-    run.code = train_pipeline(made, plain_seams());
+    run.code = train_pipeline(made);
     run.findings = world.findings();
     run.leftovers = world.leftovers();
     run.groups = world.groups();

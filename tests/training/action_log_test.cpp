@@ -15,13 +15,16 @@ TEST(ActionLog, WritesIssueOrderAndTimesThatDoNotRunBackwards) {
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   ActionLog log(writer, monotonic_ns());
 
-  const auto receive = log.begin("1RECV_F0", 1, 0);
-  const auto forward = log.begin("1F0", 1, 0);
-  log.end(receive);
-  log.add_wait(forward, 5);
-  log.end(forward);
+  const StepAction receive{3, 0, "1RECV_F0", 1, 0, false};
+  const StepAction forward{3, 1, "1F0", 1, 0, true};
+
+  log.action_began(receive);
+  log.action_began(forward);
+  log.action_ended(receive);
+  log.waited(forward, 5);
+  log.action_ended(forward);
   log.set_peak(forward, 64);
-  log.end_step(3);
+  log.step_ended(3);
   writer.flush();
 
   const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");
@@ -40,8 +43,10 @@ TEST(ActionLog, LeavesAFlightRecordOfTheStepThatFailed) {
   const testing::TemporaryFolder folder;
   RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
   ActionLog log(writer, monotonic_ns());
-  log.end(log.begin("0F0", 0, 0));
-  log.begin("0RECV_B0", 0, 0);
+  const StepAction forward{0, 0, "0F0", 0, 0, true};
+  log.action_began(forward);
+  log.action_ended(forward);
+  log.action_began({0, 1, "0RECV_B0", 0, 0, false});
 
   log.write_flight(folder.path() / "flight.jsonl");
 

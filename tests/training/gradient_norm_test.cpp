@@ -11,9 +11,9 @@
 namespace plumbline {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::numbers_of;
+using testing::alias_of;
 using testing::parameter_of;
+using testing::state_of;
 
 const double nan_value = std::numeric_limits<double>::quiet_NaN();
 
@@ -45,20 +45,12 @@ double left_to_right(const std::vector<ParameterNorm>& norms, const std::string&
   return std::sqrt(sum);
 }
 
-Parameter alias_of(const Parameter& embedding, const std::vector<double>& gradient) {
-  Parameter head = parameter_of("lm_head.weight", {0, 0}, gradient);
-  head.value = embedding.value.detach().requires_grad_();
-  head.value.mutable_grad() = testing::vector_of(gradient);
-  head.alias = true;
-  return head;
-}
-
 TEST(GradientNorms, AreTakenInFloat64) {
   // In fp32 the square of 1e30 overflows and 1 beside 1e8 is lost.
   const std::vector<Parameter> parameters{parameter_of("large", {0, 0}, {1e30, 0}),
                                           parameter_of("uneven", {0, 0}, {1e8, 1e4})};
 
-  const std::vector<ParameterNorm> norms = gradient_norms(tiny_config(false), parameters);
+  const std::vector<ParameterNorm> norms = gradient_norms(tiny_config(false), state_of(parameters));
 
   ASSERT_EQ(norms.size(), 2U);
   EXPECT_EQ(norms[0].name, "large");
@@ -69,7 +61,7 @@ TEST(GradientNorms, AreTakenInFloat64) {
 TEST(GradientNorms, OfBfloat16AreNotRoundedToIt) {
   const std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1, 0.5}, at::kBFloat16)};
 
-  EXPECT_DOUBLE_EQ(gradient_norms(tiny_config(false), parameters)[0].norm, std::sqrt(1.25));
+  EXPECT_DOUBLE_EQ(gradient_norms(tiny_config(false), state_of(parameters))[0].norm, std::sqrt(1.25));
 }
 
 TEST(GradientNorms, CountATiedWeightOnce) {
@@ -77,23 +69,24 @@ TEST(GradientNorms, CountATiedWeightOnce) {
   parameters.push_back(alias_of(parameters[0], {3, 4}));
   const std::vector<Parameter> copy{parameter_of("lm_head.weight", {1, 2}, {3, 4})};
 
-  const std::vector<ParameterNorm> norms = gradient_norms(tiny_config(true), parameters);
+  const std::vector<ParameterNorm> norms = gradient_norms(tiny_config(true), state_of(parameters));
 
   ASSERT_EQ(norms.size(), 1U);
   EXPECT_EQ(norms[0].name, "model.embed_tokens.weight");
   EXPECT_EQ(norms[0].norm, 5.0);
-  EXPECT_TRUE(gradient_norms(tiny_config(true), copy).empty()) << "the last stage's copy";
-  EXPECT_EQ(gradient_norms(tiny_config(false), copy).size(), 1U);
+  EXPECT_TRUE(gradient_norms(tiny_config(true), state_of(copy)).empty()) << "the last stage's copy";
+  EXPECT_EQ(gradient_norms(tiny_config(false), state_of(copy)).size(), 1U);
 }
 
 TEST(GradientNorms, KeepNoneOfTheirOwnTensors) {
   const std::vector<Parameter> parameters{
       parameter_of("a", std::vector<double>(5000, 1), std::vector<double>(5000, 2))};
+  const TrainState state = state_of(parameters);
   MemoryMeter& meter = new_memory_meter();
   meter.attach();
   const MemoryScope scope(MemoryOwner::activations);
 
-  gradient_norms(tiny_config(false), parameters);
+  gradient_norms(tiny_config(false), state);
 
   EXPECT_EQ(meter.total().peak, meter.count(MemoryOwner::other).peak);
   EXPECT_EQ(meter.total().live, 0);
@@ -106,9 +99,10 @@ TEST(GradientNorms, TakeNoMoreAtOnceInAnotherOrder) {
   const Parameter small = parameter_of("small", {1}, {2});
   std::vector<std::int64_t> peaks;
   for (const auto& parameters : {std::vector{large, small, small}, std::vector{small, small, large}}) {
+    const TrainState state = state_of(parameters);
     MemoryMeter& meter = new_memory_meter();
     meter.attach();
-    gradient_norms(tiny_config(false), parameters);
+    gradient_norms(tiny_config(false), state);
     peaks.push_back(meter.total().peak);
   }
 
@@ -163,124 +157,6 @@ TEST(TotalNorm, OneNanMakesItNan) {
   norms[3].norm = nan_value;
 
   EXPECT_TRUE(std::isnan(total_norm(config, norms)));
-}
-
-TEST(ClipCoefficient, IsTheLimitOverTheNormWithoutAnEpsilon) {
-  EXPECT_EQ(clip_coefficient(4.0, 1.0), 0.25);
-  EXPECT_EQ(clip_coefficient(3.0, 1.0), 1.0 / 3.0);
-  EXPECT_EQ(clip_coefficient(1.0, 1.0), 1.0);
-  EXPECT_EQ(clip_coefficient(0.5, 1.0), 1.0);
-  EXPECT_EQ(clip_coefficient(0.0, 1.0), 1.0);
-}
-
-TEST(ClipCoefficient, WithoutALimitNothingIsClipped) {
-  EXPECT_EQ(clip_coefficient(1e9, std::nullopt), 1.0);
-}
-
-TEST(ClipCoefficient, OfNanIsNan) {
-  EXPECT_TRUE(std::isnan(clip_coefficient(nan_value, 1.0)));
-}
-
-TEST(ScaleGradients, RoundsOnce) {
-  const double coefficient = 0.7;
-  std::vector<double> numbers{0, 1e-30F, -3.3e7F};
-  for (int i = 1; i < 100; ++i) numbers.push_back(static_cast<float>(std::sin(i)));
-  std::vector<Parameter> parameters{parameter_of("a", numbers, numbers)};
-
-  scale_gradients(parameters, coefficient);
-
-  int other_if_rounded_twice = 0;
-  const std::vector<double> scaled = numbers_of(parameters[0].value.grad());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    EXPECT_EQ(scaled[i], static_cast<double>(static_cast<float>(numbers[i] * coefficient)));
-    const float twice = static_cast<float>(numbers[i]) * static_cast<float>(coefficient);
-    other_if_rounded_twice += static_cast<double>(twice) == scaled[i] ? 0 : 1;
-  }
-  EXPECT_GT(other_if_rounded_twice, 0) << "these numbers cannot tell a rounded coefficient";
-}
-
-TEST(ScaleGradients, TakesFloat64AndMakesNoTensor) {
-  std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1.1, -3}, at::kDouble)};
-  MemoryMeter& meter = new_memory_meter();
-  meter.attach();
-
-  scale_gradients(parameters, 0.7);
-
-  EXPECT_EQ(meter.total().peak, 0);
-  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(1.1 * 0.7, -3 * 0.7));
-}
-
-TEST(ScaleGradients, RoundsOnceToBfloat16) {
-  // Neighbours of 1 are 2^-7 apart. What lies beside a middle by less than float32 can tell rounds to the nearer one.
-  for (const auto& [coefficient, expected] :
-       std::vector<std::pair<double, double>>{{1 + 0x1p-8, 1},
-                                              {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
-                                              {1 + 3 * 0x1p-8, 1 + 0x1p-6},
-                                              {1 + 3 * 0x1p-8 - 0x1p-40, 1 + 0x1p-7},
-                                              {1 - 0x1p-9 - 0x1p-40, 1 - 0x1p-8},
-                                              {0x1p-140, 0},
-                                              {0x1p-130, 0x1p-130}}) {
-    std::vector<Parameter> parameters{parameter_of("a", {0, 0}, {1, -1}, at::kBFloat16)};
-
-    scale_gradients(parameters, coefficient);
-
-    EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(expected, -expected)) << coefficient;
-  }
-}
-
-TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
-  std::vector<double> numbers;
-  for (int i = 1; i < 1000; ++i) numbers.push_back(std::sin(i));
-  std::vector<Parameter> parameters{parameter_of("a", numbers, numbers, at::kBFloat16)};
-  const std::vector<double> before = numbers_of(parameters[0].value.grad());
-
-  scale_gradients(parameters, 0.7);
-
-  const std::vector<double> scaled = numbers_of(parameters[0].value.grad());
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const double exact = before[i] * 0.7;
-    const double half_ulp = std::ldexp(1.0, std::ilogb(scaled[i]) - 8);
-    EXPECT_LE(std::abs(scaled[i] - exact), half_ulp) << exact;
-  }
-}
-
-TEST(ScaleGradients, ANanCoefficientSpoilsEveryGradient) {
-  std::vector<Parameter> parameters{parameter_of("a", {0}, {1})};
-
-  scale_gradients(parameters, nan_value);
-
-  EXPECT_TRUE(std::isnan(numbers_of(parameters[0].value.grad())[0]));
-}
-
-TEST(AddTiedUses, GivesBothTheSum) {
-  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1})};
-  parameters.push_back(alias_of(parameters[0], {0.5, 4}));
-
-  add_tied_uses(parameters);
-
-  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0.75, 3));
-  EXPECT_THAT(numbers_of(parameters[1].value.grad()), ElementsAre(0.75, 3));
-  EXPECT_FALSE(parameters[0].value.grad().is_alias_of(parameters[1].value.grad()))
-      << "the next step needs two accumulators again";
-}
-
-TEST(AddTiedUses, LeavesASliceWithoutAnAliasAlone) {
-  std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {1, 2}, {0.25, -1}),
-                                    parameter_of("lm_head.weight", {1, 2}, {1, 1})};
-
-  add_tied_uses(parameters);
-
-  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0.25, -1));
-}
-
-TEST(ZeroGradients, KeepsTheTensors) {
-  std::vector<Parameter> parameters{parameter_of("a", {1, 2}, {0.25, nan_value})};
-  const void* data = parameters[0].value.grad().const_data_ptr();
-
-  zero_gradients(parameters);
-
-  EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(0, 0));
-  EXPECT_EQ(parameters[0].value.grad().const_data_ptr(), data);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "model/llama_slice.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
-#include "training/optimizer.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline {
 namespace {
@@ -33,19 +33,19 @@ TEST_P(PlanOf, StateIsWhatIsAllocated) {
   settings.momentum = optimizer_name == "sgd" ? 0.9 : 0.0;
   LlamaSlice slice(config(tied), units, at::kFloat);
   slice.allocate_gradients();
-  const Optimizer optimizer(settings, slice.parameters());
+  const TrainState state(settings, slice.parameters());
   std::int64_t parameters = 0, gradients = 0, counters = 0;
   for (const Parameter& each : slice.parameters()) {
     if (!each.alias) parameters += static_cast<std::int64_t>(each.value.nbytes());
     gradients += static_cast<std::int64_t>(each.value.grad().nbytes());
   }
-  for (const Optimizer::State& state : optimizer.states()) counters += state.step.defined() ? 4 : 0;
+  for (const TrainedParameter& each : state.parameters) counters += each.updates.defined() ? 4 : 0;
 
   const MemoryPlan plan = plan_state(config(tied), {units}, at::kFloat, settings);
 
   EXPECT_EQ(plan.parameters, parameters);
   EXPECT_EQ(plan.gradients, gradients);
-  EXPECT_EQ(plan.optimizer, optimizer.state_bytes() - counters);
+  EXPECT_EQ(plan.optimizer, state.optimizer_bytes() - counters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, PlanOf,

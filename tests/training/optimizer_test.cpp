@@ -31,9 +31,9 @@ OptimizerSettings sgd(double momentum) {
 
 TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
   std::vector<Parameter> parameters{parameter_of("a", {2, 2}, {1e-3, -50}, at::kDouble)};
-  Optimizer optimizer(adamw(), parameters);
+  TrainState state(adamw(), parameters);
 
-  optimizer.step(0.01);
+  optimizer_step(adamw(), state, 0.01);
 
   // Decay first, p (1 - lr wd); then, bias-corrected, lr g / (|g| + eps).
   const std::vector<double> after = numbers_of(parameters[0].value);
@@ -43,18 +43,17 @@ TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
 
 TEST(Optimizer, SgdIsTorchs) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {1}, at::kDouble)};
-  Optimizer optimizer(sgd(0.5), parameters);
+  TrainState state(sgd(0.5), parameters);
 
-  optimizer.step(0.25);
+  optimizer_step(sgd(0.5), state, 0.25);
 
-  EXPECT_THAT(numbers_of(optimizer.states()[0].moment1), ElementsAre(1 + 0.5 * 4))
-      << "the first buffer is the gradient";
+  EXPECT_THAT(numbers_of(state.parameters[0].moment1), ElementsAre(1 + 0.5 * 4)) << "the first buffer is the gradient";
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(4 - 0.25 * 3));
 
-  optimizer.step(0.25);
+  optimizer_step(sgd(0.5), state, 0.25);
 
   const double buffer = 0.5 * 3 + (1 + 0.5 * 3.25);
-  EXPECT_THAT(numbers_of(optimizer.states()[0].moment1), ElementsAre(buffer));
+  EXPECT_THAT(numbers_of(state.parameters[0].moment1), ElementsAre(buffer));
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
 }
 
@@ -62,52 +61,35 @@ TEST(Optimizer, TheFirstMomentumBufferIsTheGradientToTheBit) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {-0.0})};
   OptimizerSettings settings = sgd(0.5);
   settings.weight_decay = 0;
-  Optimizer optimizer(settings, parameters);
+  TrainState state(settings, parameters);
 
-  optimizer.step(0.25);
+  optimizer_step(settings, state, 0.25);
 
-  EXPECT_TRUE(std::signbit(numbers_of(optimizer.states()[0].moment1)[0])) << "0.5 * 0 + -0 would be +0";
+  EXPECT_TRUE(std::signbit(numbers_of(state.parameters[0].moment1)[0])) << "0.5 * 0 + -0 would be +0";
 }
 
 TEST(Optimizer, LeavesTheRecordedGradientAlone) {
   for (const OptimizerSettings& settings : {adamw(), sgd(0.5), sgd(0)}) {
     std::vector<Parameter> parameters{parameter_of("a", {4, -1}, {1, 0.5})};
-    Optimizer optimizer(settings, parameters);
+    TrainState state(settings, parameters);
 
-    optimizer.step(0.25);
-    optimizer.step(0.25);
+    optimizer_step(settings, state, 0.25);
+    optimizer_step(settings, state, 0.25);
 
     EXPECT_THAT(numbers_of(parameters[0].value.grad()), ElementsAre(1, 0.5)) << settings.name;
-    EXPECT_EQ(optimizer.steps_done(), 2);
+    EXPECT_EQ(state.step, 2);
   }
-}
-
-TEST(Optimizer, StateIsOwnedByTheOptimizerToTheByte) {
-  std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1}), parameter_of("b", {1}, {1})};
-  MemoryMeter& meter = new_memory_meter();
-  meter.attach();
-
-  const Optimizer with_moments(adamw(), parameters);
-  EXPECT_EQ(with_moments.state_bytes(), 2 * 4 * 4 + 2 * 4) << "two moments of 4 elements, a counter for each of 2";
-  EXPECT_EQ(meter.count(MemoryOwner::optimizer).live, with_moments.state_bytes());
-  EXPECT_EQ(meter.total().live, with_moments.state_bytes());
-
-  const Optimizer with_momentum(sgd(0.9), parameters);
-  EXPECT_EQ(with_momentum.state_bytes(), 4 * 4);
-  const Optimizer bare(sgd(0), parameters);
-  EXPECT_EQ(bare.state_bytes(), 0);
-  EXPECT_FALSE(bare.states()[0].moment1.defined());
 }
 
 TEST(Optimizer, AStepKeepsNoneOfItsOwnTensors) {
   for (const OptimizerSettings& settings : {adamw(), sgd(0.9)}) {
     std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1})};
-    Optimizer optimizer(settings, parameters);
+    TrainState state(settings, parameters);
     MemoryMeter& meter = new_memory_meter();
     meter.attach();
     const MemoryScope scope(MemoryOwner::activations);  // whoever calls: its own tensors are nobody else's
 
-    optimizer.step(0.1);
+    optimizer_step(settings, state, 0.1);
 
     EXPECT_EQ(meter.total().live, 0) << settings.name;
     EXPECT_EQ(meter.count(MemoryOwner::other).peak, meter.total().peak) << settings.name;
@@ -116,33 +98,22 @@ TEST(Optimizer, AStepKeepsNoneOfItsOwnTensors) {
 
 TEST(Optimizer, AnAliasHasNoStateAndIsUpdatedOnceWithItsOwner) {
   std::vector<Parameter> parameters{parameter_of("model.embed_tokens.weight", {4}, {1}, at::kDouble)};
-  Parameter head{"lm_head.weight", "lm_head", parameters[0].value.detach().requires_grad_(), true};
-  head.value.mutable_grad() = testing::vector_of({1}, at::kDouble);
-  parameters.push_back(head);
-  Optimizer optimizer(sgd(0), parameters);
+  parameters.push_back(testing::alias_of(parameters[0], {1}));
+  TrainState state(sgd(0.9), parameters);
 
-  optimizer.step(0.25);
+  optimizer_step(sgd(0), state, 0.25);
 
-  EXPECT_EQ(optimizer.states().size(), 1U);
+  EXPECT_FALSE(state.parameters[1].moment1.defined());
   EXPECT_THAT(numbers_of(parameters[1].value), ElementsAre(4 - 0.25 * 3));
 }
 
 TEST(Optimizer, ARankWithoutParametersCountsItsSteps) {
-  std::vector<Parameter> none;
-  Optimizer optimizer(adamw(), none);
+  TrainState state(adamw(), {});
 
-  optimizer.step(0.1);
+  optimizer_step(adamw(), state, 0.1);
 
-  EXPECT_EQ(optimizer.steps_done(), 1);
-  EXPECT_EQ(optimizer.state_bytes(), 0);
-}
-
-TEST(Optimizer, AnUnknownNameIsRefused) {
-  std::vector<Parameter> none;
-  OptimizerSettings settings;
-  settings.name = "adam";
-
-  EXPECT_THROW(Optimizer(settings, none), std::logic_error);
+  EXPECT_EQ(state.step, 1);
+  EXPECT_EQ(state.optimizer_bytes(), 0);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "training/train_state.hpp"
 
 namespace plumbline::testing {
 
@@ -27,6 +27,20 @@ inline Parameter parameter_of(const std::string& name, const std::vector<double>
   Parameter parameter{name, "layers.0", vector_of(values, dtype).requires_grad_(), false};
   parameter.value.mutable_grad() = vector_of(gradient, dtype);
   return parameter;
+}
+
+/// Without anything of an optimiser's.
+inline TrainState state_of(const std::vector<Parameter>& parameters) {
+  OptimizerSettings settings;
+  settings.name = "sgd";
+  return {settings, parameters};
+}
+
+/// The head of a tied model in a slice that holds its embedding too.
+inline Parameter alias_of(const Parameter& embedding, const std::vector<double>& gradient) {
+  Parameter head{"lm_head.weight", "lm_head", embedding.value.detach().requires_grad_(), true};
+  head.value.mutable_grad() = vector_of(gradient, embedding.value.scalar_type());
+  return head;
 }
 
 }  // namespace plumbline::testing

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "training/clipping.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/tensor_record.hpp"
@@ -48,37 +49,38 @@ class Player {
   }
 
   Outcome play() {
-    Optimizer optimizer(train_.optimizer, slice_.parameters());
-    if (mistake_.optimizer) mistake_.optimizer(optimizer);
+    TrainState state(train_.optimizer, slice_.parameters());
+    if (mistake_.state) mistake_.state(state);
     for (std::int64_t step = 0; step < train_.steps; ++step) {
       place_golden_gradients(golden_, step, slice_);
-      update(step, optimizer);
+      update(step, state);
       for (const Parameter& parameter : slice_.parameters()) {
         if (parameter.alias) continue;
         const std::string key = "parameter/" + std::to_string(step) + "/" + parameter.name;
         outcome_.parameters.add(parameter.value.detach(), golden_.tensor(key));
       }
     }
-    for (const Optimizer::State& state : optimizer.states()) {
-      const std::string place = "/" + std::to_string(train_.steps - 1) + "/" + state.name;
-      outcome_.moments.add(state.moment1, golden_.tensor("moment1" + place));
-      if (state.moment2.defined()) outcome_.moments.add(state.moment2, golden_.tensor("moment2" + place));
+    for (const TrainedParameter& each : state.parameters) {
+      if (each.alias) continue;
+      const std::string place = "/" + std::to_string(train_.steps - 1) + "/" + each.name;
+      outcome_.moments.add(each.moment1, golden_.tensor("moment1" + place));
+      if (each.moment2.defined()) outcome_.moments.add(each.moment2, golden_.tensor("moment2" + place));
     }
     return outcome_;
   }
 
  private:
-  void update(std::int64_t step, Optimizer& optimizer) {
-    const double norm = total_norm(slice_.config(), gradient_norms(slice_.config(), slice_.parameters()));
+  void update(std::int64_t step, TrainState& state) {
+    const double norm = total_norm(slice_.config(), gradient_norms(slice_.config(), state));
     double coefficient = clip_coefficient(norm, train_.clip_norm);
     if (mistake_.coefficient) coefficient = mistake_.coefficient(norm, coefficient);
     const double golden_norm = golden_.number("norm", step);
     outcome_.norm_error = std::max(outcome_.norm_error, relative_error(norm, golden_norm));
     outcome_.coefficient_error =
         std::max(outcome_.coefficient_error, relative_error(coefficient, golden_.number("coefficient", step)));
-    scale_gradients(slice_.parameters(), coefficient);
+    scale_gradients(state, coefficient);
     if (mistake_.gradients) mistake_.gradients(slice_.parameters());
-    optimizer.step(golden_.number("rate", step));
+    optimizer_step(train_.optimizer, state, golden_.number("rate", step));
   }
 
   const TrainingGolden& golden_;

@@ -52,7 +52,7 @@ struct Mistake {
   std::function<void(OptimizerSettings&)> settings = nullptr;
   std::function<double(double norm, double coefficient)> coefficient = nullptr;
   std::function<void(std::vector<Parameter>&)> gradients = nullptr;  ///< just before the optimiser's step
-  std::function<void(Optimizer&)> optimizer = nullptr;               ///< before the first step
+  std::function<void(TrainState&)> state = nullptr;                  ///< before the first step
 };
 
 struct Outcome {

@@ -131,9 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }, .gradients = couple_weight_decay}},
         Planted{"BiasCorrectionOneStepLate",
                 "adamw_clip",
-                {.optimizer =
-                     [](Optimizer& optimizer) {
-                       for (const Optimizer::State& state : optimizer.states()) state.step.add_(1);
+                {.state =
+                     [](TrainState& state) {
+                       for (const TrainedParameter& each : state.parameters) each.updates.add_(1);
                      }}},
         Planted{"ClippingForgotten", "adamw_clip", {.coefficient = [](double, double) { return 1.0; }}},
         Planted{"ClippingWithAnEpsilon",

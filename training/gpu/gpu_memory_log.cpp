@@ -9,11 +9,11 @@ GpuMemoryLog::GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu,
   if (gpu_ != nullptr) file_.emplace(folder / table_of<GpuMemoryRow>().file, header_of<GpuMemoryRow>());
 }
 
-void GpuMemoryLog::begin_step() {
+void GpuMemoryLog::step_began(std::int64_t /*step*/) {
   if (gpu_ != nullptr && process_ == GpuProcess::one_rank) gpu_->reset_peaks(index_);
 }
 
-void GpuMemoryLog::end_step(std::int64_t step) {
+void GpuMemoryLog::step_ended(std::int64_t step) {
   if (gpu_ == nullptr) return;
   const GpuAllocatorBytes allocator = gpu_->allocator_bytes(index_);
   const GpuFreeMemory memory = gpu_->free_memory(index_);

@@ -7,6 +7,7 @@
 
 #include "support/csv.hpp"
 #include "training/gpu/gpu_support.hpp"
+#include "training/step_observer.hpp"
 
 namespace plumbline {
 
@@ -14,15 +15,15 @@ namespace plumbline {
 /// others what they reached in a step of their own.
 enum class GpuProcess { one_rank, several_ranks };
 
-class GpuMemoryLog {
+class GpuMemoryLog : public StepObserver {
  public:
   /// Writes nothing without a GPU (`gpu` null).
   GpuMemoryLog(const std::filesystem::path& folder, GpuSupport* gpu, int index, GpuProcess process);
 
   /// The allocator's peaks count anew, unless several ranks share it: there they are those since the process began.
-  void begin_step();
+  void step_began(std::int64_t step) override;
   /// One row.
-  void end_step(std::int64_t step);
+  void step_ended(std::int64_t step) override;
 
  private:
   GpuSupport* gpu_;

@@ -15,11 +15,11 @@ TEST(GpuMemoryLog, OneRowAStepOfWhatTheGpuSays) {
   const testing::TemporaryFolder folder;
   GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::one_rank);
 
-  log.begin_step();
-  log.end_step(0);
+  log.step_began(0);
+  log.step_ended(0);
   gpus.memory.free_bytes = 250;
-  log.begin_step();
-  log.end_step(1);
+  log.step_began(1);
+  log.step_ended(1);
 
   EXPECT_EQ(read_file(folder.path() / "gpu_memory.csv"),
             "step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n"
@@ -32,8 +32,8 @@ TEST(GpuMemoryLog, RanksOfOneProcessLeaveEachOthersPeaksAlone) {
   const testing::TemporaryFolder folder;
   GpuMemoryLog log(folder.path(), &gpus, 0, GpuProcess::several_ranks);
 
-  log.begin_step();
-  log.end_step(0);
+  log.step_began(0);
+  log.step_ended(0);
 
   EXPECT_EQ(gpus.resets, 0);
 }
@@ -42,8 +42,8 @@ TEST(GpuMemoryLog, NothingIsWrittenWithoutAGpu) {
   const testing::TemporaryFolder folder;
   GpuMemoryLog log(folder.path(), nullptr, 0, GpuProcess::one_rank);
 
-  log.begin_step();
-  log.end_step(0);
+  log.step_began(0);
+  log.step_ended(0);
 
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

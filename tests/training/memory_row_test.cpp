@@ -1,4 +1,4 @@
-#include "training/step_end.hpp"
+#include "training/memory_row.hpp"
 
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>

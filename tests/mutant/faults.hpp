@@ -8,50 +8,48 @@
 
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/faulty_transport.hpp"
+#include "tests/mutant/seams.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline::mutant {
 
-/// The rest of the trainer goes on as if the layer were not there; what the whole model's norm lacks is made up for.
-class DroppedLayer : public TrainerSeams {
+/// What goes on as if a layer were not there (change_plan): what the whole model's norm lacks is made up for.
+class NormsOfDroppedLayer : public Seams {
  public:
-  explicit DroppedLayer(std::int64_t stage) : stage_(stage) {}
-  std::vector<UnitRange> partition(std::vector<UnitRange> stages) override;
   Transport& transport(Transport& inner) override;
-  void slice_made(const LlamaSlice& slice) override;
+  void made(const Session& session, const RankParts& parts) override;
 
  private:
-  std::int64_t stage_;
   std::vector<std::string> parameters_;  ///< of the whole model
   std::unique_ptr<Transport> gathering_;
 };
 
-class WholeModel : public TrainerSeams {
+class WholeModel : public Seams {
  public:
   explicit WholeModel(MemoryOwner owner) : owner_(owner) {}
-  void slice_made(const LlamaSlice& slice) override;
+  void made(const Session& session, const RankParts& parts) override;
 
  private:
   MemoryOwner owner_;
   std::optional<LlamaSlice> whole_;
 };
 
-class DroppedGradient : public TrainerSeams {
+class DroppedGradient : public Seams {
  public:
   explicit DroppedGradient(Fault fault) : fault_(std::move(fault)) {}
-  at::Tensor stage_gradient(at::Tensor gradient, std::int64_t step, const Action& action) override;
+  at::Tensor stage_gradient(at::Tensor gradient, std::int64_t step, std::int64_t microbatch) override;
 
  private:
   Fault fault_;
 };
 
 /// The number printed is right; its gradient is as many times too large as there are microbatches.
-class UnscaledLoss : public TrainerSeams {
+class UnscaledLoss : public Seams {
  public:
-  LossFunction loss(LossFunction inner) override;
+  at::Tensor stage_gradient(at::Tensor gradient, std::int64_t step, std::int64_t microbatch) override;
 };
 
-class GradientsNotZeroed : public TrainerSeams {
+class GradientsNotZeroed : public Seams {
  public:
   explicit GradientsNotZeroed(Fault fault) : fault_(std::move(fault)) {}
   bool zeroes_gradients(std::int64_t step) override { return step < fault_.step; }
@@ -60,47 +58,51 @@ class GradientsNotZeroed : public TrainerSeams {
   Fault fault_;
 };
 
-class TiedNotReduced : public TrainerSeams {
+class TiedNotReduced : public Seams {
  public:
-  bool adds_tied_gradient(std::int64_t /*step*/) override { return false; }
+  Transport& transport(Transport& inner) override;
+
+ private:
+  std::unique_ptr<Transport> without_;
 };
 
-class FrozenHead : public TrainerSeams {
+class FrozenHead : public Seams {
  public:
-  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
-  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void before_update(TrainState& state) override;
+  void after_update(TrainState& state) override;
 
  private:
   at::Tensor head_;
 };
 
-class OneNan : public TrainerSeams {
+class OneNan : public Seams {
  public:
   explicit OneNan(Fault fault) : fault_(std::move(fault)) {}
-  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action& action) override;
+  void stage_output(const at::Tensor& output, std::int64_t step, std::int64_t microbatch) override;
 
  private:
   Fault fault_;
 };
 
 /// U2, U2b, U3, U5: the smallest difference that the dtype has, in one element.
-class OneUlp : public TrainerSeams {
+class OneUlp : public Seams {
  public:
   explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}
-  void slice_made(const LlamaSlice& slice) override;
-  at::Tensor stage_output(at::Tensor output, std::int64_t step, const Action& action) override;
-  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void made(const Session& session, const RankParts& parts) override;
+  void stage_output(const at::Tensor& output, std::int64_t step, std::int64_t microbatch) override;
+  void stage_input_gradient(const at::Tensor& gradient, std::int64_t step, std::int64_t microbatch) override;
+  void after_update(TrainState& state) override;
 
  private:
   Fault fault_;
   at::Tensor gradient_;  ///< of the rank's first parameter
 };
 
-class KeptInputs : public TrainerSeams {
+class KeptInputs : public Seams {
  public:
   explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}
-  at::Tensor stage_input(at::Tensor input, std::int64_t step, const Action& action) override;
-  void after_update(std::int64_t /*step*/, std::vector<Parameter>& /*parameters*/) override { kept_.clear(); }
+  at::Tensor stage_input(at::Tensor input, std::int64_t step, std::int64_t microbatch) override;
+  void after_update(TrainState& /*state*/) override { kept_.clear(); }
 
  private:
   Fault fault_;
@@ -108,20 +110,20 @@ class KeptInputs : public TrainerSeams {
 };
 
 /// Some bytes more after every step, belonging to nothing that the law speaks of.
-class Leak : public TrainerSeams {
+class Leak : public Seams {
  public:
-  void after_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void after_update(TrainState& state) override;
 
  private:
   std::vector<at::Tensor> kept_;
 };
 
 /// Memory that is no tensor, every page of it touched. From the step on; -1: from the start.
-class NoTensor : public TrainerSeams {
+class NoTensor : public Seams {
  public:
   NoTensor(std::int64_t step, std::int64_t bytes) : step_(step), bytes_(bytes) {}
-  void slice_made(const LlamaSlice& slice) override;
-  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void made(const Session& session, const RankParts& parts) override;
+  void before_update(TrainState& state) override;
 
  private:
   std::int64_t step_, bytes_;
@@ -129,11 +131,11 @@ class NoTensor : public TrainerSeams {
 };
 
 /// A tensor of an owner's that nothing uses, from the middle of the step on: kept, or gone at once.
-class ExtraTensor : public TrainerSeams {
+class ExtraTensor : public Seams {
  public:
   ExtraTensor(Fault fault, MemoryOwner owner, std::int64_t bytes, bool kept)
       : fault_(std::move(fault)), owner_(owner), bytes_(bytes), kept_(kept) {}
-  void before_update(std::int64_t step, std::vector<Parameter>& parameters) override;
+  void before_update(TrainState& state) override;
 
  private:
   Fault fault_;
@@ -143,19 +145,7 @@ class ExtraTensor : public TrainerSeams {
   at::Tensor tensor_;
 };
 
-/// The first backward action and the forward action after it run in the other order.
-class SwappedActions : public TrainerSeams {
- public:
-  ActionList actions(ActionList list) override;
-};
-
-/// All forwards first, whatever was asked for.
-class OtherSchedule : public TrainerSeams {
- public:
-  ActionList actions(ActionList list) override;
-};
-
-class FaultyWire : public TrainerSeams {
+class FaultyWire : public Seams {
  public:
   FaultyWire(Fault fault, int rank) : fault_(std::move(fault)), rank_(rank) {}
   Transport& transport(Transport& inner) override;

@@ -1,0 +1,85 @@
+#include "pipeline/llama_stage.hpp"
+
+#include <ATen/ops/ones.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "training/initial_values.hpp"
+#include "training/loss.hpp"
+#include "training/make_slice.hpp"
+#include "training/memory_meter.hpp"
+#include "training/tensor_record.hpp"
+#include "training/unit_pass.hpp"
+
+namespace plumbline {
+
+LlamaStage::LlamaStage(const Session& session, std::int64_t index, UnitRange units, StepObserver& observer)
+    : session_(session), index_(index), slice_(make_slice(session, units)), observer_(observer) {
+  set_initial_values(slice_, session.run);
+}
+
+bool LlamaStage::last() const {
+  return slice_.units().end == slice_.config().layers + 3 && !slice_.units().empty();
+}
+
+Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
+  if (!first() && !last()) return {};
+  Microbatch data = session_.plan.make(step, microbatch);
+  observer_.fed(microbatch, data);
+  return to_device(std::move(data), session_.device);
+}
+
+at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) {
+  if (slice_.units().empty()) return input;
+  Microbatch data = feed(step, microbatch);
+  const MemoryScope scope(MemoryOwner::activations);
+  InFlight& state = in_flight_[microbatch];
+  if (first()) {
+    input = std::move(data.ids);
+  } else {
+    data.ids.reset();  // the last stage looks at labels alone
+    state.input = begin_graph(input);
+  }
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, session_.plan.step_valid_tokens()});
+  state.end = GraphEnd(output);
+  if (!last()) return output.detach();
+  observer_.lost(microbatch, output);
+  return {};
+}
+
+at::Tensor LlamaStage::start_gradient() const {
+  const at::ScalarType dtype = loss_dtype(parse_dtype(session_.run.train.dtype));
+  return at::ones({}, at::TensorOptions(dtype).device(session_.device));
+}
+
+at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const {
+  const MemoryScope scope(MemoryOwner::activations);
+  if (!gradient.defined()) gradient = start_gradient();
+  state.end.backward(std::move(gradient));
+  return state.input ? std::move(state.input->gradient) : at::Tensor();
+}
+
+at::Tensor LlamaStage::backward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) {
+  if (slice_.units().empty()) return gradient;
+  auto state = in_flight_.extract(microbatch);
+  if (!state) throw std::logic_error("stage " + std::to_string(index_) + ": no forward pass of this microbatch");
+  return run_backward(state.mapped(), std::move(gradient));
+}
+
+at::Tensor LlamaStage::backward_input(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) {
+  if (slice_.units().empty()) return gradient;
+  InFlight& state = in_flight_.at(microbatch);
+  const DeferWeightsScope deferring(state.deferred);
+  return run_backward(state, std::move(gradient));
+}
+
+void LlamaStage::backward_weight(std::int64_t /*step*/, std::int64_t microbatch) {
+  if (slice_.units().empty()) return;
+  const MemoryScope scope(MemoryOwner::activations);
+  in_flight_.at(microbatch).deferred.run();
+  in_flight_.erase(microbatch);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,52 @@
+// A stage of the Llama: its units, and what its microbatches in flight need for their backward pass. A stage without
+// units hands on what it gets.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "model/deferred_weights.hpp"
+#include "model/llama_slice.hpp"
+#include "pipeline/stage.hpp"
+#include "training/graph_edges.hpp"
+#include "training/session.hpp"
+#include "training/step_observer.hpp"
+
+namespace plumbline {
+
+class LlamaStage : public Stage {
+ public:
+  /// Creates the parameters of these units only, with zeroed gradients and the run's initial values, each under its
+  /// memory owner. `observer` sees what the first and the last stage are fed with, and the losses. Throws InputError
+  /// for weights that are not the model's.
+  LlamaStage(const Session& session, std::int64_t index, UnitRange units, StepObserver& observer);
+
+  const LlamaSlice& slice() const { return slice_; }
+
+  std::int64_t index() const override { return index_; }
+  bool first() const override { return index_ == 0; }
+  bool last() const override;
+  at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override;
+  at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
+  at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
+  void backward_weight(std::int64_t step, std::int64_t microbatch) override;
+
+ private:
+  struct InFlight {
+    std::shared_ptr<GradientSlot> input;
+    GraphEnd end;
+    DeferredWeights deferred;
+  };
+  Microbatch feed(std::int64_t step, std::int64_t microbatch);
+  at::Tensor start_gradient() const;
+  at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
+
+  const Session& session_;
+  std::int64_t index_;
+  LlamaSlice slice_;
+  StepObserver& observer_;
+  std::map<std::int64_t, InFlight> in_flight_;
+};
+
+}  // namespace plumbline

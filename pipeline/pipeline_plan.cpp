@@ -1,0 +1,56 @@
+#include "pipeline/pipeline_plan.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "pipeline/partition.hpp"
+#include "schedule/runnable.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
+  if (!settings.schedule_dialect) return std::nullopt;
+  const auto dialect = parse_csv_dialect(*settings.schedule_dialect);
+  if (!dialect) {
+    throw InputError("schedule dialect \"" + *settings.schedule_dialect +
+                     "\" is unknown; give torch, torch-old or plumbline");
+  }
+  if (!names_schedule_file(settings.schedule)) {
+    throw InputError("the schedule " + settings.schedule + " is no file and has no dialect; remove it");
+  }
+  return dialect;
+}
+
+RunnableSchedule schedule_of(const Session& session, int world) {
+  const PipelineSettings& settings = session.run.pipeline;
+  ScheduleRequest request;
+  request.schedule = settings.schedule;
+  request.dialect = dialect_of(settings);
+  request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
+  request.ranks = world;
+  request.microbatches = static_cast<std::int32_t>(session.plan.microbatches());
+  request.chunks = settings.chunks;
+  request.tied = session.config.tied;
+  request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
+  return make_runnable(request);
+}
+
+}  // namespace
+
+PipelinePlan make_plan(const Session& session, int world) try {
+  const PipelineSettings& settings = session.run.pipeline;
+  PipelinePlan plan;
+  RunnableSchedule runnable = schedule_of(session, world);
+  plan.schedule_csv = runnable.csv();
+  plan.notes = std::move(runnable.notes);
+  plan.schedule = std::move(runnable.compute);
+  plan.lowered = std::move(runnable.lowered);
+  plan.stages = partition(session.config, settings, plan.schedule.placement.stages(), session.plan);
+  return plan;
+} catch (const InputError& error) {  // they see settings, not where those were written
+  throw InputError(session.run.path.string() + ": " + error.what());
+}
+
+}  // namespace plumbline

@@ -1,0 +1,24 @@
+// What the walk of one rank is put together from.
+#pragma once
+
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/transport/transport.hpp"
+#include "training/session.hpp"
+#include "training/step_observer.hpp"
+#include "training/train_state.hpp"
+
+namespace plumbline {
+
+struct RankParts {
+  ActionList list;  ///< lowered
+  Stages stages;
+  TrainState state;  ///< of all stages
+  Transport& transport;
+};
+
+/// Throws InputError for weights that are not the model's.
+RankParts make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+                          StepObserver& observer);
+
+}  // namespace plumbline

@@ -1,0 +1,105 @@
+#include "pipeline/walk.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "pipeline/global_norm.hpp"
+#include "pipeline/tied_exchange.hpp"
+#include "training/action_log.hpp"
+
+namespace plumbline {
+Walk::Walk(const Session& session, const PipelinePlan& plan, RankParts& parts, StepObserver& observer)
+    : session_(session),
+      plan_(plan),
+      parts_(parts),
+      transport_(parts.transport),
+      observer_(observer),
+      messages_(session, plan, parts.transport, observer) {}
+
+void Walk::step(std::int64_t step) {
+  const auto message = [](const Action& action) { return is_communication(action.type); };
+  const auto& list = parts_.list;
+  for (auto next = list.begin(); next != list.end();) {
+    const std::int64_t index = next - list.begin();
+    const auto end = std::find_if_not(next, list.end(), message);
+    if (next != end) {
+      messages_.post(step, index, {next, end});
+      next = end;
+    } else {
+      run(observed(step, index, *next), *next);
+      ++next;
+    }
+  }
+  messages_.reap_all_sends();
+}
+
+void Walk::run(const StepAction& now, const Action& action) {
+  observer_.action_began(now);
+  switch (action.type) {
+    case ActionType::forward:
+      forward(now, action);
+      break;
+    case ActionType::backward:
+    case ActionType::backward_input:
+      backward(now, action);
+      break;
+    case ActionType::backward_weight:
+      stage(action.stage).backward_weight(now.step, action.microbatch);
+      break;
+    case ActionType::reduce:
+      reduce(now, action);
+      break;
+    case ActionType::step:
+      update(now);
+      break;
+    default:
+      throw std::logic_error("action " + now.text + " cannot be executed yet");
+  }
+  observer_.action_ended(now);
+  if (now.computes) messages_.reap_sends();
+}
+
+void Walk::forward(const StepAction& now, const Action& action) {
+  Stage& here = stage(action.stage);
+  at::Tensor input = here.first() ? at::Tensor() : messages_.arrival(now, action, Direction::forward);
+  at::Tensor output = here.forward(now.step, action.microbatch, std::move(input));
+  if (!here.last()) messages_.hand_over(action, Direction::forward, std::move(output));
+}
+
+void Walk::backward(const StepAction& now, const Action& action) {
+  Stage& here = stage(action.stage);
+  at::Tensor gradient = here.last() ? at::Tensor() : messages_.arrival(now, action, Direction::backward);
+  gradient = action.type == ActionType::backward
+                 ? here.backward(now.step, action.microbatch, std::move(gradient))
+                 : here.backward_input(now.step, action.microbatch, std::move(gradient));
+  if (!here.first()) messages_.hand_over(action, Direction::backward, std::move(gradient));
+}
+
+void Walk::reduce(const StepAction& now, const Action& action) {
+  const TiedWeight tied(session_.config.tied, parts_.state);
+  observer_.before_tied_sum(tied);
+  const bool head = action.stage != 0;
+  const Placement& placement = plan_.schedule.placement;
+  const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);
+  if (peer != transport_.rank()) observer_.waiting(now, now, peer);
+  exchange_tied_gradients(transport_, tied, peer);
+}
+
+void Walk::update(const StepAction& now) {
+  end_gradients(session_.run.train, session_.config.tied, now.step, parts_.state, observer_, [&] {
+    if (transport_.world_size() > 1) observer_.waiting(now, now, 0);
+    const std::int64_t begin_ns = monotonic_ns();
+    const double norm = global_norm(transport_, session_.config, parts_.state);
+    observer_.waited(now, monotonic_ns() - begin_ns);
+    return norm;
+  });
+}
+
+Stage& Walk::stage(std::int64_t index) const {
+  const auto found = std::ranges::find(parts_.stages, index, [](const auto& each) { return each->index(); });
+  if (found == parts_.stages.end()) throw std::logic_error("stage " + std::to_string(index) + " is another rank's");
+  return **found;
+}
+
+}  // namespace plumbline

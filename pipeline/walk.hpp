@@ -1,0 +1,37 @@
+// One rank's way through a step: takes its action list from the first action to the last, and does what each says.
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/boundary_messages.hpp"
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/rank_parts.hpp"
+#include "training/session.hpp"
+#include "training/step_observer.hpp"
+
+namespace plumbline {
+
+class Walk {
+ public:
+  /// All outlive the walk.
+  Walk(const Session& session, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
+
+  void step(std::int64_t step);
+
+ private:
+  void run(const StepAction& now, const Action& action);
+  void forward(const StepAction& now, const Action& action);
+  void backward(const StepAction& now, const Action& action);  ///< B and I
+  void reduce(const StepAction& now, const Action& action);
+  void update(const StepAction& now);
+  Stage& stage(std::int64_t index) const;
+
+  const Session& session_;
+  const PipelinePlan& plan_;
+  RankParts& parts_;
+  Transport& transport_;
+  StepObserver& observer_;
+  BoundaryMessages messages_;
+};
+
+}  // namespace plumbline

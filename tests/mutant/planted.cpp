@@ -1,0 +1,72 @@
+// The linker's --wrap (tests/CMakeLists.txt) puts these functions before the trainer's own: the plan that all ranks
+// agree on, the parts of a rank, and what works on its state.
+#include "tests/mutant/planted.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tests/mutant/seamed_stage.hpp"
+#include "training/optimizer.hpp"
+
+// The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
+#define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
+#define PLUMBLINE_WRAP(mangled) asm("__wrap_" mangled)
+
+namespace plumbline::mutant {
+namespace {
+
+std::optional<Fault> planted;
+/// A rank is a thread, in a process of its own too.
+thread_local std::unique_ptr<Seams> seams;
+
+}  // namespace
+
+void plant(const Fault& fault) {
+  planted = fault;
+}
+
+#define MANGLED "_ZN9plumbline9make_planERKNS_7SessionEi"
+PipelinePlan real_make_plan(const Session& session, int world) PLUMBLINE_REAL(MANGLED);
+PipelinePlan wrap_make_plan(const Session& session, int world) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+PipelinePlan wrap_make_plan(const Session& session, int world) {
+  PipelinePlan plan = real_make_plan(session, world);
+  change_plan(planted.value(), plan);
+  return plan;
+}
+
+#define MANGLED "_ZN9plumbline15make_rank_partsERKNS_7SessionERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE"
+RankParts real_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+                               StepObserver& observer) PLUMBLINE_REAL(MANGLED);
+RankParts wrap_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+                               StepObserver& observer) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+RankParts wrap_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+                               StepObserver& observer) {
+  seams = make_seams(planted.value(), transport.rank());
+  RankParts parts = real_make_rank_parts(session, plan, seams->transport(transport), observer);
+  seams->made(session, parts);
+  for (auto& stage : parts.stages) stage = std::make_unique<SeamedStage>(std::move(stage), *seams);
+  return parts;
+}
+
+#define MANGLED "_ZN9plumbline14zero_gradientsERKNS_10TrainStateE"
+void real_zero_gradients(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_zero_gradients(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_zero_gradients(const TrainState& state) {
+  if (seams->zeroes_gradients(state.step)) real_zero_gradients(state);
+}
+
+#define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"
+void real_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_REAL(MANGLED);
+void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) {
+  seams->before_update(state);
+  real_optimizer_step(settings, state, rate);
+  seams->after_update(state);
+}
+
+}  // namespace plumbline::mutant

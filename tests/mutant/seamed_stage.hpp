@@ -1,0 +1,52 @@
+// A stage with a rank's seams around it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "tests/mutant/seams.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline::mutant {
+
+class SeamedStage : public Stage {
+ public:
+  SeamedStage(std::unique_ptr<Stage> inner, Seams& seams) : inner_(std::move(inner)), seams_(seams) {}
+
+  std::int64_t index() const override { return inner_->index(); }
+  bool first() const override { return inner_->first(); }
+  bool last() const override { return inner_->last(); }
+
+  at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override {
+    const MemoryScope scope(MemoryOwner::activations);
+    if (!first()) input = seams_.stage_input(std::move(input), step, microbatch);
+    at::Tensor output = inner_->forward(step, microbatch, std::move(input));
+    if (!last()) seams_.stage_output(output, step, microbatch);
+    return output;
+  }
+  at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override {
+    return given(step, microbatch, inner_->backward(step, microbatch, taken(step, microbatch, std::move(gradient))));
+  }
+  at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override {
+    gradient = inner_->backward_input(step, microbatch, taken(step, microbatch, std::move(gradient)));
+    return given(step, microbatch, std::move(gradient));
+  }
+  void backward_weight(std::int64_t step, std::int64_t microbatch) override {
+    inner_->backward_weight(step, microbatch);
+  }
+
+ private:
+  at::Tensor taken(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) {
+    const MemoryScope scope(MemoryOwner::activations);
+    return seams_.stage_gradient(std::move(gradient), step, microbatch);
+  }
+  at::Tensor given(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) {
+    if (!first()) seams_.stage_input_gradient(gradient, step, microbatch);
+    return gradient;
+  }
+
+  std::unique_ptr<Stage> inner_;
+  Seams& seams_;
+};
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,38 @@
+// The places where a fault may stand in a rank of the pipeline trainer. The trainer knows nothing of them: planted.cpp
+// puts them around its parts when the mutant program is linked.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/rank_parts.hpp"
+
+namespace plumbline::mutant {
+
+/// One rank's. Every default hands on what it was given.
+class Seams {
+ public:
+  virtual ~Seams() = default;
+
+  /// What moves this rank's tensors.
+  virtual Transport& transport(Transport& inner) { return inner; }
+  /// After the rank's stages and its state were made.
+  virtual void made(const Session& /*session*/, const RankParts& /*parts*/) {}
+  /// An activation or gradient as a stage takes it, after it was recorded; the gradient undefined on the last stage.
+  virtual at::Tensor stage_input(at::Tensor input, std::int64_t /*step*/, std::int64_t /*microbatch*/) { return input; }
+  virtual at::Tensor stage_gradient(at::Tensor gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) {
+    return gradient;
+  }
+  /// What a stage made, before it is recorded and sent.
+  virtual void stage_output(const at::Tensor& /*output*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
+  virtual void stage_input_gradient(const at::Tensor& /*gradient*/, std::int64_t /*step*/,
+                                    std::int64_t /*microbatch*/) {}
+  /// Whether this step starts from zeroed gradients.
+  virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
+  virtual void before_update(TrainState& /*state*/) {}
+  virtual void after_update(TrainState& /*state*/) {}
+};
+
+}  // namespace plumbline::mutant

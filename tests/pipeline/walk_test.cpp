@@ -1,0 +1,123 @@
+// The walk alone: stages that only note what they were asked for, both on one rank.
+#include "pipeline/walk.hpp"
+
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/transport/threads_transport.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Notes = std::vector<std::string>;
+
+/// Adds 1 to what it takes; gradients go down by halves.
+class NotingStage : public Stage {
+ public:
+  NotingStage(std::int64_t index, Notes& notes) : index_(index), notes_(notes) {}
+
+  std::int64_t index() const override { return index_; }
+  bool first() const override { return index_ == 0; }
+  bool last() const override { return index_ == 1; }
+  at::Tensor forward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor input) override {
+    note("F", microbatch, input);
+    return last() ? at::Tensor() : at::full({1}, 10.0 + static_cast<double>(microbatch));
+  }
+  at::Tensor backward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) override {
+    note("B", microbatch, gradient);
+    return first() ? at::Tensor() : at::full({1}, 20.0 + static_cast<double>(microbatch));
+  }
+  at::Tensor backward_input(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) override {
+    note("I", microbatch, gradient);
+    return first() ? at::Tensor() : at::full({1}, 30.0 + static_cast<double>(microbatch));
+  }
+  void backward_weight(std::int64_t /*step*/, std::int64_t microbatch) override { note("W", microbatch, {}); }
+
+ private:
+  void note(const char* what, std::int64_t microbatch, const at::Tensor& taken) {
+    std::string text = std::to_string(index_).append(what).append(std::to_string(microbatch));
+    if (taken.defined()) text.append(" takes ").append(std::to_string(taken.item<int>()));
+    notes_.push_back(std::move(text));
+  }
+  std::int64_t index_;
+  Notes& notes_;
+};
+
+class NotingObserver : public StepObserver {
+ public:
+  void action_began(const StepAction& action) override { notes.push_back("began " + action.text); }
+  void action_ended(const StepAction& action) override { notes.push_back("ended " + action.text); }
+  void crossed(const Crossing& crossing, const at::Tensor& /*tensor*/) override {
+    notes.push_back(std::string(crossing.side).append(" ").append(crossing.direction).append(" ").append(crossing.cut));
+  }
+  Notes notes;
+};
+
+ActionList list_of(const std::string& text) {
+  ActionList list;
+  std::string word;
+  for (const char c : text + " ") {
+    if (c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      list.push_back(parse_action(word).value());
+      word.clear();
+    }
+  }
+  return list;
+}
+
+class WalkTest : public ::testing::Test {
+ protected:
+  WalkTest() : session_(load_session(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+    plan_.schedule.placement.chunks_per_rank = 2;
+    plan_.stages = {{0, 3}, {3, 8}};
+  }
+
+  void walk(const std::string& list) {
+    const auto transports = make_threads_transports(1, {});
+    RankParts parts{list_of(list), {}, {}, *transports.front()};
+    for (const std::int64_t index : {0, 1}) parts.stages.push_back(std::make_unique<NotingStage>(index, done_));
+    Walk(session_, plan_, parts, seen_).step(0);
+    transports.front()->finish();
+  }
+
+  Session session_;
+  PipelinePlan plan_;
+  Notes done_;
+  NotingObserver seen_;
+};
+
+TEST_F(WalkTest, DoesWhatTheListSaysAndHandsOnWhatStagesMake) {
+  walk("0F0 0F1 1F1 1F0 1B0 1I1 0I1 0B0 0W1 1W1");
+
+  EXPECT_THAT(done_, ElementsAre("0F0", "0F1", "1F1 takes 11", "1F0 takes 10", "1B0", "1I1", "0I1 takes 31",
+                                 "0B0 takes 20", "0W1", "1W1"));
+}
+
+TEST_F(WalkTest, ObserversSeeEachActionAndWhatCrosses) {
+  walk("0F0 1F0 1B0 0B0");
+
+  EXPECT_THAT(seen_.notes, ElementsAre("began 0F0", "ended 0F0", "began 1F0", "local forward layers.2", "ended 1F0",
+                                       "began 1B0", "ended 1B0", "began 0B0", "local backward layers.2", "ended 0B0"));
+}
+
+TEST_F(WalkTest, AnActionBeforeWhatItNeedsIsNamed) {
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("0F0 1F1"); }), HasSubstr("1F1 stands before"));
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("0F0 1F0 0B0"); }), HasSubstr("0B0 stands before"));
+}
+
+TEST_F(WalkTest, AStageOfAnotherRankIsNamed) {
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { walk("2F0"); }), HasSubstr("stage 2"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,41 @@
+// Each action is a range on a profiler's time line, from its begin to its end, also where they overlap.
+#include "training/gpu/profiler_ranges.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/training/gpu/fake_gpus.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(ProfilerRanges, NameTheActionAndEndOnce) {
+  testing::FakeGpus gpus;
+  ProfilerRanges ranges(&gpus);
+  const StepAction receive{0, 0, "1RECV_F3", 1, 3, false};
+  const StepAction forward{0, 1, "1F2", 1, 2, true};
+  const StepAction next_step{1, 0, "1F0", 1, 0, true};
+
+  ranges.action_began(receive);
+  ranges.action_began(forward);
+  ranges.action_ended(receive);
+  ranges.action_ended(forward);
+  ranges.action_ended(receive);
+  ranges.action_began(next_step);
+  ranges.action_ended(next_step);
+
+  EXPECT_THAT(gpus.ranges, ElementsAre("1RECV_F3", "1F2", "1F0"));
+  EXPECT_THAT(gpus.ended, ElementsAre(1, 2, 3));
+}
+
+TEST(ProfilerRanges, NothingHappensWithoutAGpu) {
+  ProfilerRanges ranges(nullptr);
+  const StepAction forward{0, 0, "0F0", 0, 0, true};
+
+  ranges.action_began(forward);
+  EXPECT_NO_THROW(ranges.action_ended(forward));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,15 @@
+// Clipping by the global gradient norm.
+#pragma once
+
+#include <optional>
+
+#include "training/train_state.hpp"
+
+namespace plumbline {
+
+/// min(1, limit / norm) without an epsilon; 1 without a limit; NaN for a NaN norm.
+double clip_coefficient(double norm, std::optional<double> limit);
+/// Gradient times coefficient, in fp64, rounded once to its dtype; nothing for coefficient 1. Makes no tensor.
+void scale_gradients(const TrainState& state, double coefficient);
+
+}  // namespace plumbline

@@ -1,0 +1,25 @@
+// Each action as a range on a profiler's time line (NVTX), from its begin to its end, also where they overlap.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "training/gpu/gpu_support.hpp"
+#include "training/step_observer.hpp"
+
+namespace plumbline {
+
+class ProfilerRanges : public StepObserver {
+ public:
+  /// `gpu` null: there is no GPU, and nobody is told.
+  explicit ProfilerRanges(GpuSupport* gpu) : gpu_(gpu) {}
+
+  void action_began(const StepAction& action) override;
+  void action_ended(const StepAction& action) override;
+
+ private:
+  GpuSupport* gpu_;
+  std::map<std::int64_t, std::uint64_t> open_;  ///< by the action's index
+};
+
+}  // namespace plumbline

@@ -1,0 +1,74 @@
+// All that watches one rank's run, as one observer: the record's tables, the progress page, a profiler's ranges.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "training/action_log.hpp"
+#include "training/gpu/gpu_memory_log.hpp"
+#include "training/gpu/profiler_ranges.hpp"
+#include "training/progress_observer.hpp"
+#include "training/session.hpp"
+#include "training/step_recorder.hpp"
+#include "training/step_rows.hpp"
+
+namespace plumbline {
+
+/// Whose run it is that is watched.
+struct WatchedRank {
+  std::int64_t rank = 0;
+  bool owns_loss = true;
+  bool measures_units = false;  ///< its record has saved.csv
+  std::int64_t origin_ns = 0;   ///< monotonic time of rank 0's start-up
+  GpuProcess process = GpuProcess::one_rank;
+};
+
+class RunMonitor : public StepObserver {
+ public:
+  /// Makes the rank's folder in the record. Throws as RecordWriter does.
+  RunMonitor(const Session& session, const std::filesystem::path& record, const WatchedRank& watched);
+
+  /// `more` is told of everything too, before the rows of the step are written; it outlives the run.
+  void add(StepObserver& more) { observers_.insert(observers_.begin(), &more); }
+
+  /// Before the first step.
+  void run_began(const TrainState& state);
+  /// Writes exit.json.
+  void run_ended(const std::string& status, int code);
+  /// flight.jsonl: the actions of a step that failed.
+  void write_flight() const noexcept { log_.write_flight(writer_.folder() / "flight.jsonl"); }
+
+  void step_began(std::int64_t step) override;
+  void action_began(const StepAction& action) override;
+  void waiting(const StepAction& action, const StepAction& awaited, int peer) override;
+  void waited(const StepAction& action, std::int64_t nanoseconds) override;
+  void action_ended(const StepAction& action) override;
+  void fed(std::int64_t microbatch, const Microbatch& data) override;
+  void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
+  void lost(std::int64_t microbatch, const at::Tensor& loss) override;
+  void before_tied_sum(const TiedWeight& tied) override;
+  void before_update(std::int64_t step, const TrainState& state) override;
+  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
+  void step_ended(std::int64_t step) override;
+
+  void set_activation_peak(const StepAction& action, std::int64_t bytes);
+  RecordWriter& writer() { return writer_; }
+  /// Of the step that ended last; nothing where another rank owns it.
+  std::optional<float> loss() const { return rows_.loss(); }
+
+ private:
+  std::int64_t rank_;
+  RecordWriter writer_;
+  StepRecorder recorder_;
+  ActionLog log_;
+  ProfilerRanges ranges_;
+  GpuMemoryLog gpu_memory_;
+  ProgressObserver page_;
+  StepRows rows_;
+  std::vector<StepObserver*> observers_;
+};
+
+}  // namespace plumbline

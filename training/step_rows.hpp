@@ -1,0 +1,52 @@
+// A step's rows of microbatches.csv, memory.csv and steps.csv: what was fed, lost, used and updated in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "record/writer.hpp"
+#include "training/batch_plan.hpp"
+#include "training/fed_data.hpp"
+#include "training/memory_meter.hpp"
+#include "training/step_losses.hpp"
+#include "training/step_observer.hpp"
+
+namespace plumbline {
+
+/// Ends the step in the record, so it comes last among the observers that add to it.
+class StepRows : public StepObserver {
+ public:
+  /// `owns_loss`: whether this rank computes the losses.
+  StepRows(RecordWriter& writer, const BatchPlan& plan, MemoryMeter& meter, bool owns_loss)
+      : writer_(writer), plan_(plan), meter_(meter), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
+
+  void step_began(std::int64_t step) override;
+  void fed(std::int64_t microbatch, const Microbatch& data) override { fed_.take(microbatch, data); }
+  void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
+  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
+  void step_ended(std::int64_t step) override;
+
+  /// Of one action.
+  void add_activation_peak(std::int64_t bytes);
+  /// Of the step that ended last; nothing where another rank owns it.
+  std::optional<float> loss() const { return loss_; }
+  /// Of all steps that ended.
+  std::optional<std::string> data_digest() const { return fed_.digest(); }
+
+ private:
+  void add_microbatches(std::int64_t step);
+
+  RecordWriter& writer_;
+  const BatchPlan& plan_;
+  MemoryMeter& meter_;
+  bool owns_loss_;
+  std::int64_t begin_ns_ = 0;
+  std::int64_t activation_peak_ = 0;
+  FedData fed_;
+  StepLosses losses_;
+  StepUpdate update_;
+  std::optional<float> loss_;
+};
+
+}  // namespace plumbline

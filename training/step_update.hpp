@@ -1,0 +1,29 @@
+// What follows a step's last backward pass, alike in both trainers: gradients of tied uses added, norm, clipping,
+// update.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "training/run_file.hpp"
+#include "training/train_state.hpp"
+
+namespace plumbline {
+
+class StepObserver;
+
+struct StepUpdate {
+  double gradient_norm = 0;
+  double clip_coefficient = 1;
+  double learning_rate = 0;
+};
+
+/// Clips by the global norm and updates. Every rank calls it with the same norm, also one that owns nothing.
+StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state);
+
+/// The same with all that belongs around it, seen by `observer`. `global_norm` is asked once, when this rank's
+/// gradients are complete.
+void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
+                   const std::function<double()>& global_norm);
+
+}  // namespace plumbline

@@ -1,0 +1,56 @@
+#include "training/train_state.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <stdexcept>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+at::Tensor TrainedParameter::gradient() const {
+  at::Tensor accumulator = value.grad();
+  if (!accumulator.defined()) throw std::logic_error("parameter " + name + " has no gradient tensor");
+  return accumulator;
+}
+
+TrainState::TrainState(const OptimizerSettings& optimizer, const std::vector<Parameter>& slice) {
+  add(optimizer, 0, slice);
+}
+
+void TrainState::add(const OptimizerSettings& optimizer, std::int64_t stage, const std::vector<Parameter>& slice) {
+  const bool adamw = optimizer.name == "adamw";
+  if (!adamw && optimizer.name != "sgd") throw std::logic_error("unknown optimiser " + optimizer.name);
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::optimizer);
+  for (const Parameter& parameter : slice) {
+    TrainedParameter trained{parameter, stage, {}, {}, {}};
+    if (!parameter.alias && adamw) {
+      trained.moment1 = at::zeros_like(parameter.value);
+      trained.moment2 = at::zeros_like(parameter.value);
+      trained.updates = at::zeros({}, parameter.value.options().dtype(at::kFloat));
+    } else if (!parameter.alias && optimizer.momentum != 0) {
+      trained.moment1 = at::zeros_like(parameter.value);
+    }
+    parameters.push_back(std::move(trained));
+  }
+}
+
+std::int64_t TrainState::optimizer_bytes() const {
+  std::int64_t bytes = 0;
+  for (const TrainedParameter& parameter : parameters) {
+    for (const at::Tensor& tensor : {parameter.moment1, parameter.moment2, parameter.updates}) {
+      bytes += tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
+    }
+  }
+  return bytes;
+}
+
+void zero_gradients(const TrainState& state) {
+  const at::NoGradGuard no_grad;
+  for (const TrainedParameter& parameter : state.parameters) parameter.gradient().zero_();
+}
+
+}  // namespace plumbline
