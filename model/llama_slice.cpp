@@ -9,7 +9,7 @@
 
 #include "model/decoder_layer.hpp"
 #include "model/linear.hpp"
-#include "model/parameter_names.hpp"
+#include "model/tied_names.hpp"
 #include "model/rms_norm.hpp"
 #include "model/rope.hpp"
 
@@ -52,7 +52,7 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
       continue;
     }
     const at::Tensor embedding =
-        shape.name == head_name && config.tied ? find(parameters, embedding_name) : at::Tensor();
+        shape.name == head_weight && config.tied ? find(parameters, embedding_weight) : at::Tensor();
     Parameter parameter{shape.name, shape.unit, {}, embedding.defined()};
     parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, made_as);
     parameter.value.set_requires_grad(true);
@@ -90,9 +90,9 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
   const at::TensorOptions made_as = at::TensorOptions(dtype).device(device);
   impl_ = std::make_unique<Units>(
       Units{config, units, made_as, make_parameters(config, units, made_as), {}, {}, 0, {}, {}, {}});
-  impl_->embedding = find(impl_->parameters, embedding_name);
+  impl_->embedding = find(impl_->parameters, embedding_weight);
   impl_->norm = find(impl_->parameters, "model.norm.weight");
-  impl_->head.weight = find(impl_->parameters, head_name);
+  impl_->head.weight = find(impl_->parameters, head_weight);
   for (std::int64_t unit = units.first; unit < units.end; ++unit) {
     if (unit == 0 || unit >= impl_->norm_unit()) {
       continue;

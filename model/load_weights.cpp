@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "model/llama_slice.hpp"
-#include "model/parameter_names.hpp"
+#include "model/tied_names.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
@@ -76,20 +76,20 @@ std::string entry_name(const LlamaConfig& config, const SafetensorsFile& file, c
   const auto first_dumped = file.entries().lower_bound(dumped);
   const bool is_dump = first_dumped != file.entries().end() && first_dumped->first.starts_with(dumped);
   const std::string prefix = is_dump ? dumped : "";
-  if (!config.tied || (parameter != embedding_name && parameter != head_name)) {
+  if (!config.tied || (parameter != embedding_weight && parameter != head_weight)) {
     return prefix + parameter;
   }
-  const auto embedding = file.entries().find(prefix + embedding_name);
-  const auto head = file.entries().find(prefix + head_name);
+  const auto embedding = file.entries().find(prefix + embedding_weight);
+  const auto head = file.entries().find(prefix + head_weight);
   if (embedding == file.entries().end()) {
-    return prefix + (head == file.entries().end() ? embedding_name : head_name);
+    return prefix + (head == file.entries().end() ? embedding_weight : head_weight);
   }
   if (head != file.entries().end() && !std::ranges::equal(embedding->second.bytes, head->second.bytes)) {
     throw InputError(
         file.path().string() +
         ": lm_head.weight differs from model.embed_tokens.weight, but the config says tie_word_embeddings");
   }
-  return prefix + embedding_name;
+  return prefix + embedding_weight;
 }
 
 }  // namespace
