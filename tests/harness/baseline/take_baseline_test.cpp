@@ -9,6 +9,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/json_schema.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -87,6 +88,23 @@ TEST_F(TakeBaseline, ReadsBackAsItWasWritten) {
 
   EXPECT_EQ(to_json(read_baseline(folder_ / "b.json")).dump(), to_json(baseline).dump());
   EXPECT_THAT(compare_baselines(read_baseline(folder_ / "b.json"), baseline).changes, IsEmpty());
+}
+
+TEST_F(TakeBaseline, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
+  if (!can_validate()) GTEST_SKIP() << no_validator;
+  const fs::path schema = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/baseline.schema.json";
+  Baseline baseline = take();
+  baseline.accepted.push_back({"abc", "because", {"bits r: loss"}});
+  const auto valid = [&](const std::function<void(Json&)>& change) {
+    Json json = to_json(baseline);
+    change(json);
+    return validate(folder_.file("b.json", json.dump()), schema) == 0;
+  };
+
+  EXPECT_TRUE(valid([](Json&) {}));
+  EXPECT_FALSE(valid([](Json& json) { json["more"] = 1; }));
+  EXPECT_FALSE(valid([](Json& json) { json["cells"][0].erase("reference"); }));
+  EXPECT_FALSE(valid([](Json& json) { json["references"][0]["ranks"][0]["peak_bytes"] = -1; }));
 }
 
 TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
