@@ -29,7 +29,7 @@ struct ExtraCell {
   std::int64_t world_size = 0;
   std::optional<std::string> schedule;
   RunChanges changes;
-  std::optional<double> process_memory_limit;  ///< share of the reference's VmHWM that no rank may pass
+  std::optional<double> process_memory_limit;  ///< share of the reference's private memory that no rank may pass
   std::string where;                           ///< "sweep.toml:12:1, key cell": for messages
 };
 

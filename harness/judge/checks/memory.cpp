@@ -26,7 +26,7 @@ std::string limit_words(const CellEvidence& evidence) {
   if (evidence.candidate.manifest.device != "cpu")
     words += "; the GPU allocator's own count equal to the byte where a process is one rank";
   if (evidence.plan.process_memory_limit)
-    words += "; VmHWM at most " + to_text(*evidence.plan.process_memory_limit) + " of the reference's";
+    words += "; private memory at most " + to_text(*evidence.plan.process_memory_limit) + " of the reference's";
   if (evidence.plan.process_base)
     words += "; a process' private memory at most what the libraries take, its tensors, 32 MiB, and 5 %";
   return words;

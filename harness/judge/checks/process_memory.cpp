@@ -89,23 +89,34 @@ class ProcessesPart : public MemoryPart {
  private:
   void share_of_the_reference() {
     const double limit = *evidence_.plan.process_memory_limit;
-    const auto &mine = evidence_.plan.launch, &theirs = evidence_.plan.reference_launch;
-    if (!mine || !theirs || mine->process_peak_bytes.empty() || theirs->process_peak_bytes.empty()) {
-      findings_->lack("the processes' VmHWM as the launcher reads it");
+    const std::int64_t reference = most_private(evidence_.plan.reference_launch, 0, reference_);
+    if (reference == 0) {
+      findings_->lack("the private memory of the reference's process");
       return;
     }
-    const auto reference = *std::max_element(theirs->process_peak_bytes.begin(), theirs->process_peak_bytes.end());
     double largest = 0;
-    for (std::size_t rank = 0; rank < mine->process_peak_bytes.size(); ++rank) {
-      const double share = static_cast<double>(mine->process_peak_bytes[rank]) / static_cast<double>(reference);
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const std::int64_t rank = evidence_.candidate.ranks[i].rank;
+      const std::int64_t bytes = most_private(evidence_.plan.launch, rank, ranks_[i]);
+      if (bytes == 0) {
+        findings_->lack("the private memory of rank " + std::to_string(rank) + "'s process");
+        return;
+      }
+      const double share = static_cast<double>(bytes) / static_cast<double>(reference);
       findings_->judgement.compare("processes");
       largest = std::max(largest, share);
-      if (mine->process_peak_bytes[rank] > 0 && share <= limit) continue;
-      report(0, static_cast<std::int64_t>(rank), "VmHWM",
-             "at most " + to_text(limit) + " of the reference's " + std::to_string(reference) + " bytes",
-             mine->process_peak_bytes[rank], "resident memory of the process");
+      if (share <= limit) continue;
+      report(0, rank, "private memory",
+             "at most " + to_text(limit) + " of the reference's " + std::to_string(reference) + " bytes", bytes,
+             "anonymous and shared memory of the process");
     }
-    note("VmHWM at most " + to_text(largest) + " of the reference's", largest / limit);
+    note("private memory at most " + to_text(largest) + " of the reference's", largest / limit);
+  }
+
+  /// The most that the launcher or the rank itself saw; 0 where neither did.
+  static std::int64_t most_private(const std::optional<LaunchFinding>& launch, std::int64_t rank,
+                                   const ProcessSteps& process) {
+    return std::max(seen(launch, rank), process.private_bytes);
   }
 
   void beyond_tensors() {
@@ -116,7 +127,7 @@ class ProcessesPart : public MemoryPart {
       const ProcessSteps& process = ranks_[i];
       const std::int64_t rank = evidence_.candidate.ranks[i].rank, limit = limit_of(process);
       const std::int64_t by_launcher = seen(evidence_.plan.launch, rank);
-      const std::int64_t largest = std::max(by_launcher, process.private_bytes);
+      const std::int64_t largest = most_private(evidence_.plan.launch, rank, process);
       auto step = process.first_beyond(limit);
       if (!step && by_launcher > limit) step = evidence_.steps() - 1;
       findings_->judgement.compare("private_memory");
@@ -140,7 +151,7 @@ class ProcessesPart : public MemoryPart {
   std::int64_t library_bytes() const {
     const ProcessBase& base = *evidence_.plan.process_base;
     const std::int64_t of_reference =
-        std::max(seen(evidence_.plan.reference_launch, 0), reference_.private_bytes) - reference_.peak_bytes;
+        most_private(evidence_.plan.reference_launch, 0, reference_) - reference_.peak_bytes;
     return std::max(base.rank_bytes, of_reference + std::max<std::int64_t>(base.rank_bytes - base.reference_bytes, 0));
   }
   std::int64_t limit_of(const ProcessSteps& process) const {

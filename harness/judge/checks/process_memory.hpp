@@ -5,7 +5,7 @@
 
 namespace plumbline::judging {
 
-/// Two limits on each rank's process. Where the plan has `process_memory_limit`: VmHWM, as a share of the reference's.
+/// Two limits on each rank's process. Where the plan has `process_memory_limit`: private memory, as a share of the reference's.
 /// Where it has a base: anonymous and shared memory (docs/decisions/0015), at most
 ///
 ///     libraries + the largest peak_bytes of the rank's steps + 32 MiB, and 5 % of it all

@@ -18,14 +18,16 @@ FirstDivergence expect_memory_red(SyntheticCell& cell) {
   return verdict.first_divergence.value_or(FirstDivergence{});
 }
 
+constexpr std::int64_t mebibyte = 1 << 20;
+
 class ShareOfTheReference : public ::testing::Test {
  protected:
   ShareOfTheReference() {
     cell.plan.process_memory_limit = 0.6;
     cell.plan.launch = LaunchFinding{};
     cell.plan.reference_launch = LaunchFinding{};
-    cell.plan.reference_launch->process_peak_bytes = {1000};
-    cell.plan.launch->process_peak_bytes = {300, 450};
+    cell.plan.reference_launch->process_private_bytes = {200 * mebibyte};
+    cell.plan.launch->process_private_bytes = {91 * mebibyte, 90 * mebibyte};
   }
   SyntheticCell cell;
 };
@@ -34,29 +36,41 @@ TEST_F(ShareOfTheReference, WithinItsShareHoldsWithItsMargin) {
   const auto verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds);
-  EXPECT_DOUBLE_EQ(result_of(verdict, "memory").margin.value_or(0), 0.75);
+  EXPECT_DOUBLE_EQ(result_of(verdict, "memory").margin.value_or(0), 91 / 120.0);
 }
 
 TEST_F(ShareOfTheReference, AboveItsShareFailsAndNamesTheRank) {
-  cell.plan.launch->process_peak_bytes = {300, 601};
+  cell.plan.launch->process_private_bytes = {91 * mebibyte, 121 * mebibyte};
 
   const auto found = expect_memory_red(cell);
 
-  EXPECT_EQ(found.item, "VmHWM");
+  EXPECT_EQ(found.item, "private memory");
   EXPECT_EQ(found.rank, 1);
 }
 
+TEST_F(ShareOfTheReference, WhatARankItselfSawCountsToo) {
+  for (MemoryRow& row : cell.candidate.ranks[0].memory) row.process_private_bytes = 121 * mebibyte;
+
+  EXPECT_EQ(expect_memory_red(cell).rank, 0);
+}
+
+TEST_F(ShareOfTheReference, PagesOfFilesDoNotCount) {
+  cell.plan.launch->process_peak_bytes = {900 * mebibyte, 900 * mebibyte};
+
+  EXPECT_TRUE(cell.judge().holds);
+}
+
 TEST_F(ShareOfTheReference, NotReadIsNotRun) {
-  cell.plan.launch->process_peak_bytes.clear();
+  cell.plan.launch->process_private_bytes.clear();
+  for (RankRecord& rank : cell.candidate.ranks)
+    for (MemoryRow& row : rank.memory) row.process_private_bytes = 0;
 
   const auto verdict = cell.judge();
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
-  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("VmHWM"));
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("private memory of rank 0"));
 }
-
-constexpr std::int64_t mebibyte = 1 << 20;
 
 /// A base of 80 MiB, 5 of them MPI's; the ranks themselves wrote 90 MiB, the reference 60, and of tensors they have
 /// next to nothing.
