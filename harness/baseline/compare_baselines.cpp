@@ -107,6 +107,9 @@ class Comparing {
       const auto found = later.find(run.id);
       if (found == later.end())
         change(ChangeKind::coverage, run.id, "was run before and is not now");
+      else if (run.asked.empty() || found->second->asked.empty())
+        result_.not_compared.push_back(run.id +
+                                       ": its verdict does not say what was asked for (plumbline judge adds it)");
       else if (run.asked != found->second->asked)
         result_.not_compared.push_back(run.id + ": another run was asked for under this name");
       else

@@ -47,14 +47,14 @@ void take_largest(std::map<std::string, std::int64_t>& kept, const char* name, s
   if (bytes) kept[name] = std::max(kept.contains(name) ? kept[name] : 0, *bytes);
 }
 
-/// The bytes of tensors, which are the same in each run; those of the process are not.
-void take_memory(RankBytes& into, const MemoryRow& row) {
-  take_largest(into.bytes, "peak_bytes", row.peak_bytes);
+/// The bytes of tensors that are the same in each run. Of the process they are not, nor of buffers between ranks, and
+/// so of the peak in which those count: messages come when they come.
+void take_memory(RankBytes& into, const MemoryRow& row, bool alone) {
+  if (alone) take_largest(into.bytes, "peak_bytes", row.peak_bytes);
   take_largest(into.bytes, "parameter_bytes", row.parameter_bytes);
   take_largest(into.bytes, "gradient_bytes", row.gradient_bytes);
   take_largest(into.bytes, "optimizer_bytes", row.optimizer_bytes);
   take_largest(into.bytes, "activation_peak_bytes", row.activation_peak_bytes);
-  take_largest(into.bytes, "buffer_bytes", row.buffer_bytes);
 }
 
 RunBaseline run_of(const fs::path& folder, const std::string& id) {
@@ -79,7 +79,7 @@ RunBaseline run_of(const fs::path& folder, const std::string& id) {
         if (row.loss) run.losses.push_back(to_text(*row.loss));
         if (row.gradient_norm) norm = row.gradient_norm;
       }
-      for (const MemoryRow& row : rank.memory) take_memory(bytes, row);
+      for (const MemoryRow& row : rank.memory) take_memory(bytes, row, run.ranks.size() == 1);
       for (const TrafficRow& row : rank.traffic) {
         if (row.side != "send") continue;
         bytes.bytes["sent_bytes"] += row.bytes;

@@ -155,6 +155,13 @@ TEST(CompareBaselines, AnotherRunUnderTheSameNameIsNotCompared) {
   EXPECT_THAT(to_text(found), ::testing::StartsWith("NOTHING COMPARABLE"));
 }
 
+TEST(CompareBaselines, WhereNobodySaidWhatWasAskedNothingIsCompared) {
+  const BaselineComparison found = after([](Baseline& now) { now.cells[0].asked.clear(); });
+
+  EXPECT_THAT(found.not_compared, Contains(HasSubstr("tiny-sgd-1f1b-w2: its verdict does not say what was asked for")));
+  EXPECT_EQ(found.runs, 1);
+}
+
 TEST(CompareBaselines, AnAllowedKindHoldsWithItsReasonAndNoOther) {
   const auto both = [](Baseline& now) {
     now.references[0].losses[0] = "7";

@@ -137,8 +137,8 @@ TEST_F(TakeBaseline, ALossAndANormOfAnyStepAreSeen) {
 
 TEST_F(TakeBaseline, ABytePerRankIsSeenInEachColumn) {
   const Baseline before = take();
-  for (const auto column : {&MemoryRow::peak_bytes, &MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes,
-                            &MemoryRow::optimizer_bytes, &MemoryRow::activation_peak_bytes, &MemoryRow::buffer_bytes}) {
+  for (const auto column : {&MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes, &MemoryRow::optimizer_bytes,
+                            &MemoryRow::activation_peak_bytes}) {
     std::optional<std::int64_t>& bytes = cell_.candidate.ranks[1].memory[1].*column;
     ASSERT_TRUE(bytes);
     *bytes += 1000;
@@ -147,6 +147,12 @@ TEST_F(TakeBaseline, ABytePerRankIsSeenInEachColumn) {
 
     *bytes -= 1000;
   }
+  *cell_.candidate.ranks[0].memory[0].buffer_bytes += 1000;
+  *cell_.candidate.ranks[0].memory[0].peak_bytes += 1000;
+  EXPECT_THAT(changes_since(before), IsEmpty()) << "messages come when they come";
+  *cell_.reference.ranks[0].memory[0].peak_bytes += 1000;
+  EXPECT_THAT(changes_since(before), ElementsAre(HasSubstr("bytes r: rank 0: peak_bytes ")));
+  *cell_.reference.ranks[0].memory[0].peak_bytes -= 1000;
   std::ranges::find(cell_.candidate.ranks[0].traffic, "send", &TrafficRow::side)->bytes += 1;
   EXPECT_THAT(changes_since(before), ElementsAre(HasSubstr("bytes c: rank 0: sent_bytes ")));
 }
