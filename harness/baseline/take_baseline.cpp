@@ -32,14 +32,10 @@ Json code_path_of(const Json& environment) {
   };
   path["device"] = environment.value("device", Json());
   take("machine",
-       {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version", "bf16_instructions"});
-  take("versions", {"libtorch"});
+       {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version", "bf16_instructions", "gpus"});
+  take("versions", {"libtorch", "cuda_runtime", "cuda_driver"});
   take("environment", {"attention", "compute_threads", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR", "ATEN_CPU_CAPABILITY",
                        "ONEDNN_MAX_CPU_ISA", "tf32_cublas", "tf32_cudnn"});
-  if (path["device"] != "cpu")
-    for (const char* key : {"gpu", "cuda", "cublas", "cudnn", "driver"})
-      for (const char* group : {"machine", "versions"})
-        if (environment.value(group, Json::object()).contains(key)) path[key] = environment[group][key];
   return path;
 }
 

@@ -107,6 +107,22 @@ TEST_F(TakeBaseline, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   EXPECT_FALSE(valid([](Json& json) { json["references"][0]["ranks"][0]["peak_bytes"] = -1; }));
 }
 
+TEST_F(TakeBaseline, BitsOfAnotherGpuOrRuntimeAreNotCompared) {
+  verdict_.machine["device"] = "cuda";
+  verdict_.machine["machine"]["gpus"] = {"NVIDIA H200"};
+  verdict_.machine["versions"]["cuda_runtime"] = "13.0";
+  const Baseline before = take();
+  tensor_row(cell_.candidate, synthetic_steps - 1, "parameter", "model.norm.weight").digest = other_digest;
+  EXPECT_THAT(changes_since(before), SizeIs(1)) << "the same GPU: a change";
+
+  verdict_.machine["machine"]["gpus"] = {"NVIDIA A100"};
+  EXPECT_THAT(changes_since(before), IsEmpty());
+
+  verdict_.machine["machine"]["gpus"] = {"NVIDIA H200"};
+  verdict_.machine["versions"]["cuda_runtime"] = "12.8";
+  EXPECT_THAT(changes_since(before), IsEmpty());
+}
+
 TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
   const Baseline before = take();
   verdict_.cells[0].request["data"]["files"][0]["path"] = "/elsewhere/a.txt";
