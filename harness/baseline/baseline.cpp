@@ -1,5 +1,7 @@
 #include "harness/baseline/baseline.hpp"
 
+#include <algorithm>
+
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
 
@@ -102,7 +104,10 @@ Baseline read_baseline(const std::filesystem::path& file) {
   for (const JsonKeys& run : keys.objects("references")) baseline.references.push_back(run_of(run));
   for (const JsonKeys& run : keys.objects("cells")) {
     baseline.cells.push_back(run_of(run));
-    baseline.reference_of[baseline.cells.back().id] = run.text("reference");
+    const std::string reference = run.text("reference");
+    if (std::ranges::find(baseline.references, reference, &RunBaseline::id) == baseline.references.end())
+      run.fail("reference", "names a reference that the file does not hold: " + reference);
+    baseline.reference_of[baseline.cells.back().id] = reference;
   }
   for (const JsonKeys& change : keys.objects("accepted"))
     baseline.accepted.push_back({change.text("commit"), change.text("reason"), change.texts("changes")});

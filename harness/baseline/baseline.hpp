@@ -28,7 +28,7 @@ struct RunBaseline {
   std::map<std::string, std::string> outcomes;    ///< of its checks
   std::vector<std::string> losses;                ///< of each step, as steps.csv writes them
   std::vector<std::string> gradient_norms;        ///< the same
-  std::map<std::string, std::string> parameters;  ///< digest by name and stage, at the end
+  std::map<std::string, std::string> parameters;  ///< digest by name, at the end
   std::map<std::string, std::int64_t>
       saved_bytes;  ///< of a reference: kept for the backward pass by unit, of all microbatches
   std::vector<RankBytes> ranks;
@@ -51,7 +51,7 @@ struct Baseline {
 };
 
 Json to_json(const Baseline& baseline);
-/// Throws InputError naming file and key.
+/// Throws InputError naming file and key: also for a cell whose reference is not in the file.
 Baseline read_baseline(const std::filesystem::path& file);
 
 }  // namespace plumbline

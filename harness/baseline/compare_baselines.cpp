@@ -23,7 +23,7 @@ std::string plural(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// "loss of step 3: 5.5 before, 5.25 now (ratio 0.9545...)"; nothing where all are equal.
+/// "loss of step 3: 5.5 before, 5.25 now (-0.25)"; nothing where all are equal.
 std::optional<std::string> first_other(const char* what, const std::vector<std::string>& before,
                                        const std::vector<std::string>& now) {
   if (before.size() != now.size())
@@ -82,7 +82,6 @@ class Comparing {
 
   BaselineComparison compare() {
     runs(before_.references, now_.references);
-    references_done_ = true;
     runs(before_.cells, now_.cells);
     return std::move(result_);
   }
@@ -132,27 +131,26 @@ class Comparing {
   }
 
   /// A cell without values of its own has its reference's.
-  const RunBaseline& values(const Baseline& baseline, const RunBaseline& run, bool own) const {
-    if (own || !references_done_) return run;
-    const std::string& id = baseline.reference_of.at(run.id);
-    for (const RunBaseline& reference : baseline.references)
-      if (reference.id == id) return reference;
-    return run;
+  template <typename Values>
+  static const Values& values(const Baseline& baseline, const RunBaseline& run, Values RunBaseline::*field) {
+    const auto reference = baseline.reference_of.find(run.id);
+    if (!(run.*field).empty() || reference == baseline.reference_of.end()) return run.*field;
+    return *std::ranges::find(baseline.references, reference->second, &RunBaseline::id).*field;
   }
 
   void bits(const RunBaseline& before, const RunBaseline& now) {
-    const auto& losses = values(before_, before, !before.losses.empty()).losses;
-    const auto& norms = values(before_, before, !before.gradient_norms.empty()).gradient_norms;
-    const auto& parameters = values(before_, before, !before.parameters.empty()).parameters;
+    const auto& losses = values(before_, before, &RunBaseline::losses);
+    const auto& parameters = values(before_, before, &RunBaseline::parameters);
     result_.losses += static_cast<std::int64_t>(losses.size());
     result_.parameters += static_cast<std::int64_t>(parameters.size());
     std::vector<std::string> words;
     const auto take = [&](std::optional<std::string> one) {
       if (one) words.push_back(std::move(*one));
     };
-    take(first_other("loss", losses, values(now_, now, !now.losses.empty()).losses));
-    take(first_other("gradient norm", norms, values(now_, now, !now.gradient_norms.empty()).gradient_norms));
-    take(other_parameters(parameters, values(now_, now, !now.parameters.empty()).parameters));
+    take(first_other("loss", losses, values(now_, now, &RunBaseline::losses)));
+    take(first_other("gradient norm", values(before_, before, &RunBaseline::gradient_norms),
+                     values(now_, now, &RunBaseline::gradient_norms)));
+    take(other_parameters(parameters, values(now_, now, &RunBaseline::parameters)));
     if (!words.empty()) change(ChangeKind::bits, before.id, join(words, "; "));
   }
 
@@ -195,7 +193,7 @@ class Comparing {
   const Baseline& before_;
   const Baseline& now_;
   BaselineComparison result_;
-  bool same_path_ = true, references_done_ = false;
+  bool same_path_ = true;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -40,8 +41,7 @@ fs::path file_of(const BaselineOptions& options) {
 
 Baseline kept(const BaselineOptions& options) {
   const fs::path file = file_of(options);
-  std::error_code error;
-  if (!fs::exists(file, error))
+  if (!path_exists(file))
     throw InputError(file.string() + ": there is no such baseline; plumbline baseline list shows those that are there");
   return read_baseline(file);
 }
@@ -55,8 +55,7 @@ void keep(const BaselineOptions& options, const Baseline& baseline) {
 }
 
 int save(const BaselineOptions& options) {
-  std::error_code error;
-  if (fs::exists(file_of(options), error))
+  if (path_exists(file_of(options)))
     throw InputError(file_of(options).string() + ": exists; plumbline baseline accept " + options.name + " " +
                      options.sweep.string() + " --reason TEXT takes on what changed");
   keep(options, take_baseline(options.sweep, options.name));
@@ -65,9 +64,9 @@ int save(const BaselineOptions& options) {
 
 int list(const BaselineOptions& options) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(options.folder, error))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  if (folder_exists(options.folder))
+    for (const auto& entry : fs::directory_iterator(options.folder))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   if (files.empty()) std::cout << "no baseline in " << options.folder.string() << "\n";
   for (const fs::path& file : files) {
@@ -82,10 +81,12 @@ int list(const BaselineOptions& options) {
 }
 
 int compare(const BaselineOptions& options) {
-  BaselineComparison comparison = compare_baselines(kept(options), take_baseline(options.sweep, options.name));
-  for (const std::string& kind : options.allowed) comparison.allowed.insert(parse_change_kind(kind));
-  if (!comparison.allowed.empty() && options.reason.empty())
+  std::set<ChangeKind> allowed;
+  for (const std::string& kind : options.allowed) allowed.insert(parse_change_kind(kind));
+  if (!allowed.empty() && options.reason.empty())
     throw InputError("--allow needs --reason TEXT: why these may change; it is kept and shown");
+  BaselineComparison comparison = compare_baselines(kept(options), take_baseline(options.sweep, options.name));
+  comparison.allowed = std::move(allowed);
   comparison.reason = options.reason;
   write_json(options.sweep / "baseline.json", to_json(comparison));
   std::cout << (options.json ? json_text(to_json(comparison), 2) + "\n" : to_text(comparison));

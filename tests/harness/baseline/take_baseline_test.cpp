@@ -200,6 +200,8 @@ TEST_F(TakeBaseline, ADamagedBaselineIsRefusedByItsKey) {
       {"ranks", [](Json& json) { json["cells"][0]["ranks"][0]["peak_bytes"] = -1; }},
       {"parameters", [](Json& json) { json["references"][0]["parameters"]["x"] = 1; }},
       {"reference", [](Json& json) { json["cells"][0].erase("reference"); }},
+      {"names a reference that the file does not hold: gone",
+       [](Json& json) { json["cells"][0]["reference"] = "gone"; }},
   };
   for (const auto& [key, damage] : damages) {
     Json json = whole;
