@@ -9,9 +9,9 @@
 
 #include "model/decoder_layer.hpp"
 #include "model/linear.hpp"
-#include "model/tied_names.hpp"
 #include "model/rms_norm.hpp"
 #include "model/rope.hpp"
+#include "model/tied_names.hpp"
 
 namespace plumbline {
 namespace {

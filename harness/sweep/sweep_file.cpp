@@ -110,7 +110,8 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
       throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
   }
   if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {
-    throw InputError(table.where("process_memory_limit") + ": must be above 0 (0.6 = 60 % of the reference's private memory)");
+    throw InputError(table.where("process_memory_limit") +
+                     ": must be above 0 (0.6 = 60 % of the reference's private memory)");
   }
   return cell;
 }

@@ -11,23 +11,11 @@
 namespace plumbline {
 namespace {
 
+using testing::adamw;
 using ::testing::ElementsAre;
 using testing::numbers_of;
 using testing::parameter_of;
-
-OptimizerSettings adamw() {
-  OptimizerSettings settings;
-  settings.weight_decay = 0.1;
-  return settings;
-}
-
-OptimizerSettings sgd(double momentum) {
-  OptimizerSettings settings;
-  settings.name = "sgd";
-  settings.momentum = momentum;
-  settings.weight_decay = 0.5;
-  return settings;
-}
+using testing::sgd;
 
 TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
   std::vector<Parameter> parameters{parameter_of("a", {2, 2}, {1e-3, -50}, at::kDouble)};

@@ -29,6 +29,20 @@ inline Parameter parameter_of(const std::string& name, const std::vector<double>
   return parameter;
 }
 
+inline OptimizerSettings adamw() {
+  OptimizerSettings settings;
+  settings.weight_decay = 0.1;
+  return settings;
+}
+
+inline OptimizerSettings sgd(double momentum) {
+  OptimizerSettings settings;
+  settings.name = "sgd";
+  settings.momentum = momentum;
+  settings.weight_decay = 0.5;
+  return settings;
+}
+
 /// Without anything of an optimiser's.
 inline TrainState state_of(const std::vector<Parameter>& parameters) {
   OptimizerSettings settings;

@@ -10,26 +10,14 @@
 namespace plumbline {
 namespace {
 
+using testing::adamw;
 using ::testing::ElementsAre;
 using testing::numbers_of;
 using testing::parameter_of;
+using testing::sgd;
 using testing::state_of;
 
 const double nan_value = std::numeric_limits<double>::quiet_NaN();
-
-OptimizerSettings adamw() {
-  OptimizerSettings settings;
-  settings.weight_decay = 0.1;
-  return settings;
-}
-
-OptimizerSettings sgd(double momentum) {
-  OptimizerSettings settings;
-  settings.name = "sgd";
-  settings.momentum = momentum;
-  settings.weight_decay = 0.5;
-  return settings;
-}
 
 TEST(TrainState, MomentsAreTheOptimizersToTheByte) {
   std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1}), parameter_of("b", {1}, {1})};
