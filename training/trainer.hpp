@@ -29,7 +29,7 @@ class Trainer {
   /// Trains all steps that are left. `show_progress` counts only on the rank that owns the loss.
   void run(bool show_progress);
   /// Writes exit.json.
-  virtual void finish(const std::string& status, int code) { monitor_.run_ended(status, code); }
+  virtual void finish(const std::string& status, int code);
 
  protected:
   /// Loaded, and the record of the initial values written: the next is step 0.
@@ -46,6 +46,7 @@ class Trainer {
 
  private:
   bool owns_loss_;
+  bool stopped_ = false;  ///< by a signal, before its last step
   std::optional<Checkpoints> checkpoints_;
 };
 

@@ -74,6 +74,13 @@ TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
   EXPECT_EQ(digests("a"), digests("whole"));
 }
 
+TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
+  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
+  const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
+  EXPECT_EQ(exit.at("status"), "signal");
+  EXPECT_EQ(exit.at("signal"), "SIGUSR1");
+}
+
 TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
   ASSERT_EQ(run(reference_ + "a --checkpoint-every 100").code, 0);
   const std::string kept = "a/step-00000300";
