@@ -23,6 +23,7 @@
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "record/exit_file.hpp"
+#include "record/progress_page.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
@@ -228,6 +229,48 @@ TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
 
   EXPECT_EQ(code, 1);
   EXPECT_THAT(said, ::testing::ContainsRegex("rank 2, last seen in 2[A-Z_]+[0-9]+ of step 1")) << said;
+}
+
+/// Stands still when it has sent its last gradient on, before its norm.
+class StandsBeforeItsNorm : public mutant::ForwardingTransport {
+ public:
+  explicit StandsBeforeItsNorm(std::unique_ptr<Transport> inner)
+      : ForwardingTransport(*inner), kept_(std::move(inner)) {}
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    const bool last = std::ranges::any_of(batch, [](const Operation& each) {
+      return each.action.type == ActionType::send_backward && each.action.microbatch == 3;
+    });
+    const std::vector<OperationId> ids = inner_.post(std::move(batch));
+    if (last) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    return ids;
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+};
+
+// Rank 0 gathers the norms: its page names the rank whose norm is missing, the others' pages name rank 0.
+TEST(PipelineTrainer, InTheNormEachRanksPageNamesWhomItWaitsFor) {
+  const testing::TemporaryFolder folder;
+  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 1000"), folder.path() / "r", 4, "1f1b");
+  asked.make_transports = [](int world, TransportSettings settings) {
+    auto transports = make_threads_transports(world, settings);
+    transports[2] = std::make_unique<StandsBeforeItsNorm>(std::move(transports[2]));
+    return transports;
+  };
+
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(train_pipeline(asked), 1);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(said, ::testing::ContainsRegex("rank 2, last seen in 2SEND_B3 of step 0")) << said;
+  const auto peer_of = [&](int rank) {
+    return read_progress(folder.path() / "r" / ("rank-" + std::to_string(rank)) / "progress")->peer;
+  };
+  EXPECT_EQ(peer_of(0), 2);
+  EXPECT_EQ(peer_of(1), 0);
+  EXPECT_EQ(peer_of(3), 0);
 }
 
 TEST(PipelineTrainer, AtLevelNoneNothingIsWrittenOfTheStepsNorHashed) {
