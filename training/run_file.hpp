@@ -43,6 +43,8 @@ struct TrainSettings {
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
   std::optional<double> clip_norm;
+  /// No key of the file: whether training ends where the gradients are not finite. A record is to show such steps.
+  bool ends_where_not_finite = false;
 };
 
 struct PipelineSettings {

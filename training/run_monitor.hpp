@@ -59,6 +59,7 @@ class RunMonitor : public StepObserver {
   RecordWriter& writer() { return writer_; }
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return rows_.loss(); }
+  const StepUpdate& update() const { return rows_.update(); }
 
  private:
   std::int64_t rank_;

@@ -32,6 +32,7 @@ class StepRows : public StepObserver {
   void add_activation_peak(std::int64_t bytes);
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return loss_; }
+  const StepUpdate& update() const { return update_; }
   /// Of all steps that ended.
   std::optional<std::string> data_digest() const { return fed_.digest(); }
 

@@ -1,5 +1,15 @@
 #include "training/step_update.hpp"
 
+#include <ATen/Tensor.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/isfinite.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "support/error.hpp"
+#include "support/numbers.hpp"
 #include "training/clipping.hpp"
 #include "training/learning_rate.hpp"
 #include "training/memory_meter.hpp"
@@ -7,6 +17,20 @@
 #include "training/step_observer.hpp"
 
 namespace plumbline {
+namespace {
+
+/// On every rank alike, since all have the same norm; who holds such a gradient names it.
+[[noreturn]] void refuse_to_go_on(std::int64_t step, double norm, const TrainState& state) {
+  const auto found = std::ranges::find_if(
+      state.parameters, [](const TrainedParameter& each) { return !at::isfinite(each.gradient()).all().item<bool>(); });
+  const std::string named = found == state.parameters.end() ? "on another rank" : "first in " + found->name;
+  throw RunError("step " + std::to_string(step) + ": the gradients are not finite (norm " + to_text(norm) + "), " +
+                 named +
+                 ": training ends before this update, and the last checkpoint stays. A smaller learning rate, a longer "
+                 "warm-up or train.clip_norm may help");
+}
+
+}  // namespace
 
 StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state) {
   StepUpdate update;
@@ -26,7 +50,9 @@ void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, Tra
     weight.add_uses();
   }
   observer.before_update(step, state);
-  const StepUpdate update = update_parameters(train, step, global_norm(), state);
+  const double norm = global_norm();
+  if (train.ends_where_not_finite && !std::isfinite(norm)) refuse_to_go_on(step, norm, state);
+  const StepUpdate update = update_parameters(train, step, norm, state);
   observer.after_update(step, state, update);
 }
 

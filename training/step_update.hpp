@@ -22,7 +22,7 @@ struct StepUpdate {
 StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state);
 
 /// The same with all that belongs around it, seen by `observer`. `global_norm` is asked once, when this rank's
-/// gradients are complete.
+/// gradients are complete. Throws RunError where the gradients are not finite and training is to end there.
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm);
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "support/progress_line.hpp"
+#include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
 
 namespace plumbline {
@@ -10,6 +11,7 @@ namespace plumbline {
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
   if (training_.resume) resume_training(*training_.resume, training_, state(), group());
+  if (checkpoints_ && owns_loss_) metrics_.emplace(*training_.run.checkpoint.folder, state().step);
 }
 
 void Trainer::finish(const std::string& status, int code) {
@@ -26,13 +28,19 @@ void Trainer::run(bool show_progress) {
   const std::int64_t steps = training_.run.train.steps;
   const std::int64_t first = state().step;
   for (std::int64_t step = first; step < steps; ++step) {
+    const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
     zero_gradients(state());
     train_step(step);
     monitor_.step_ended(step);
     step_recorded(step);
     if (line) line->step(step + 1, steps, monitor_.loss(), (step + 1 - first) * training_.plan.step_tokens());
+    const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
     stopped_ = checkpoints_ && checkpoints_->step_ended(state());
+    if (metrics_) {
+      metrics_->add(step, monitor_.loss(), monitor_.update(), training_.plan.step_tokens(), seconds,
+                    checkpoints_->saving_seconds());
+    }
     if (stopped_) break;
   }
   if (line) line->finish();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "training/checkpoint/checkpoints.hpp"
+#include "training/checkpoint/metrics_file.hpp"
 #include "training/rank_group.hpp"
 #include "training/run_monitor.hpp"
 #include "training/train_state.hpp"
@@ -48,6 +49,7 @@ class Trainer {
   bool owns_loss_;
   bool stopped_ = false;  ///< by a signal, before its last step
   std::optional<Checkpoints> checkpoints_;
+  std::optional<MetricsFile> metrics_;  ///< of the rank that owns the loss
 };
 
 }  // namespace plumbline

@@ -74,6 +74,29 @@ TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
   EXPECT_EQ(digests("a"), digests("whole"));
 }
 
+TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
+  std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
+  const Ended ended = run(reference_ + "a --checkpoint-every 1");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
+                                HasSubstr("the last checkpoint stays")));
+  EXPECT_GE(steps("a"), 1);
+  EXPECT_EQ(run(PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code,
+            1);
+}
+
+TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
+  ASSERT_EQ(run(reference_ + "a --checkpoint-every 100").code, 0);
+  ASSERT_EQ(run(reference_ + "a --resume a/step-00000200").code, 0);
+  std::ifstream metrics(folder_.path() / "a/metrics.csv");
+  std::string line;
+  std::getline(metrics, line);
+  EXPECT_THAT(line, ::testing::StartsWith("step,loss,gradient_norm,"));
+  std::int64_t step = 0;
+  while (std::getline(metrics, line)) EXPECT_EQ(line.substr(0, line.find(',')), std::to_string(step++));
+  EXPECT_EQ(step, 300);
+}
+
 TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
   ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
   const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");

@@ -22,6 +22,7 @@ void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
   }
   if (resume != "none") training.resume = resume;
   if (!recorded) training.run.record_level = RecordLevel::none;
+  training.run.train.ends_where_not_finite = !recorded;
 }
 
 }  // namespace plumbline

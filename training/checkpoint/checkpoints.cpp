@@ -11,6 +11,7 @@
 #include "support/failure.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
+#include "training/action_log.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/save_checkpoint.hpp"
 
@@ -59,12 +60,15 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
 }
 
 bool Checkpoints::step_ended(const TrainState& state) {
+  saving_seconds_ = 0;
   const CheckpointSettings& settings = training_.run.checkpoint;
   const bool stop = any(group_, signal_.asked());
   const bool last = state.step == training_.run.train.steps;
   const bool due = settings.every > 0 && state.step % settings.every == 0;
   if (!stop && !last && !due) return false;
+  const std::int64_t begin_ns = monotonic_ns();
   const auto failure = save_checkpoint(*settings.folder, training_, state, group_);
+  saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   if (failure && group_.rank() == 0) {
     std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
                  failure->c_str());

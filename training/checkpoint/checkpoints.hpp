@@ -21,12 +21,15 @@ class Checkpoints {
   /// Collective, after each step. Saves where it is due. Whether training is to end here: a signal asked for it, and
   /// what was made is saved. What cannot be saved is said on stderr.
   bool step_ended(const TrainState& state);
+  /// Of the checkpoint after the last step; 0 where there was none.
+  double saving_seconds() const { return saving_seconds_; }
 
  private:
   const TrainingRun& training_;
   RankGroup& group_;
   std::optional<FolderLock> lock_;  ///< of rank 0
   SaveSignal signal_;
+  double saving_seconds_ = 0;
 };
 
 }  // namespace plumbline
