@@ -35,8 +35,9 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/baseline", {{"record", "support"}, {}}},
+      {"harness/history", {{"harness/baseline", "reports", "record", "support"}, {}}},
       {"harness/commands",
-       {{"harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+       {{"harness/history", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
   };
   return table;
 }
