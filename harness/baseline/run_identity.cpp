@@ -11,24 +11,32 @@ namespace {
 
 constexpr std::size_t fingerprint_digits = 12;
 
+/// Empty where there is none: a file that somebody else wrote may hold anything.
+Json group_of(const Json& environment, const char* name) {
+  return environment.contains(name) && environment[name].is_object() ? environment[name] : Json::object();
+}
+
 std::string fingerprint(const Json& json) {
   return hash_hex(json_text(json)).substr(0, fingerprint_digits);
 }
 
 }  // namespace
 
-std::string asked_digest(Json request) {
-  if (!request.is_object()) return "";
+Json without_places(Json request) {
   if (request.contains("data") && request["data"].is_object() && request["data"].contains("files"))
     for (Json& file : request["data"]["files"])
       file["path"] = std::filesystem::path(file.value("path", std::string())).filename().string();
-  return hash_hex(json_text(request));
+  return request;
+}
+
+std::string asked_digest(Json request) {
+  return request.is_object() ? hash_hex(json_text(without_places(std::move(request)))) : "";
 }
 
 Json code_path_of(const Json& environment) {
   Json path = Json::object();
   const auto take = [&](const char* group, std::initializer_list<const char*> keys) {
-    const Json found = environment.value(group, Json::object());
+    const Json found = group_of(environment, group);
     for (const char* key : keys) path[key] = found.value(key, Json());
   };
   path["device"] = environment.value("device", Json());
@@ -45,15 +53,20 @@ std::string code_path_fingerprint(const Json& environment) {
 }
 
 std::string machine_fingerprint(const Json& environment) {
-  const Json machine = environment.value("machine", Json::object());
+  const Json machine = group_of(environment, "machine");
   Json known = {{"device", environment.value("device", Json())}};
   for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "cpu_model", "cores", "gpus"})
     known[key] = machine.value(key, Json());
   return fingerprint(known);
 }
 
+std::string commit_of(const Json& environment) {
+  const Json versions = group_of(environment, "versions");
+  return versions.contains("commit") && versions["commit"].is_string() ? versions["commit"].get<std::string>() : "";
+}
+
 std::string machine_name(const Json& environment) {
-  const Json machine = environment.value("machine", Json::object());
+  const Json machine = group_of(environment, "machine");
   const auto text = [](const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); };
   std::string name = machine.contains("cpu_model") ? text(machine["cpu_model"]) : "unknown processor";
   if (machine.contains("cores")) name += ", " + text(machine["cores"]) + " cores";

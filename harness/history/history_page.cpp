@@ -30,7 +30,7 @@ h3 { font-size: 16px; margin: 20px 0 4px; }
 .soft { color: var(--soft); } .kind { color: var(--bad); font-weight: 600; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 9px; border-bottom: 1px solid var(--line); vertical-align: top; font-size: 13px; }
 td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.table { overflow-x: auto; } figure { margin: 6px 0; } figure svg { max-width: 100%; height: auto; }
+.table { overflow-x: auto; } .changes td:last-child { min-width: 40ch; } figure { margin: 6px 0; } figure svg { max-width: 100%; height: auto; }
 summary { cursor: pointer; } code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 12.5px; }
 @media print { details > *:not(summary) { display: block; } h3, figure { break-inside: avoid; } }
 </style>
@@ -62,13 +62,15 @@ std::string speed_cell(const std::optional<SpeedRatio>& speed) {
 std::string changes_table(const std::vector<HistoryChange>& changes) {
   if (changes.empty()) return "<p>No change was found.</p>\n";
   std::string html =
-      "<div class=\"table\"><table><thead><tr><th scope=\"col\">when</th><th scope=\"col\">what</th><th "
+      "<div class=\"table\"><table class=\"changes\"><thead><tr><th scope=\"col\">when</th><th "
+      "scope=\"col\">what</th><th "
       "scope=\"col\">commits</th><th scope=\"col\">sweep</th><th scope=\"col\">runs</th><th scope=\"col\">change"
       "</th></tr></thead><tbody>\n";
   for (const HistoryChange& change : changes) {
     std::string runs = change.runs.front();
     if (change.runs.size() > 1) runs += " and " + std::to_string(change.runs.size() - 1) + " more";
-    html += "<tr>" + element("td", change.taken, " class=\"num\"") + element("td", to_text(change.kind), " class=\"kind\"");
+    html +=
+        "<tr>" + element("td", change.taken, " class=\"num\"") + element("td", to_text(change.kind), " class=\"kind\"");
     html += element("td", change.commit_before + ".." + change.commit_now) + element("td", change.sweep);
     html += element("td", runs) + element("td", change.words) + "</tr>\n";
   }

@@ -7,9 +7,11 @@
 #include "harness/baseline/take_run.hpp"
 #include "harness/history/median.hpp"
 #include "harness/history/step_seconds.hpp"
+#include "record/bench_result.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -31,17 +33,41 @@ std::optional<std::int64_t> sum_of(const RunBaseline& run, std::initializer_list
   return sum;
 }
 
+/// What all rows of one sweep or bench share.
+HistoryRow common_row(const Json& environment, const std::string& taken, const char* source, const std::string& sweep) {
+  HistoryRow row;
+  row.taken = taken;
+  row.machine = machine_fingerprint(environment);
+  row.machine_name = machine_name(environment);
+  row.code_path = code_path_fingerprint(environment);
+  row.commit = commit_of(environment);
+  row.source = source;
+  row.sweep = sweep;
+  return row;
+}
+
+/// A bench computes nothing that is kept: its cells have speeds alone.
+TakenHistory take_bench(const fs::path& folder) {
+  const BenchResult result = read_bench_result(folder / "bench.json");
+  TakenHistory taken;
+  if (!result.quiet())
+    taken.missing.push_back("speeds of bench " + result.name + ": the machine was not quiet (docs/bench.md)");
+  for (const BenchCell& cell : result.cells) {
+    HistoryRow row = common_row(result.machine, result.started, "bench", result.name);
+    row.run = cell.id;
+    row.asked = asked_digest(cell.request);
+    row.verdict = "finished";
+    if (result.quiet()) row.speed = SpeedRatio{cell.speed.median, cell.speed.low, cell.speed.high, result.rounds};
+    taken.rows.push_back(std::move(row));
+  }
+  return taken;
+}
+
 class Taking {
  public:
   explicit Taking(const fs::path& sweep) : sweep_(sweep), verdict_(read_verdict(sweep / "verdict.json")) {
     const Json environment = verdict_.machine.is_object() ? verdict_.machine : Json::object();
-    common_.taken = verdict_.started;
-    common_.machine = machine_fingerprint(environment);
-    common_.machine_name = machine_name(environment);
-    common_.code_path = code_path_fingerprint(environment);
-    common_.commit = environment.value("versions", Json::object()).value("commit", "");
-    common_.source = "sweep";
-    common_.sweep = verdict_.name;
+    common_ = common_row(environment, verdict_.started, "sweep", verdict_.name);
     if (common_.taken.empty()) throw InputError((sweep / "verdict.json").string() + ": says no time at which it began");
   }
 
@@ -99,7 +125,8 @@ class Taking {
 }  // namespace
 
 TakenHistory take_history(const fs::path& sweep) {
-  return Taking(sweep).take();
+  const bool only_bench = path_exists(sweep / "bench.json") && !path_exists(sweep / "verdict.json");
+  return only_bench ? take_bench(sweep) : Taking(sweep).take();
 }
 
 }  // namespace plumbline

@@ -1,4 +1,4 @@
-// The rows of a finished sweep.
+// The rows of a finished sweep or bench.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@ struct TakenHistory {
   std::vector<std::string> missing;  ///< what of them could not be read, and why: those numbers stay empty
 };
 
-/// Reads verdict.json and the records beside it. A sweep that does not hold has its place in a history too. Throws
-/// InputError where no sweep lies there, or it names no time.
+/// Reads verdict.json and the records beside it, or bench.json where that stands alone. A sweep that does not hold has
+/// its place in a history too; of a bench on a machine that was not quiet the speeds stay empty. Throws InputError
+/// where neither lies there, or it names no time.
 TakenHistory take_history(const std::filesystem::path& sweep);
 
 }  // namespace plumbline

@@ -5,6 +5,7 @@
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/harness/bench/bench_results.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -117,6 +118,31 @@ TEST_F(TakeHistory, AMachineIsKnownByWhatTimesDependOn) {
   EXPECT_EQ(other_library.rows[0].machine, before.rows[0].machine);
   EXPECT_NE(other_library.rows[0].code_path, before.rows[0].code_path);
   EXPECT_NE(other_machine.rows[0].machine, before.rows[0].machine);
+}
+
+TEST_F(TakeHistory, OfABenchEachCellHasItsSpeedWithItsInterval) {
+  write_json(folder_ / "bench.json", to_json(bench_result()));
+
+  const TakenHistory taken = take_history(folder_.path());
+
+  ASSERT_THAT(taken.rows, SizeIs(3));
+  EXPECT_EQ(taken.rows[1].source, "bench");
+  EXPECT_EQ(taken.rows[1].run, "tiny-1f1b-w2");
+  ASSERT_TRUE(taken.rows[1].speed);
+  EXPECT_DOUBLE_EQ(taken.rows[1].speed->value, 1.65);
+  EXPECT_EQ(taken.rows[1].speed->rounds, 6);
+  EXPECT_THAT(taken.missing, IsEmpty());
+}
+
+TEST_F(TakeHistory, OfABenchOnAMachineThatWasNotQuietNoSpeedIsKept) {
+  BenchResult loud = bench_result();
+  loud.noise = 0.4;
+  write_json(folder_ / "bench.json", to_json(loud));
+
+  const TakenHistory taken = take_history(folder_.path());
+
+  EXPECT_THAT(taken.missing, ElementsAre(HasSubstr("was not quiet")));
+  EXPECT_FALSE(taken.rows[1].speed);
 }
 
 TEST_F(TakeHistory, AFolderWithoutASweepIsRefused) {
