@@ -44,17 +44,19 @@ Baseline take_baseline(const fs::path& sweep, const std::string& name) {
   baseline.sweep = verdict.name;
   baseline.taken = verdict.started;
   baseline.environment = verdict.machine.is_object() ? verdict.machine : Json::object();
-  baseline.commit = baseline.environment.value("versions", Json::object()).value("commit", "");
+  baseline.commit = commit_of(baseline.environment);
   baseline.code_path = code_path_of(baseline.environment);
   for (const ReferenceVerdict& reference : verdict.references) {
     RunBaseline run = whole_run(sweep / "references" / reference.id, reference.id);
     run.asked = asked_digest(reference.request);
+    run.request = request_keys(reference.request);
     run.outcomes = outcomes_of(reference.checks);
     baseline.references.push_back(std::move(run));
   }
   for (const CellVerdict& cell : verdict.cells) {
     RunBaseline run = whole_run(sweep / "cells" / cell.id, cell.id);
     run.asked = asked_digest(cell.request);
+    run.request = request_keys(cell.request);
     run.outcomes = outcomes_of(cell.checks);
     const RunBaseline& reference = find(baseline.references, cell.reference, file);
     if (run.losses == reference.losses) run.losses.clear();
