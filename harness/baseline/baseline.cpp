@@ -15,8 +15,11 @@ Json to_json(const RankBytes& rank) {
   return json;
 }
 
-Json to_json(const RunBaseline& run) {
-  Json json = {{"id", run.id}, {"asked", run.asked}, {"outcomes", run.outcomes}};
+/// `base`: the request of its reference, which need not be told again.
+Json to_json(const RunBaseline& run, const RequestKeys& base = {}) {
+  Json json = {{"id", run.id}, {"asked", run.asked}};
+  if (!run.request.empty()) json["request"] = beyond(base, run.request);
+  json["outcomes"] = run.outcomes;
   if (!run.losses.empty()) json["losses"] = run.losses;
   if (!run.gradient_norms.empty()) json["gradient_norms"] = run.gradient_norms;
   if (!run.parameters.empty()) json["parameters"] = run.parameters;
@@ -50,6 +53,7 @@ RunBaseline run_of(const JsonKeys& keys) {
   RunBaseline run;
   run.id = keys.text("id");
   run.asked = keys.text("asked");
+  run.request = text_map(keys, "request");
   run.outcomes = text_map(keys, "outcomes");
   if (keys.has("losses")) run.losses = keys.texts("losses");
   if (keys.has("gradient_norms")) run.gradient_norms = keys.texts("gradient_norms");
@@ -78,10 +82,13 @@ Json to_json(const Baseline& baseline) {
                {"accepted", Json::array()}};
   for (const RunBaseline& run : baseline.references) json["references"].push_back(to_json(run));
   for (const RunBaseline& run : baseline.cells) {
-    Json cell = to_json(run);
-    cell["reference"] = baseline.reference_of.at(run.id);
+    const std::string& reference = baseline.reference_of.at(run.id);
+    const auto& request = std::ranges::find(baseline.references, reference, &RunBaseline::id)->request;
+    Json cell = to_json(run, request);
+    cell["reference"] = reference;
     json["cells"].push_back(std::move(cell));
   }
+  if (baseline.speeds) json["speeds"] = to_json(*baseline.speeds);
   for (const AcceptedChange& change : baseline.accepted)
     json["accepted"].push_back({{"commit", change.commit}, {"reason", change.reason}, {"changes", change.changes}});
   return json;
@@ -105,10 +112,14 @@ Baseline read_baseline(const std::filesystem::path& file) {
   for (const JsonKeys& run : keys.objects("cells")) {
     baseline.cells.push_back(run_of(run));
     const std::string reference = run.text("reference");
-    if (std::ranges::find(baseline.references, reference, &RunBaseline::id) == baseline.references.end())
+    const auto found = std::ranges::find(baseline.references, reference, &RunBaseline::id);
+    if (found == baseline.references.end())
       run.fail("reference", "names a reference that the file does not hold: " + reference);
-    baseline.reference_of[baseline.cells.back().id] = reference;
+    RunBaseline& cell = baseline.cells.back();
+    if (!cell.request.empty()) cell.request = with(found->request, cell.request);
+    baseline.reference_of[cell.id] = reference;
   }
+  if (keys.has("speeds")) baseline.speeds = read_speeds(keys.object("speeds"));
   for (const JsonKeys& change : keys.objects("accepted"))
     baseline.accepted.push_back({change.text("commit"), change.text("reason"), change.texts("changes")});
   return baseline;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/baseline/request_keys.hpp"
+#include "harness/baseline/speeds.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -25,6 +27,7 @@ struct RankBytes {
 struct RunBaseline {
   std::string id;
   std::string asked;                              ///< digest of what was asked of it; empty where nobody asked
+  RequestKeys request;                            ///< the same key by key; empty in files of older versions
   std::map<std::string, std::string> outcomes;    ///< of its checks
   std::vector<std::string> losses;                ///< of each step, as steps.csv writes them
   std::vector<std::string> gradient_norms;        ///< the same
@@ -47,6 +50,7 @@ struct Baseline {
   std::vector<RunBaseline> references;
   std::vector<RunBaseline> cells;  ///< without losses, norms and parameters where those are the reference's
   std::map<std::string, std::string> reference_of;  ///< cell -> reference
+  std::optional<Speeds> speeds;                     ///< where a bench was given
   std::vector<AcceptedChange> accepted;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/baseline/compare_speeds.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
@@ -65,6 +66,18 @@ std::string bytes_change(const std::string& what, std::int64_t before, std::int6
          std::to_string(more) + ")";
 }
 
+constexpr std::size_t most_keys_named = 6;
+
+/// ": steps 5 before, 6 now"; nothing where the keys were not kept.
+std::string differing_keys(const RequestKeys& before, const RequestKeys& now) {
+  if (before.empty() || now.empty()) return "";
+  std::vector<std::string> words = request_differences(before, now);
+  const bool all = words.size() <= most_keys_named;
+  const std::size_t more = words.size() - std::min(words.size(), most_keys_named);
+  if (!all) words.resize(most_keys_named);
+  return ": " + join(words, "; ") + (all ? "" : "; and " + plural(more, "other key"));
+}
+
 class Comparing {
  public:
   Comparing(const Baseline& before, const Baseline& now) : before_(before), now_(now) {
@@ -83,6 +96,7 @@ class Comparing {
   BaselineComparison compare() {
     runs(before_.references, now_.references);
     runs(before_.cells, now_.cells);
+    compare_speeds(before_.speeds, now_.speeds, result_);
     return std::move(result_);
   }
 
@@ -110,7 +124,8 @@ class Comparing {
         result_.not_compared.push_back(run.id +
                                        ": its verdict does not say what was asked for (plumbline judge adds it)");
       else if (run.asked != found->second->asked)
-        result_.not_compared.push_back(run.id + ": another run was asked for under this name");
+        result_.not_compared.push_back(run.id + ": another run was asked for under this name" +
+                                       differing_keys(run.request, found->second->request));
       else
         compare(run, *found->second);
     }
@@ -199,13 +214,23 @@ class Comparing {
 }  // namespace
 
 std::string to_text(ChangeKind kind) {
-  return kind == ChangeKind::bits ? "bits" : kind == ChangeKind::bytes ? "bytes" : "coverage";
+  switch (kind) {
+    case ChangeKind::bits:
+      return "bits";
+    case ChangeKind::bytes:
+      return "bytes";
+    case ChangeKind::coverage:
+      return "coverage";
+    case ChangeKind::speed:
+      return "speed";
+  }
+  return "";
 }
 
 ChangeKind parse_change_kind(const std::string& text) {
-  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage})
+  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage, ChangeKind::speed})
     if (to_text(kind) == text) return kind;
-  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage");
+  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage, speed");
 }
 
 bool BaselineComparison::holds() const {

@@ -23,6 +23,7 @@ struct BaselineOptions {
   fs::path folder = "baselines";
   std::string name;
   fs::path sweep = "reports/runs/latest";
+  fs::path bench;  ///< empty: none
   std::vector<std::string> allowed;
   std::string reason;
   bool json = false;
@@ -46,6 +47,12 @@ Baseline kept(const BaselineOptions& options) {
   return read_baseline(file);
 }
 
+Baseline taken(const BaselineOptions& options) {
+  Baseline baseline = take_baseline(options.sweep, options.name);
+  if (!options.bench.empty()) baseline.speeds = take_speeds(options.bench);
+  return baseline;
+}
+
 void keep(const BaselineOptions& options, const Baseline& baseline) {
   make_folder(options.folder);
   write_json(file_of(options), to_json(baseline));
@@ -58,7 +65,7 @@ int save(const BaselineOptions& options) {
   if (path_exists(file_of(options)))
     throw InputError(file_of(options).string() + ": exists; plumbline baseline accept " + options.name + " " +
                      options.sweep.string() + " --reason TEXT takes on what changed");
-  keep(options, take_baseline(options.sweep, options.name));
+  keep(options, taken(options));
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -85,7 +92,7 @@ int compare(const BaselineOptions& options) {
   for (const std::string& kind : options.allowed) allowed.insert(parse_change_kind(kind));
   if (!allowed.empty() && options.reason.empty())
     throw InputError("--allow needs --reason TEXT: why these may change; it is kept and shown");
-  BaselineComparison comparison = compare_baselines(kept(options), take_baseline(options.sweep, options.name));
+  BaselineComparison comparison = compare_baselines(kept(options), taken(options));
   comparison.allowed = std::move(allowed);
   comparison.reason = options.reason;
   write_json(options.sweep / "baseline.json", to_json(comparison));
@@ -96,11 +103,12 @@ int compare(const BaselineOptions& options) {
 
 int accept(const BaselineOptions& options) {
   const Baseline before = kept(options);
-  Baseline now = take_baseline(options.sweep, options.name);
+  Baseline now = taken(options);
   const BaselineComparison comparison = compare_baselines(before, now);
   std::cout << to_text(comparison);
   AcceptedChange change{now.commit, options.reason, {}};
   for (const BaselineChange& one : comparison.changes) change.changes.push_back(one.where + ": " + one.words);
+  if (!now.speeds) now.speeds = before.speeds;  // no bench was given: what they were still holds
   now.accepted = before.accepted;
   now.accepted.push_back(std::move(change));
   keep(options, now);
@@ -127,12 +135,14 @@ std::function<int()> add_baseline_command(CLI::App& app) {
     auto* sub = add(name, what);
     sub->add_option("name", options->name, "Name of the baseline")->required();
     sub->add_option("sweep", options->sweep, "Folder of a finished sweep")->capture_default_str();
+    sub->add_option("--bench", options->bench, "Folder of a finished bench, for speeds; without it they are left out");
     return sub;
   };
   auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
   auto* list_command = add("list", "The baselines that are there");
-  auto* compare_command = add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
-  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage")
+  auto* compare_command =
+      add_named("compare", "Hold a sweep against a baseline: bits, bytes, speeds, cells and checks");
+  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage, speed")
       ->allow_extra_args(false);
   compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result");
   compare_command->add_flag("--json", options->json, "Print it as JSON");

@@ -1,14 +1,16 @@
-// The program `plumbline`: sweep, judge, compare, baseline, calibrate, report, doctor, schedule, record.
+// The program `plumbline`: sweep, judge, compare, baseline, history, bench, calibrate, report, doctor, schedule, record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "harness/commands/baseline_command.hpp"
+#include "harness/commands/bench_command.hpp"
 #include "harness/commands/calibrate_command.hpp"
 #include "harness/commands/compare.hpp"
 #include "harness/commands/did_you_mean.hpp"
 #include "harness/commands/doctor.hpp"
+#include "harness/commands/history_command.hpp"
 #include "harness/commands/record_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/commands/sweep_command.hpp"
@@ -85,6 +87,8 @@ int run(int argc, char** argv) {
   doctor_command->footer("Example: plumbline doctor");
 
   const auto run_baseline = add_baseline_command(app);
+  const auto run_bench_command = add_bench_command(app, argv[0], own_folder(), harness_json());
+  const auto run_history = add_history_command(app);
   const auto run_schedule = add_schedule_command(app);
   const auto run_calibrate = add_calibrate_command(app, own_folder());
   const auto run_record = add_record_command(app);
@@ -99,6 +103,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("judge")) return run_judge();
   if (app.got_subcommand("report")) return run_report();
   if (app.got_subcommand("baseline")) return run_baseline();
+  if (app.got_subcommand("bench")) return run_bench_command();
+  if (app.got_subcommand("history")) return run_history();
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
   if (app.got_subcommand("record")) return run_record();

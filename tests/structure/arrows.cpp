@@ -35,8 +35,10 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/baseline", {{"record", "support"}, {}}},
+      {"harness/history", {{"harness/baseline", "reports", "record", "support"}, {}}},
+      {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+       {{"harness/bench", "harness/history", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
   };
   return table;
 }

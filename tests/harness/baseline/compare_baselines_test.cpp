@@ -19,6 +19,7 @@ RunBaseline reference() {
   RunBaseline run;
   run.id = "tiny-sgd";
   run.asked = "a";
+  run.request = {{"optimizer/learning_rate", "0.001"}, {"steps", "2"}};
   run.outcomes = {{"bench", "holds"}};
   run.losses = {"6", "5.5"};
   run.gradient_norms = {"1", "1.25"};
@@ -153,6 +154,26 @@ TEST(CompareBaselines, AnotherRunUnderTheSameNameIsNotCompared) {
   EXPECT_THAT(found.changes, IsEmpty());
   EXPECT_THAT(found.not_compared, SizeIs(2));
   EXPECT_THAT(to_text(found), ::testing::StartsWith("NOTHING COMPARABLE"));
+}
+
+TEST(CompareBaselines, OfAnotherRequestTheKeysThatDifferAreNamed) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references[0].asked = "x";
+    now.references[0].request = {{"optimizer/learning_rate", "0.002"}, {"clip_norm", "1"}, {"steps", "2"}};
+  });
+
+  EXPECT_THAT(found.not_compared,
+              Contains("tiny-sgd: another run was asked for under this name: clip_norm absent before, 1 now; "
+                       "optimizer/learning_rate 0.001 before, 0.002 now"));
+}
+
+TEST(CompareBaselines, OfManyKeysTheFirstAreNamed) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references[0].asked = "x";
+    for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h"}) now.references[0].request[key] = "1";
+  });
+
+  EXPECT_THAT(found.not_compared, Contains(HasSubstr("f absent before, 1 now; and 2 other keys")));
 }
 
 TEST(CompareBaselines, WhereNobodySaidWhatWasAskedNothingIsCompared) {

@@ -95,6 +95,8 @@ TEST_F(TakeBaseline, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   const fs::path schema = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/baseline.schema.json";
   Baseline baseline = take();
   baseline.accepted.push_back({"abc", "because", {"bits r: loss"}});
+  baseline.speeds =
+      Speeds{"b", "2026-11-22T00:00:00Z", "m", "Some Processor", 0.02, true, {{"c", {"a", {1.5, 1.4, 1.6}, 1.7}}}};
   const auto valid = [&](const std::function<void(Json&)>& change) {
     Json json = to_json(baseline);
     change(json);
@@ -105,6 +107,42 @@ TEST_F(TakeBaseline, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   EXPECT_FALSE(valid([](Json& json) { json["more"] = 1; }));
   EXPECT_FALSE(valid([](Json& json) { json["cells"][0].erase("reference"); }));
   EXPECT_FALSE(valid([](Json& json) { json["references"][0]["ranks"][0]["peak_bytes"] = -1; }));
+}
+
+TEST_F(TakeBaseline, TheRequestOfACellIsKeptBesideItsReferences) {
+  verdict_.references[0].request = {{"seed", 1}, {"clip_norm", 2.5}, {"optimizer", {{"name", "adamw"}}}};
+  const Baseline baseline = take();
+  const Json json = to_json(baseline);
+  write_json(folder_ / "b.json", json);
+
+  EXPECT_FALSE(json["cells"][0]["request"].contains("seed")) << "as the reference's";
+  EXPECT_EQ(json["cells"][0]["request"]["clip_norm"], "absent");
+  EXPECT_EQ(read_baseline(folder_ / "b.json").cells[0].request, baseline.cells[0].request);
+  EXPECT_EQ(baseline.references[0].request.at("optimizer/name"), "adamw");
+}
+
+TEST_F(TakeBaseline, AComparisonIsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
+  if (!can_validate()) GTEST_SKIP() << no_validator;
+  const fs::path schema = fs::path(PLUMBLINE_FIXTURES).parent_path() / "docs/schemas/baseline-comparison.schema.json";
+  const Baseline before = take();
+  tensor_row(cell_.candidate, synthetic_steps - 1, "parameter", "model.norm.weight").digest = other_digest;
+  verdict_.machine["versions"]["compiler"] = "g++ 13";
+  BaselineComparison found = compare_baselines(before, take());
+  found.allowed = {ChangeKind::bits, ChangeKind::speed};
+  found.not_compared = {"speed: no bench was given (--bench DIR)"};
+  ASSERT_THAT(found.changes, SizeIs(1));
+  ASSERT_THAT(found.environment, SizeIs(1));
+  const auto valid = [&](const std::function<void(Json&)>& change) {
+    Json json = to_json(found);
+    change(json);
+    return validate(folder_.file("c.json", json.dump()), schema) == 0;
+  };
+
+  EXPECT_TRUE(valid([](Json&) {}));
+  EXPECT_FALSE(valid([](Json& json) { json["more"] = 1; }));
+  EXPECT_FALSE(valid([](Json& json) { json["compared"].erase("speeds"); }));
+  EXPECT_FALSE(valid([](Json& json) { json["changes"][0]["kind"] = "colour"; }));
+  EXPECT_FALSE(valid([](Json& json) { json["environment"][0].erase("now"); }));
 }
 
 TEST_F(TakeBaseline, BitsOfAnotherGpuOrRuntimeAreNotCompared) {

@@ -1,0 +1,78 @@
+#include "harness/baseline/run_identity.hpp"
+
+#include <filesystem>
+#include <initializer_list>
+
+#include "support/hash.hpp"
+#include "support/json_text.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::size_t fingerprint_digits = 12;
+
+/// Empty where there is none: a file that somebody else wrote may hold anything.
+Json group_of(const Json& environment, const char* name) {
+  return environment.contains(name) && environment[name].is_object() ? environment[name] : Json::object();
+}
+
+std::string fingerprint(const Json& json) {
+  return hash_hex(json_text(json)).substr(0, fingerprint_digits);
+}
+
+}  // namespace
+
+Json without_places(Json request) {
+  if (request.contains("data") && request["data"].is_object() && request["data"].contains("files"))
+    for (Json& file : request["data"]["files"])
+      file["path"] = std::filesystem::path(file.value("path", std::string())).filename().string();
+  return request;
+}
+
+std::string asked_digest(Json request) {
+  return request.is_object() ? hash_hex(json_text(without_places(std::move(request)))) : "";
+}
+
+Json code_path_of(const Json& environment) {
+  Json path = Json::object();
+  const auto take = [&](const char* group, std::initializer_list<const char*> keys) {
+    const Json found = group_of(environment, group);
+    for (const char* key : keys) path[key] = found.value(key, Json());
+  };
+  path["device"] = environment.value("device", Json());
+  take("machine",
+       {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version", "bf16_instructions", "gpus"});
+  take("versions", {"libtorch", "cuda_runtime", "cuda_driver"});
+  take("environment", {"attention", "compute_threads", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR", "ATEN_CPU_CAPABILITY",
+                       "ONEDNN_MAX_CPU_ISA", "tf32_cublas", "tf32_cudnn"});
+  return path;
+}
+
+std::string code_path_fingerprint(const Json& environment) {
+  return fingerprint(code_path_of(environment));
+}
+
+std::string machine_fingerprint(const Json& environment) {
+  const Json machine = group_of(environment, "machine");
+  Json known = {{"device", environment.value("device", Json())}};
+  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "cpu_model", "cores", "gpus"})
+    known[key] = machine.value(key, Json());
+  return fingerprint(known);
+}
+
+std::string commit_of(const Json& environment) {
+  const Json versions = group_of(environment, "versions");
+  return versions.contains("commit") && versions["commit"].is_string() ? versions["commit"].get<std::string>() : "";
+}
+
+std::string machine_name(const Json& environment) {
+  const Json machine = group_of(environment, "machine");
+  const auto text = [](const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); };
+  std::string name = machine.contains("cpu_model") ? text(machine["cpu_model"]) : "unknown processor";
+  if (machine.contains("cores")) name += ", " + text(machine["cores"]) + " cores";
+  if (machine.contains("gpus") && machine["gpus"].is_array() && !machine["gpus"].empty())
+    name += ", GPUs " + json_text(machine["gpus"]);
+  return name;
+}
+
+}  // namespace plumbline

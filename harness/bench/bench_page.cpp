@@ -1,0 +1,193 @@
+#include "harness/bench/bench_page.hpp"
+
+#include <cstdio>
+
+#include "harness/bench/bench_plots.hpp"
+#include "reports/markup.hpp"
+#include "reports/words.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* page_head = R"PAGE(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Bench</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2530; --soft: #5a6673; --line: #d5dbe1; --paper: #fff; --bad: #9c2f00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6ebf0; --soft: #a8b3be; --line: #3a444e; --paper: #14191e; --bad: #ff9d6e; } }
+* { box-sizing: border-box; }
+body { margin: 0; font: 15px/1.5 system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; color: var(--ink); background: var(--paper); }
+main { max-width: 1080px; margin: 0 auto; padding: 20px 24px; }
+h1 { font-size: 32px; margin: 0; } h2 { font-size: 21px; margin: 34px 0 8px; padding-top: 12px; border-top: 2px solid var(--ink); }
+h3 { font-size: 16px; margin: 20px 0 4px; } p { max-width: 84ch; }
+.soft { color: var(--soft); } .bad { border: 2px dashed var(--bad); padding: 8px 14px; }
+table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 9px; border-bottom: 1px solid var(--line); vertical-align: top; font-size: 13px; }
+td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.table { overflow-x: auto; } tbody td:first-child { overflow-wrap: anywhere; } figure { margin: 6px 0; } figure svg { max-width: 100%; height: auto; }
+@media print { h3, figure, table { break-inside: avoid; } }
+</style>
+</head>
+<body>
+<main>
+)PAGE";
+
+std::string tag(const std::string& name, const std::string& text, const std::string& look = "") {
+  std::string html = "<" + name;
+  html += look + ">";
+  html += xml_escape(text);
+  return html + "</" + name + ">";
+}
+
+std::string number(double value, const char* form = "%.3f") {
+  char text[64];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+std::string interval_text(const MedianInterval& of, const char* form = "%.3f") {
+  return number(of.median, form) + " [" + number(of.low, form) + ", " + number(of.high, form) + "]";
+}
+
+MedianInterval in_percent(const MedianInterval& of) {
+  return {100 * of.median, 100 * of.low, 100 * of.high};
+}
+
+/// Whether the machine let anything be measured, in one sentence.
+std::string quiet_words(const BenchResult& result) {
+  const std::string difference = "a second run of the reference, in each round, differed from the first by up to " +
+                                 number(100 * result.noise, "%.1f") + " %";
+  if (result.quiet())
+    return "The machine was quiet: " + difference + " (limit " + number(100 * result.quiet_limit, "%.1f") + " %).";
+  return "THE MACHINE WAS NOT QUIET: " + difference + ", more than " + number(100 * result.quiet_limit, "%.1f") +
+         " %. Something else ran beside it; take no figure below for the programs' own, and measure again.";
+}
+
+std::string heading(const std::vector<std::string>& columns, std::size_t numbers_from) {
+  std::string html = "<div class=\"table\"><table><thead><tr>";
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    html += tag("th", columns[i], i < numbers_from ? " scope=\"col\"" : " scope=\"col\" class=\"num\"");
+  return html + "</tr></thead><tbody>\n";
+}
+
+std::string figure_cell(const std::string& text) {
+  return tag("td", text, " class=\"num\"");
+}
+
+std::string cell_name(const BenchCell& cell) {
+  return tag("td", cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "")) +
+         figure_cell(std::to_string(cell.world));
+}
+
+std::string speed_rows(const BenchResult& result, const BenchReference& reference) {
+  std::string html = heading(
+      {"cell", "P", "step, ms", "tokens/s", "tokens/s over the reference's", "fastest tenth", "over P times"}, 1);
+  for (const BenchCell& cell : result.cells) {
+    if (cell.reference != reference.id) continue;
+    html += "<tr>" + cell_name(cell);
+    html += figure_cell(interval_text(cell.step_ms, "%.1f")) + figure_cell(interval_text(cell.tokens_per_s, "%.0f"));
+    html += figure_cell(interval_text(cell.speed)) + figure_cell(number(cell.fast_speed));
+    html += figure_cell(cell.efficiency ? interval_text(*cell.efficiency) : "-") + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string schedule_rows(const BenchResult& result, const BenchReference& reference) {
+  std::string html = heading(
+      {"cell", "P", "bubble measured, %", "simulated, %", "closed form, %", "speed that it allows", "share reached"},
+      1);
+  for (const BenchCell& cell : result.cells) {
+    if (cell.reference != reference.id || !cell.bubble) continue;
+    html += "<tr>" + cell_name(cell);
+    html += figure_cell(interval_text(in_percent(cell.bubble->measured), "%.1f"));
+    html += figure_cell(number(100 * cell.bubble->simulated, "%.1f"));
+    html += figure_cell(cell.bubble->closed_form ? number(100 * *cell.bubble->closed_form, "%.1f") : "-");
+    const bool limit = cell.simulated_speed && !cell.oversubscribed;
+    html += figure_cell(limit ? number(*cell.simulated_speed) : "-");
+    html +=
+        figure_cell(limit ? number(100 * cell.speed.median / *cell.simulated_speed, "%.0f") + " %" : "-") + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string machine_words(const BenchResult& result) {
+  const auto text = [&](const char* group, const char* key) {
+    const Json found =
+        result.machine.contains(group) && result.machine[group].is_object() ? result.machine[group] : Json::object();
+    return found.contains(key) && found[key].is_string() ? found[key].get<std::string>() : std::string("unknown");
+  };
+  return "Processor " + text("machine", "cpu_model") + ", " + std::to_string(result.cores) + " cores; LibTorch " +
+         text("versions", "libtorch") + ", commit " + text("versions", "commit");
+}
+
+}  // namespace
+
+std::string bench_page(const BenchResult& result) {
+  std::string html = page_head;
+  html += tag("h1", "Bench " + result.name) + "\n";
+  html += tag("p", machine_words(result) + "; begun " + result.started + ".") + "\n";
+  html += tag("p", quiet_words(result), result.quiet() ? "" : " class=\"bad\"") + "\n";
+  html += tag("p",
+              std::to_string(result.rounds) + " rounds, in each every reference twice and every cell once, in turn; " +
+                  std::to_string(result.steps) +
+                  " steps of each run count, the first is left out. A figure is the median of the rounds' medians, "
+                  "with the "
+                  "order statistics that hold it with " +
+                  number(100 * result.coverage, "%.1f") +
+                  " %. Ratios are of the same round. \"Fastest tenth\": of each program's steps of all rounds, what is "
+                  "left "
+                  "when neighbours leave the machine alone.",
+              " class=\"soft\"") +
+          "\n";
+  for (const std::string& line : result.failed)
+    html += tag("p", "Left out, it did not end well: " + line, " class=\"bad\"") + "\n";
+  for (const BenchReference& reference : result.references) {
+    html += tag("h2", reference.id) + "\n";
+    html += tag("p", "The reference: step " + interval_text(reference.step_ms, "%.1f") + " ms, " +
+                         interval_text(reference.tokens_per_s, "%.0f") +
+                         " tokens/s; its second run of each round over the first " + interval_text(reference.second) +
+                         ".") +
+            "\n";
+    const std::string efficiency = draw_efficiency(result, reference), bubbles = draw_bubbles(result, reference);
+    html += "<h3>Speed</h3>\n";
+    if (!efficiency.empty()) html += "<figure>" + efficiency + "</figure>\n";
+    html += speed_rows(result, reference);
+    html +=
+        tag("p",
+            "Cells of more ranks than cores share cores: their figures tell of this machine, not of the software, and "
+            "are drawn nowhere.",
+            " class=\"soft\"") +
+        "\n<h3>Against the schedule</h3>\n";
+    if (!bubbles.empty()) html += "<figure>" + bubbles + "</figure>\n";
+    html += schedule_rows(result, reference);
+    html += tag("p",
+                "What a schedule allows is its simulation with the median times of the cell's own actions, messages "
+                "taking no "
+                "time, and the end of the step as measured.",
+                " class=\"soft\"") +
+            "\n";
+  }
+  return html + "</main>\n</body>\n</html>\n";
+}
+
+std::string bench_text(const BenchResult& result) {
+  std::string text = quiet_words(result) + "\n";
+  for (const BenchCell& cell : result.cells) {
+    text += cell.id + ": tokens/s over the reference's " + interval_text(cell.speed);
+    if (cell.oversubscribed)
+      text += ", more ranks than cores";
+    else if (cell.simulated_speed)
+      text += ", its schedule allows " + number(*cell.simulated_speed);
+    if (cell.bubble) {
+      text += "; bubble " + number(100 * cell.bubble->measured.median, "%.1f") + " %, simulated " +
+              number(100 * cell.bubble->simulated, "%.1f") + " %";
+    }
+    text += "\n";
+  }
+  for (const std::string& line : result.failed) text += "left out: " + line + "\n";
+  return text;
+}
+
+}  // namespace plumbline

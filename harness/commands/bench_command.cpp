@@ -1,0 +1,44 @@
+#include "harness/commands/bench_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "harness/bench/bench_page.hpp"
+#include "harness/bench/run_bench.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+
+namespace fs = std::filesystem;
+
+std::function<int()> add_bench_command(CLI::App& app, const std::string& program, const fs::path& trainers,
+                                       const Json& harness) {
+  const auto options = std::make_shared<BenchOptions>();
+  options->sweep.program = program;
+  options->sweep.trainers = trainers;
+  options->sweep.harness = harness;
+  auto* command = app.add_subcommand("bench", "Time a sweep file's cells and their references in turn; judges nothing");
+  command->add_option("sweep", options->sweep.sweep_file, "SWEEP.toml")->required();
+  command->add_option_function<fs::path>(
+      "--out", [options](const fs::path& out) { options->sweep.out = out; },
+      "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)");
+  command
+      ->add_option("--rounds", options->rounds, "Times that every run is made, at least 2; six give intervals of 95 %")
+      ->capture_default_str();
+  command->add_option("--quiet", options->quiet_limit, "Share by which two runs of a reference may differ in a round")
+      ->check(CLI::Range(0.001, 10.0))
+      ->capture_default_str();
+  command->add_option("--cells", options->sweep.cells, "Time only these cells: ids, or patterns with * and ? in quotes")
+      ->allow_extra_args(false);
+  command->add_option("--trainers", options->sweep.trainers,
+                      "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  command->footer("Example: plumbline bench fixtures/sweeps/bench.toml --rounds 6");
+  return [options] {
+    const FinishedBench finished = run_bench(*options, stderr);
+    std::cout << bench_text(finished.result) << "page: " << (finished.folder / "bench.html").string() << "\n";
+    return static_cast<int>(finished.result.failed.empty() ? ExitCode::holds : ExitCode::does_not_hold);
+  };
+}
+
+}  // namespace plumbline

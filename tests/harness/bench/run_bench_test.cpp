@@ -1,0 +1,144 @@
+#include "harness/bench/run_bench.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "support/error.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Both stand-ins note the call and leave a record that lies ready; the second reference is $slower to tell apart.
+const char* const timed_trainer = R"sh(
+run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
+[ $me = 0 ] && echo "$(basename "$record")" >> "$base/calls"
+grep -q 'summary' "$run" || echo "not at level summary" >> "$base/calls"
+[ -e "$base/behaviour" ] && source "$base/behaviour"
+of=$base/of-pipeline
+case $(basename "$0") in plumbline-reference) of=$base/of-reference ;; esac
+case $(basename "$record") in *-second) [ -e "$base/of-second" ] && of=$base/of-second ;; esac
+mkdir -p "$record"
+cp -r $of/rank-$me "$record/"; [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv "$record/"
+page "$record" $me 0 -1 ${me}F0
+exit 0
+)sh";
+
+class RunBench : public ::testing::Test {
+ protected:
+  RunBench() {
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n");
+    program(folder_, "plumbline-reference", timed_trainer);
+    program(folder_, "plumbline-pipeline", timed_trainer);
+    program(folder_, "fake-mpirun", fake_mpirun());
+    options_.sweep.sweep_file = folder_.file(
+        "small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() +
+                          " -n {world}\"\nrun = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"afab\"]\n");
+    options_.sweep.trainers = folder_.path();
+    options_.sweep.out = folder_ / "out";
+    options_.rounds = 2;
+    record("of-reference", synthetic_reference({}), 0.9);
+    record("of-pipeline", synthetic_candidate({}), 0.6);
+  }
+
+  void record(const std::string& name, SyntheticRun run, double seconds) {
+    for (auto& rank : run.ranks)
+      for (auto& row : rank.steps) row.seconds = row.step == 0 ? 99 : seconds;
+    fs::remove_all(folder_ / name);
+    run.manifest["machine"] = {{"cpu_model", "Some Processor"}, {"cores", 2}};
+    write_run(run, folder_ / name);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / name))
+      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
+  }
+  FinishedBench run() {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
+    return run_bench(options_, log.get());
+  }
+  std::vector<std::string> calls() const {
+    std::ifstream in(folder_ / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  TemporaryFolder folder_;
+  BenchOptions options_;
+};
+
+TEST_F(RunBench, TakesAllInTurnAndBeginsEachRoundWithAnother) {
+  run();
+
+  EXPECT_THAT(calls(), ElementsAre("a", "a-1f1b-w2", "a-afab-w2", "a-second",  //
+                                   "a-1f1b-w2", "a-afab-w2", "a-second", "a"));
+}
+
+TEST_F(RunBench, WritesWhatItMeasuredWithoutTheFirstStep) {
+  const FinishedBench finished = run();
+
+  const BenchResult kept = read_bench_result(finished.folder / "bench.json");
+  ASSERT_THAT(kept.cells, SizeIs(2));
+  EXPECT_DOUBLE_EQ(kept.cells[0].speed.median, 1.5);
+  EXPECT_EQ(kept.cells[0].schedule, "1f1b");
+  EXPECT_EQ(kept.cells[0].world, 2);
+  EXPECT_EQ(kept.steps, 1);
+  EXPECT_EQ(kept.rounds, 2);
+  EXPECT_DOUBLE_EQ(kept.noise, 0);
+  EXPECT_TRUE(kept.quiet());
+  EXPECT_EQ(kept.cells[0].request.at("level"), "summary");
+  EXPECT_TRUE(kept.cells[0].bubble);
+  EXPECT_TRUE(fs::exists(finished.folder / "bench.html"));
+}
+
+TEST_F(RunBench, ASecondReferenceThatIsSlowerMakesTheMachineNotQuiet) {
+  record("of-second", synthetic_reference({}), 1.2);
+
+  const BenchResult result = run().result;
+
+  EXPECT_DOUBLE_EQ(result.noise, 0.25);
+  EXPECT_FALSE(result.quiet());
+}
+
+TEST_F(RunBench, ACellThatDoesNotEndWellIsToldAndNotRunAgain) {
+  folder_.file("behaviour",
+               "case $(basename $record)-$me in *afab*-0) ended \"$record\" $me failed 1; exit 1 ;; esac\n");
+
+  const BenchResult result = run().result;
+
+  EXPECT_THAT(result.failed, ElementsAre(HasSubstr("a-afab-w2: ")));
+  ASSERT_THAT(result.cells, SizeIs(1));
+  EXPECT_EQ(result.cells[0].id, "a-1f1b-w2");
+  EXPECT_EQ(std::ranges::count(calls(), "a-afab-w2"), 1);
+}
+
+TEST_F(RunBench, AReferenceThatDoesNotEndWellEndsTheBench) {
+  folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 1 ;; esac\n");
+
+  EXPECT_THAT(error_of<RunError>([&] { run(); }), HasSubstr("reference-a did not end well"));
+}
+
+TEST_F(RunBench, OneRoundIsRefused) {
+  options_.rounds = 1;
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("--rounds 1"));
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
+TEST_F(RunBench, ARunWithoutATimedStepIsRefused) {
+  record("of-reference", synthetic_reference({}), 0);
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("has no step but the first"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
