@@ -1,0 +1,51 @@
+#include "training/checkpoint/metrics_file.hpp"
+
+#include <sstream>
+#include <string>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
+#include "support/paths.hpp"
+
+namespace plumbline {
+namespace {
+
+const std::string header =
+    "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,seconds,tokens_per_second,saving_seconds\n";
+
+/// The header, and the rows of steps before `first`.
+std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
+  if (first == 0 || !path_exists(path)) return header;
+  std::istringstream lines(read_file(path));
+  std::string kept, line;
+  std::getline(lines, line);
+  if (line + "\n" != header) {
+    throw InputError(path.string() + ": is not the metrics of such a training; move it away, or take another folder");
+  }
+  while (std::getline(lines, line)) {
+    const auto step = parse_integer(line.substr(0, line.find(',')));
+    if (step && *step < first) kept += line + "\n";
+  }
+  return header + kept;
+}
+
+}  // namespace
+
+MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first) : path_(folder / "metrics.csv") {
+  write_file(path_, rows_before(path_, first));
+  file_.open(path_, std::ios::app);
+  if (!file_) throw SystemError(path_.string() + ": cannot be written");
+}
+
+void MetricsFile::add(std::int64_t step, std::optional<float> loss, const StepUpdate& update, std::int64_t tokens,
+                      double seconds, double saving_seconds) {
+  file_ << step << ',' << (loss ? to_text(*loss) : "") << ',' << to_text(update.gradient_norm) << ','
+        << to_text(update.clip_coefficient) << ',' << to_text(update.learning_rate) << ',' << tokens << ','
+        << to_text(seconds) << ',' << to_text(static_cast<double>(tokens) / seconds) << ',' << to_text(saving_seconds)
+        << '\n'
+        << std::flush;  // what cannot be written (a full disk) is lost, and training goes on
+  file_.clear();
+}
+
+}  // namespace plumbline
