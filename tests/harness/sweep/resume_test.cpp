@@ -62,6 +62,16 @@ TEST_F(Resume, RefusesOtherInputsAndNamesThem) {
   expect_refused("what a-1f1b-w1 was made from has changed");
 }
 
+TEST_F(Resume, RefusesOtherWeightsThatLieInAFolder) {
+  fs::remove(folder_ / "start.safetensors");
+  folder_.file("start.safetensors/model.safetensors", "one");
+  resume();
+  EXPECT_TRUE(run().verdict.holds);
+
+  folder_.file("start.safetensors/model.safetensors", "two");
+  expect_refused("what a-1f1b-w1 was made from has changed");
+}
+
 TEST_F(Resume, RefusesOtherProgramsModulesLaunchersAndEnvironments) {
   resume();
 

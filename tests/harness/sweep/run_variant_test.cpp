@@ -51,6 +51,14 @@ TEST_F(RunVariant, WithoutChangesEveryNumberKeepsItsBits) {
   EXPECT_EQ(written["pipeline"]["partition"].value<std::string>(), "cost");
 }
 
+TEST_F(RunVariant, ASweepSavesNoCheckpointsAndWaitsHalfAMinute) {
+  const auto run = folder_.file("runs/b.toml", "[model]\nconfig = \"c.json\"\n[checkpoint]\nfolder = \"saved\"\n");
+  const auto written = parse_toml("made.toml", pipeline_run(run, {}, "afab", folder_.path()));
+
+  EXPECT_FALSE(written.contains("checkpoint"));
+  EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 30000);
+}
+
 TEST_F(RunVariant, PathsAreRebasedToTheFolderOfTheNewFile) {
   const auto written = parse_toml("made.toml", pipeline_run(run_, {}, "afab", folder_ / "out/launches/x"));
 
