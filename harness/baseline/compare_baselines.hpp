@@ -1,56 +1,14 @@
 // Two baselines of one sweep, held against each other.
 #pragma once
 
-#include <cstdint>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "harness/baseline/baseline.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 
 namespace plumbline {
-
-inline constexpr const char* baseline_comparison_schema = "plumbline-baseline-comparison/1";
-
-/// Losses, norms and parameters; bytes of memory and traffic; cells and checks that were there and are not any more;
-/// ratios of speed to the reference.
-enum class ChangeKind { bits, bytes, coverage, speed };
-std::string to_text(ChangeKind kind);
-/// Throws InputError that lists the kinds.
-ChangeKind parse_change_kind(const std::string& text);
-
-struct BaselineChange {
-  ChangeKind kind;
-  std::string where;  ///< id of the reference or cell
-  std::string words;
-};
-
-/// One key of machine, versions or environment that is not the same: "versions/libtorch".
-struct EnvironmentDifference {
-  std::string key, before, now;
-};
-
-struct BaselineComparison {
-  std::string name, sweep, commit_before, commit_now;
-  std::vector<BaselineChange> changes;
-  std::vector<EnvironmentDifference> environment;  ///< what a change of bits may come from, beside the source
-  std::int64_t runs = 0, losses = 0, parameters = 0, byte_counts = 0, speeds = 0;  ///< that were compared
-  std::vector<std::string> not_compared;                                           ///< what, and why
-  std::set<ChangeKind> allowed;
-  std::string reason;  ///< why those are allowed
-
-  /// Nothing at all was compared.
-  bool nothing() const { return losses + parameters + byte_counts + speeds == 0; }
-  /// No change but of kinds that are allowed.
-  bool holds() const;
-};
 
 /// Speeds are compared on one machine that was quiet both times; one changed where the intervals do not meet and the
 /// medians differ by more than a second reference did from the first. Bits are compared where both were computed on the
 /// same code path and asked for the same, bytes wherever the same was asked for.
 BaselineComparison compare_baselines(const Baseline& before, const Baseline& now);
-
-Json to_json(const BaselineComparison& comparison);
-std::string to_text(const BaselineComparison& comparison);
 
 }  // namespace plumbline

@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
+#include "harness/baseline/speeds.hpp"
 
 namespace plumbline {
 

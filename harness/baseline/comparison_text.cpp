@@ -1,5 +1,5 @@
 // What a comparison with a baseline found, for people and for programs.
-#include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/baseline_comparison.hpp"
 
 namespace plumbline {
 namespace {

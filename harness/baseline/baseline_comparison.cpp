@@ -1,0 +1,34 @@
+#include "harness/baseline/baseline_comparison.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+
+std::string to_text(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::bits:
+      return "bits";
+    case ChangeKind::bytes:
+      return "bytes";
+    case ChangeKind::coverage:
+      return "coverage";
+    case ChangeKind::speed:
+      return "speed";
+  }
+  return "";
+}
+
+ChangeKind parse_change_kind(const std::string& text) {
+  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage, ChangeKind::speed})
+    if (to_text(kind) == text) return kind;
+  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage, speed");
+}
+
+bool BaselineComparison::holds() const {
+  return std::all_of(changes.begin(), changes.end(),
+                     [&](const BaselineChange& change) { return allowed.contains(change.kind); });
+}
+
+}  // namespace plumbline
