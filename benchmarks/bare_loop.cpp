@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "model/config.hpp"
+#include "model/parameter_shapes.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "schedule/lowering.hpp"
 #include "schedule/simulator.hpp"
 #include "schedule/verifier.hpp"
 

@@ -21,7 +21,7 @@ function(plumbline_room folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   string(REPLACE "/" "_" name "${folder}")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "/backends/") # one of several that stand for the same thing: chosen by name
+  list(FILTER sources EXCLUDE REGEX "/(no_)?cuda_module\\.cpp$") # one stands for the other: chosen in PlumblineGpu.cmake
   if(sources)
     add_library(plumbline_${name} STATIC ${sources})
     target_link_libraries(plumbline_${name} PUBLIC plumbline_options ${arg_USES})

@@ -17,7 +17,7 @@ cudaEvent_t real(GpuEvent event) {
   return reinterpret_cast<cudaEvent_t>(static_cast<std::uintptr_t>(event));
 }
 
-/// A stream or event that has work left says "not ready", which is an answer.
+/// An event that has work before it says "not ready", which is an answer.
 bool ended(cudaError_t code, const char* call) {
   if (code == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());
@@ -28,22 +28,6 @@ bool ended(cudaError_t code, const char* call) {
 }
 
 }  // namespace
-
-int CudaRuntime::device_count() {
-  int count = 0;
-  check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-  return count;
-}
-
-void CudaRuntime::set_device(int device) {
-  check_cuda(cudaSetDevice(device), "cudaSetDevice");
-}
-
-GpuMemory CudaRuntime::memory() {
-  GpuMemory memory;
-  check_cuda(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes), "cudaMemGetInfo");
-  return memory;
-}
 
 GpuStream CudaRuntime::compute_stream() {
   // The default stream's handle is null, which the interface keeps for "none": its other name means the same stream.
@@ -63,10 +47,6 @@ GpuStream CudaRuntime::create_stream() {
 void CudaRuntime::destroy(GpuStream stream) noexcept {
   static_cast<void>(cudaStreamDestroy(real(stream)));
   static_cast<void>(cudaGetLastError());
-}
-
-bool CudaRuntime::idle(GpuStream stream) {
-  return ended(cudaStreamQuery(real(stream)), "cudaStreamQuery");
 }
 
 GpuEvent CudaRuntime::create_event() {

@@ -7,13 +7,9 @@ namespace plumbline {
 
 class CudaRuntime final : public CudaApi {
  public:
-  int device_count() override;
-  void set_device(int device) override;
-  GpuMemory memory() override;
   GpuStream compute_stream() override;
   GpuStream create_stream() override;
   void destroy(GpuStream stream) noexcept override;
-  bool idle(GpuStream stream) override;
   GpuEvent create_event() override;
   void destroy(GpuEvent event) noexcept override;
   void record(GpuEvent event, GpuStream stream) override;

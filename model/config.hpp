@@ -52,17 +52,4 @@ struct LlamaConfig {
 /// with its value).
 LlamaConfig load_config(const std::filesystem::path& path);
 
-/// "embed_tokens", "layers.0" ... "layers.L-1", "norm", "lm_head".
-std::vector<std::string> unit_names(const LlamaConfig& config);
-
-struct ParameterShape {
-  std::string name;  ///< Hugging Face name, "model.layers.0.self_attn.q_proj.weight"
-  std::string unit;
-  std::vector<std::int64_t> shape;
-};
-
-/// All parameters in canonical order (run_record.md). "lm_head.weight" is always listed, also when tied: a use of its
-/// own.
-std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config);
-
 }  // namespace plumbline

@@ -17,9 +17,7 @@ struct DecoderLayer {
   at::Tensor post_attention_layernorm;  ///< [hidden]
 };
 
-/// hidden [batch, sequence, hidden] -> the same shape. In float32 with N = batch * sequence tokens, H hidden, A = heads
-/// * head_dim, K = kv_heads * head_dim, I intermediate and h heads it keeps 4N(6H + 2A + 2K + 4I + h + 2) bytes for the
-/// backward, its output not among them.
+/// hidden [batch, sequence, hidden] -> the same shape. What it keeps for the backward pass: saved_bytes.
 at::Tensor decoder_layer(const at::Tensor& hidden, const DecoderLayer& layer, const LlamaConfig& config,
                          const RopeTables& tables);
 

@@ -1,20 +1,17 @@
-// Initial values, each tensor from a generator of its own.
+#include "model/initialise.hpp"
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
 #include <string>
 
-#include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/tied_names.hpp"
 #include "support/hash.hpp"
 
 namespace plumbline {
 namespace {
-
-/// The name whose stream a parameter draws from: both copies of a tied weight draw the same.
-std::string stream_name(const LlamaConfig& config, const std::string& name) {
-  return config.tied && name == "lm_head.weight" ? "model.embed_tokens.weight" : name;
-}
 
 void draw_normal(at::Tensor& value, double standard_deviation, std::uint64_t seed) {
   const at::Generator generator = at::detail::createCPUGenerator(seed);
@@ -35,7 +32,7 @@ void initialise(LlamaSlice& slice, std::uint64_t seed) {
       continue;
     }
     if (parameter.value.dim() == 2) {
-      const std::string stream = std::to_string(seed) + "/" + stream_name(slice.config(), parameter.name);
+      const std::string stream = std::to_string(seed) + "/" + owner_name(slice.config(), parameter.name);
       draw_normal(parameter.value, slice.config().initializer_range, hash64(stream));
     } else {
       parameter.value.fill_(parameter.name.ends_with(".bias") ? 0.0 : 1.0);

@@ -9,6 +9,7 @@
 
 #include "model/decoder_layer.hpp"
 #include "model/linear.hpp"
+#include "model/parameter_shapes.hpp"
 #include "model/rms_norm.hpp"
 #include "model/rope.hpp"
 #include "model/tied_names.hpp"
@@ -40,7 +41,7 @@ DecoderLayer bind_layer(const std::vector<Parameter>& parameters, std::int64_t n
   return layer;
 }
 
-std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange units, const at::TensorOptions& made_as) {
+std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange units, const at::TensorOptions& options) {
   const std::vector<std::string> names = unit_names(config);
   std::vector<Parameter> parameters;
   std::int64_t unit = 0;
@@ -51,10 +52,9 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
     if (unit < units.first || unit >= units.end) {
       continue;
     }
-    const at::Tensor embedding =
-        shape.name == head_weight && config.tied ? find(parameters, embedding_weight) : at::Tensor();
+    const at::Tensor embedding = is_tied_head(config, shape.name) ? find(parameters, embedding_weight) : at::Tensor();
     Parameter parameter{shape.name, shape.unit, {}, embedding.defined()};
-    parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, made_as);
+    parameter.value = parameter.alias ? embedding.detach() : at::empty(shape.shape, options);
     parameter.value.set_requires_grad(true);
     parameters.push_back(std::move(parameter));
   }
@@ -63,53 +63,29 @@ std::vector<Parameter> make_parameters(const LlamaConfig& config, UnitRange unit
 
 }  // namespace
 
-struct LlamaSlice::Units {
-  LlamaConfig config;
-  UnitRange range;
-  at::TensorOptions made_as;  ///< dtype and device
-  std::vector<Parameter> parameters;
-  at::Tensor embedding;
-  std::vector<DecoderLayer> layers;  ///< those held
-  std::int64_t first_layer = 0;      ///< number of layers[0] in the model
-  at::Tensor norm;
-  LinearWeights head;
-  RopeTables tables;
-
-  std::int64_t norm_unit() const { return config.layers + 1; }
-  std::int64_t head_unit() const { return config.layers + 2; }
-};
-
-LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device) {
-  if (units.first < 0 || units.first > units.end || units.end > config.layers + 3) {
+LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device)
+    : config_(config), units_(units), options_(at::TensorOptions(dtype).device(device)) {
+  if (units.first < 0 || units.first > units.end || units.end > unit_count(config)) {
     throw std::logic_error("units [" + std::to_string(units.first) + ", " + std::to_string(units.end) +
-                           ") are no part of a model of " + std::to_string(config.layers + 3) + " units");
+                           ") are no part of a model of " + std::to_string(unit_count(config)) + " units");
   }
   if (dtype != at::kFloat && dtype != at::kDouble && dtype != at::kBFloat16) {
     throw std::logic_error("a slice is float32, float64 or bfloat16, not " + std::string(c10::toString(dtype)));
   }
-  const at::TensorOptions made_as = at::TensorOptions(dtype).device(device);
-  impl_ = std::make_unique<Units>(
-      Units{config, units, made_as, make_parameters(config, units, made_as), {}, {}, 0, {}, {}, {}});
-  impl_->embedding = find(impl_->parameters, embedding_weight);
-  impl_->norm = find(impl_->parameters, "model.norm.weight");
-  impl_->head.weight = find(impl_->parameters, head_weight);
-  for (std::int64_t unit = units.first; unit < units.end; ++unit) {
-    if (unit == 0 || unit >= impl_->norm_unit()) {
-      continue;
-    }
-    if (impl_->layers.empty()) {
-      impl_->first_layer = unit - 1;
-    }
-    impl_->layers.push_back(bind_layer(impl_->parameters, unit - 1));
+  parameters_ = make_parameters(config, units, options_);
+  embedding_ = find(parameters_, embedding_weight);
+  norm_ = find(parameters_, "model.norm.weight");
+  head_.weight = find(parameters_, head_weight);
+  for (std::int64_t number = units.first; number < units.end; ++number) {
+    const Unit unit = unit_at(config, number);
+    if (unit.kind != UnitKind::layer) continue;
+    if (layers_.empty()) first_layer_ = unit.layer;
+    layers_.push_back(bind_layer(parameters_, unit.layer));
   }
 }
 
-LlamaSlice::~LlamaSlice() = default;
-LlamaSlice::LlamaSlice(LlamaSlice&&) noexcept = default;
-LlamaSlice& LlamaSlice::operator=(LlamaSlice&&) noexcept = default;
-
 void LlamaSlice::allocate_gradients() {
-  for (Parameter& parameter : impl_->parameters) {
+  for (Parameter& parameter : parameters_) {
     if (!parameter.value.grad().defined()) {
       parameter.value.mutable_grad() = at::zeros_like(parameter.value.detach());
     }
@@ -117,55 +93,30 @@ void LlamaSlice::allocate_gradients() {
 }
 
 void LlamaSlice::prepare_tables(std::int64_t longest_sequence, std::optional<at::ScalarType> made_in) {
-  const bool long_enough = impl_->tables.cos.defined() && impl_->tables.cos.size(0) >= longest_sequence;
-  if (!impl_->layers.empty() && !long_enough) {
+  const bool long_enough = tables_.cos.defined() && tables_.cos.size(0) >= longest_sequence;
+  if (!layers_.empty() && !long_enough) {
     // The CPU's tables on every device: their bits do not hang on a device's sine and cosine.
-    const RopeTables made = make_rope_tables(impl_->config, longest_sequence,
-                                             made_in.value_or(c10::typeMetaToScalarType(impl_->made_as.dtype())));
-    impl_->tables = {made.cos.to(impl_->made_as), made.sin.to(impl_->made_as)};
+    const RopeTables made =
+        make_rope_tables(config_, longest_sequence, made_in.value_or(c10::typeMetaToScalarType(options_.dtype())));
+    tables_ = {made.cos.to(options_), made.sin.to(options_)};
   }
 }
 
-const LlamaConfig& LlamaSlice::config() const {
-  return impl_->config;
-}
-UnitRange LlamaSlice::units() const {
-  return impl_->range;
-}
-std::vector<Parameter>& LlamaSlice::parameters() & {
-  return impl_->parameters;
-}
-const std::vector<Parameter>& LlamaSlice::parameters() const& {
-  return impl_->parameters;
-}
-
-at::Tensor LlamaSlice::forward_unit(std::int64_t unit, const at::Tensor& input) const {
-  const Units& units = *impl_;
-  if (unit < units.range.first || unit >= units.range.end) {
-    throw std::logic_error("unit " + std::to_string(unit) + " is not in this slice");
+at::Tensor LlamaSlice::forward_unit(std::int64_t number, const at::Tensor& input) const {
+  if (number < units_.first || number >= units_.end) {
+    throw std::logic_error("unit " + std::to_string(number) + " is not in this slice");
   }
-  if (unit == 0) {
-    return at::embedding(units.embedding, input, units.config.pad_token_id.value_or(-1));
+  const Unit unit = unit_at(config_, number);
+  if (unit.kind == UnitKind::embedding) {
+    return at::embedding(embedding_, input, config_.pad_token_id.value_or(-1));
   }
-  if (unit == units.norm_unit()) {
-    return rms_norm(input, units.norm, units.config.rms_norm_eps);
-  }
-  if (unit == units.head_unit()) {
-    return linear(input, units.head);
-  }
-  if (!units.tables.cos.defined() || units.tables.cos.size(0) < input.size(1)) {
+  if (unit.kind == UnitKind::norm) return rms_norm(input, norm_, config_.rms_norm_eps);
+  if (unit.kind == UnitKind::head) return linear(input, head_);
+  if (!tables_.cos.defined() || tables_.cos.size(0) < input.size(1)) {
     throw std::logic_error("the RoPE tables are not prepared for rows of " + std::to_string(input.size(1)) + " tokens");
   }
-  const DecoderLayer& layer = units.layers[static_cast<std::size_t>(unit - 1 - units.first_layer)];
-  return decoder_layer(input, layer, units.config, first_positions(units.tables, input.size(1)));
-}
-
-at::Tensor LlamaSlice::forward(const at::Tensor& input) const {
-  at::Tensor hidden = input;
-  for (std::int64_t unit = impl_->range.first; unit < impl_->range.end; ++unit) {
-    hidden = forward_unit(unit, hidden);
-  }
-  return hidden;
+  const DecoderLayer& layer = layers_[static_cast<std::size_t>(unit.layer - first_layer_)];
+  return decoder_layer(input, layer, config_, first_positions(tables_, input.size(1)));
 }
 
 }  // namespace plumbline

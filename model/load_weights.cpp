@@ -1,19 +1,24 @@
-// Parameters from a Hugging Face model.safetensors.
+#include "model/load_weights.hpp"
+
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/all.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
+#include <set>
 #include <string>
 #include <type_traits>
 
-#include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/parameter_shapes.hpp"
 #include "model/tied_names.hpp"
 #include "support/error.hpp"
-#include "support/safetensors.hpp"
+#include "support/tensor_files.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -53,60 +58,71 @@ bool copy_as(const SafetensorsEntry& entry, at::Tensor& value) {
   return true;
 }
 
-void copy_entry(const SafetensorsFile& file, const std::string& name, at::Tensor& value) {
-  const SafetensorsEntry& entry = file.at(name);
-  const std::string where = file.path().string() + ": " + name;
-  if (!std::ranges::equal(entry.shape, value.sizes())) {
-    throw InputError(where + ": the config makes its shape [" + shape_text(value.sizes().vec()) + "], found [" +
-                     shape_text(entry.shape) + "]: config.json and weights are not of one model");
-  }
-  const bool twice = value.scalar_type() == at::kDouble;
-  const bool half = value.scalar_type() == at::kBFloat16;
-  const bool taken = twice  ? copy_as<double>(entry, value)
-                     : half ? copy_as<c10::BFloat16>(entry, value)
-                            : copy_as<float>(entry, value);
-  if (!taken) {
-    throw InputError(where + ": expected " + (twice ? "float64, float32" : "float32") +
-                     ", bfloat16 or float16, found " + entry.dtype);
+/// What stands before the names in a record's dump of a step; nothing in other files.
+std::string prefix_of(const TensorFiles& files) {
+  const std::vector<std::string> names = files.names();
+  const auto first = std::ranges::lower_bound(names, dumped);
+  return first != names.end() && first->starts_with(dumped) ? dumped : "";
+}
+
+/// What the config does not have is no part of this model: a bias that it leaves out would be lost in silence.
+void refuse_unknown_tensors(const LlamaConfig& config, const TensorFiles& files) {
+  std::set<std::string> known;
+  for (const ParameterShape& shape : parameter_shapes(config)) known.insert(shape.name);
+  for (const std::string& name : files.names()) {
+    if (known.contains(name) || name.ends_with("rotary_emb.inv_freq")) continue;  // a constant of older files
+    throw InputError(files.where(name) +
+                     ": the config makes no such tensor: config.json and weights are not of one model");
   }
 }
 
-/// The entry a parameter is read from: of a tied pair, the one that the file holds.
-std::string entry_name(const LlamaConfig& config, const SafetensorsFile& file, const std::string& parameter) {
-  const auto first_dumped = file.entries().lower_bound(dumped);
-  const bool is_dump = first_dumped != file.entries().end() && first_dumped->first.starts_with(dumped);
-  const std::string prefix = is_dump ? dumped : "";
-  if (!config.tied || (parameter != embedding_weight && parameter != head_weight)) {
-    return prefix + parameter;
-  }
-  const auto embedding = file.entries().find(prefix + embedding_weight);
-  const auto head = file.entries().find(prefix + head_weight);
-  if (embedding == file.entries().end()) {
-    return prefix + (head == file.entries().end() ? embedding_weight : head_weight);
-  }
-  if (head != file.entries().end() && !std::ranges::equal(embedding->second.bytes, head->second.bytes)) {
+/// The entry a parameter is read from: of a tied pair, the one that the files hold.
+std::string entry_name(const LlamaConfig& config, const TensorFiles& files, const std::string& prefix,
+                       const std::string& parameter) {
+  if (!config.tied || (parameter != embedding_weight && parameter != head_weight)) return prefix + parameter;
+  const bool embedding = files.holds(prefix + embedding_weight), head = files.holds(prefix + head_weight);
+  if (embedding && head &&
+      !std::ranges::equal(files.at(prefix + embedding_weight).bytes, files.at(prefix + head_weight).bytes)) {
     throw InputError(
-        file.path().string() +
+        files.path().string() +
         ": lm_head.weight differs from model.embed_tokens.weight, but the config says tie_word_embeddings");
   }
-  return prefix + embedding_weight;
+  return prefix + (embedding || !head ? embedding_weight : head_weight);
 }
 
 }  // namespace
 
+void load_tensor(const TensorFiles& files, const std::string& name, at::Tensor& value) {
+  const SafetensorsEntry& entry = files.at(name);
+  if (!std::ranges::equal(entry.shape, value.sizes())) {
+    throw InputError(files.where(name) + ": the config makes its shape [" + shape_text(value.sizes().vec()) +
+                     "], found [" + shape_text(entry.shape) + "]: config.json and weights are not of one model");
+  }
+  const at::NoGradGuard no_grad;
+  at::Tensor host = value.is_cpu() ? value : at::empty(value.sizes(), value.options().device(at::kCPU));
+  const bool twice = value.scalar_type() == at::kDouble;
+  const bool half = value.scalar_type() == at::kBFloat16;
+  const bool taken = twice  ? copy_as<double>(entry, host)
+                     : half ? copy_as<c10::BFloat16>(entry, host)
+                            : copy_as<float>(entry, host);
+  if (!taken) {
+    throw InputError(files.where(name) + ": expected " + (twice ? "float64, float32" : "float32") +
+                     ", bfloat16 or float16, found " + entry.dtype);
+  }
+  if (!at::isfinite(host).all().item<bool>()) {
+    throw InputError(files.where(name) + ": holds numbers that are not finite in " +
+                     c10::toString(value.scalar_type()) + "; nothing can be trained from them");
+  }
+  if (!value.is_cpu()) value.copy_(host);
+}
+
 void load_weights(LlamaSlice& slice, const std::filesystem::path& path) {
-  const SafetensorsFile file(path);
+  const TensorFiles files = TensorFiles::of_model(path);
+  const std::string prefix = prefix_of(files);
+  if (prefix.empty()) refuse_unknown_tensors(slice.config(), files);
   for (Parameter& parameter : slice.parameters()) {
-    if (!parameter.alias) {
-      const std::string entry = entry_name(slice.config(), file, parameter.name);
-      at::Tensor& value = parameter.value;
-      at::Tensor host = value.is_cpu() ? value : at::empty(value.sizes(), value.options().device(at::kCPU));
-      copy_entry(file, entry, host);
-      if (!value.is_cpu()) {
-        const at::NoGradGuard no_grad;
-        value.copy_(host);
-      }
-    }
+    if (!parameter.alias)
+      load_tensor(files, entry_name(slice.config(), files, prefix, parameter.name), parameter.value);
   }
 }
 

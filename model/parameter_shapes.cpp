@@ -1,7 +1,8 @@
-// Units and parameters of a Llama, in the order of transformers' named_parameters().
+#include "model/parameter_shapes.hpp"
+
 #include <string>
 
-#include "model/config.hpp"
+#include "model/tied_names.hpp"
 
 namespace plumbline {
 namespace {
@@ -39,24 +40,14 @@ void add_layer(std::vector<ParameterShape>& shapes, const LlamaConfig& config, s
 
 }  // namespace
 
-std::vector<std::string> unit_names(const LlamaConfig& config) {
-  std::vector<std::string> names{"embed_tokens"};
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    names.push_back("layers." + std::to_string(layer));
-  }
-  names.push_back("norm");
-  names.push_back("lm_head");
-  return names;
-}
-
 std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config) {
   std::vector<ParameterShape> shapes;
-  shapes.push_back({"model.embed_tokens.weight", "embed_tokens", {config.vocab_size, config.hidden_size}});
+  shapes.push_back({embedding_weight, "embed_tokens", {config.vocab_size, config.hidden_size}});
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     add_layer(shapes, config, layer);
   }
   shapes.push_back({"model.norm.weight", "norm", {config.hidden_size}});
-  shapes.push_back({"lm_head.weight", "lm_head", {config.vocab_size, config.hidden_size}});
+  shapes.push_back({head_weight, "lm_head", {config.vocab_size, config.hidden_size}});
   return shapes;
 }
 

@@ -1,4 +1,5 @@
-// Values moved by one unit in the last place, and values taken over from another dtype.
+#include "model/perturb.hpp"
+
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
@@ -7,7 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/tied_names.hpp"
 #include "support/hash.hpp"
 
 namespace plumbline {
@@ -49,23 +51,11 @@ void perturb(LlamaSlice& slice, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   for (Parameter& parameter : slice.parameters()) {
     if (parameter.alias) continue;
-    const bool head_of_tied = slice.config().tied && parameter.name == "lm_head.weight";
-    const std::string stream = head_of_tied ? "model.embed_tokens.weight" : parameter.name;
+    const std::string& stream = owner_name(slice.config(), parameter.name);
     std::mt19937_64 random(hash64("perturb/" + std::to_string(seed) + "/" + stream));
     at::Tensor host = parameter.value.detach().cpu();
     move_elements(host, random);
     if (!parameter.value.is_cpu()) parameter.value.copy_(host);
-  }
-}
-
-void take_values(LlamaSlice& slice, const LlamaSlice& from) {
-  const at::NoGradGuard no_grad;
-  if (slice.parameters().size() != from.parameters().size()) {
-    throw std::logic_error("values are taken from a slice of other units");
-  }
-  for (std::size_t i = 0; i < slice.parameters().size(); ++i) {
-    Parameter& parameter = slice.parameters()[i];
-    if (!parameter.alias) parameter.value.copy_(from.parameters()[i].value);
   }
 }
 

@@ -4,6 +4,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/unit.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
+#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 #include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
@@ -27,14 +31,14 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
   return made;
 }
 
-BoundaryMessages::BoundaryMessages(const Session& session, const PipelinePlan& plan, Transport& transport,
+BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                                    StepObserver& observer)
-    : session_(session),
+    : training_(training),
       plan_(plan),
       transport_(transport),
       observer_(observer),
-      units_(unit_names(session.config)),
-      dtype_(parse_dtype(session.run.train.dtype)) {}
+      units_(unit_names(training.config)),
+      dtype_(parse_dtype(training.run.train.dtype)) {}
 
 at::Tensor BoundaryMessages::arrival(const StepAction& now, const Action& action, Direction direction) {
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;
@@ -77,7 +81,7 @@ void BoundaryMessages::post(std::int64_t step, std::int64_t first, std::span<con
   }
   const std::vector<OperationId> ids = transport_.post(std::move(operations));
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const Direction direction = is_forward_message(batch[i].type) ? Direction::forward : Direction::backward;
+    const Direction direction = direction_of(batch[i].type);
     Posted posted{ids[i], std::move(actions[i])};
     if (is_send(batch[i].type)) {
       sends_.push_back(std::move(posted));
@@ -101,8 +105,8 @@ Operation BoundaryMessages::operation(std::int64_t step, const Action& action) {
   header.microbatch = action.microbatch;
   header.dtype = static_cast<std::int32_t>(dtype_);
   header.dimensions = 3;
-  header.sizes = {session_.plan.batch(action.microbatch), session_.plan.sequence_length(action.microbatch),
-                  session_.config.hidden_size, 0};
+  header.sizes = {training_.plan.batch(action.microbatch), training_.plan.sequence_length(action.microbatch),
+                  training_.config.hidden_size, 0};
   if (is_send(action.type)) {
     operation.payload = take(leaving_, {action.stage, action.microbatch, header.direction}, action);
     Crossing crossed = crossing(step, action.microbatch, from, to);

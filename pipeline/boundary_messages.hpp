@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "pipeline/pipeline_plan.hpp"
+#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "training/session.hpp"
+#include "schedule/direction.hpp"
 #include "training/step_observer.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
-
-constexpr const char* to_text(Direction direction) {
-  return direction == Direction::forward ? "forward" : "backward";
-}
 
 /// The `index`th action of the step, as observers see it.
 StepAction observed(std::int64_t step, std::int64_t index, const Action& action);
@@ -25,7 +23,7 @@ StepAction observed(std::int64_t step, std::int64_t index, const Action& action)
 class BoundaryMessages {
  public:
   /// All outlive it.
-  BoundaryMessages(const Session& session, const PipelinePlan& plan, Transport& transport, StepObserver& observer);
+  BoundaryMessages(const TrainingRun& training, const PipelinePlan& plan, Transport& transport, StepObserver& observer);
 
   /// Starts the sends and receives that stand together in a list, from its `first` action on, and returns at once.
   void post(std::int64_t step, std::int64_t first, std::span<const Action> batch);
@@ -48,7 +46,7 @@ class BoundaryMessages {
   Crossing crossing(std::int64_t step, std::int64_t microbatch, std::int32_t from, std::int32_t to) const;
   int rank_of(std::int32_t stage) const { return plan_.schedule.placement.rank_of(stage); }
 
-  const Session& session_;
+  const TrainingRun& training_;
   const PipelinePlan& plan_;
   Transport& transport_;
   StepObserver& observer_;

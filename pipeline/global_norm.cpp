@@ -9,6 +9,7 @@
 #include "support/numbers.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/memory_meter.hpp"
+#include "training/total_norm.hpp"
 
 namespace plumbline {
 namespace {
@@ -30,12 +31,14 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state) {
+double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state,
+                   const WaitsFor& waits_for) {
   const MemoryScope scope(MemoryOwner::other);
   const std::vector<ParameterNorm> own = gradient_norms(config, state);
   if (transport.world_size() == 1) return total_norm(config, own);
+  if (transport.rank() != 0 && waits_for) waits_for(0);
   std::string total;
-  const std::vector<std::string> gathered = transport.gather(to_lines(own));
+  const std::vector<std::string> gathered = transport.gather(to_lines(own), waits_for);
   if (transport.rank() == 0) {
     std::vector<ParameterNorm> norms;
     for (const std::string& lines : gathered) append_lines(lines, norms);

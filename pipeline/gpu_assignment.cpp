@@ -8,7 +8,7 @@
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/cuda_versions.hpp"
 
 namespace plumbline {
 namespace {

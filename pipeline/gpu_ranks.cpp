@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "pipeline/transport/control.hpp"
+#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message.hpp"
 
 namespace plumbline {

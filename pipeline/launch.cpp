@@ -11,7 +11,6 @@
 #include "training/environment.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/memory_meter.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -25,8 +24,8 @@ bool started_by_a_launcher() {
 
 /// Throws InputError when the options do not go together.
 std::string chosen_transport(const PipelineOptions& options) {
-  if (options.run_file.empty() || options.record.empty()) {
-    throw InputError("give a run file and --record DIR; see --help");
+  if (options.run_file.empty()) {
+    throw InputError("give a run file, with --record DIR or --checkpoint DIR; see --help");
   }
   std::string transport =
       options.transport ? *options.transport : load_run_file(options.run_file, options.text).pipeline.transport;
@@ -53,7 +52,7 @@ std::vector<std::string> transports_of_this_build() {
 }
 
 int refuse(const PipelineOptions& options, const Error& error) {
-  if (started_by_a_launcher()) return train_with_mpi(options, {error.what(), error.code()});
+  if (started_by_a_launcher()) return train_with_mpi(options, Failure{error.code(), error.what()});
   std::fprintf(stderr, "plumbline-pipeline: %s\n", error.what());
   return static_cast<int>(error.code());
 }
@@ -67,9 +66,8 @@ int train_pipeline(const PipelineOptions& options) {
     return refuse(options, error);
   }
   apply_deterministic_settings();
-  install_memory_meter();
   if (transport == "threads") return train_with_threads(options);
-  return train_with_mpi(options, {});
+  return train_with_mpi(options, std::nullopt);
 }
 
 }  // namespace plumbline

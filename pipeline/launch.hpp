@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
+#include "training/checkpoint/checkpoint_options.hpp"
 
 namespace plumbline {
 
@@ -18,7 +20,8 @@ using TransportsFactory = std::function<std::vector<std::unique_ptr<Transport>>(
 
 struct PipelineOptions {
   std::filesystem::path run_file;
-  std::filesystem::path record;
+  std::filesystem::path record;  ///< empty: none is kept
+  CheckpointOptions checkpoint;
   std::optional<std::filesystem::path> text;    ///< replaces the run file's data
   std::optional<std::string> schedule;          ///< replaces pipeline.schedule; a name, or a CSV file from here
   std::optional<std::string> schedule_dialect;  ///< of the file: torch, torch-old, plumbline

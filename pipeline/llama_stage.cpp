@@ -6,29 +6,31 @@
 #include <string>
 #include <utility>
 
+#include "model/unit.hpp"
 #include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
+#include "training/microbatch.hpp"
 #include "training/tensor_record.hpp"
 #include "training/unit_pass.hpp"
 
 namespace plumbline {
 
-LlamaStage::LlamaStage(const Session& session, std::int64_t index, UnitRange units, StepObserver& observer)
-    : session_(session), index_(index), slice_(make_slice(session, units)), observer_(observer) {
-  set_initial_values(slice_, session.run);
+LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer)
+    : training_(training), index_(index), slice_(make_slice(training, units)), observer_(observer) {
+  set_initial_values(slice_, training.run);
 }
 
 bool LlamaStage::last() const {
-  return slice_.units().end == slice_.config().layers + 3 && !slice_.units().empty();
+  return holds(slice_.config(), slice_.units(), UnitKind::head);
 }
 
 Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
   if (!first() && !last()) return {};
-  Microbatch data = session_.plan.make(step, microbatch);
+  Microbatch data = training_.plan.make(step, microbatch);
   observer_.fed(microbatch, data);
-  return to_device(std::move(data), session_.device);
+  return to_device(std::move(data), training_.device);
 }
 
 at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) {
@@ -42,7 +44,7 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
     data.ids.reset();  // the last stage looks at labels alone
     state.input = begin_graph(input);
   }
-  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, session_.plan.step_valid_tokens()});
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()});
   state.end = GraphEnd(output);
   if (!last()) return output.detach();
   observer_.lost(microbatch, output);
@@ -50,8 +52,8 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
 }
 
 at::Tensor LlamaStage::start_gradient() const {
-  const at::ScalarType dtype = loss_dtype(parse_dtype(session_.run.train.dtype));
-  return at::ones({}, at::TensorOptions(dtype).device(session_.device));
+  const at::ScalarType dtype = loss_dtype(parse_dtype(training_.run.train.dtype));
+  return at::ones({}, at::TensorOptions(dtype).device(training_.device));
 }
 
 at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const {

@@ -8,10 +8,12 @@
 
 #include "model/deferred_weights.hpp"
 #include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 #include "pipeline/stage.hpp"
 #include "training/graph_edges.hpp"
-#include "training/session.hpp"
+#include "training/microbatch.hpp"
 #include "training/step_observer.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -20,7 +22,7 @@ class LlamaStage : public Stage {
   /// Creates the parameters of these units only, with zeroed gradients and the run's initial values, each under its
   /// memory owner. `observer` sees what the first and the last stage are fed with, and the losses. Throws InputError
   /// for weights that are not the model's.
-  LlamaStage(const Session& session, std::int64_t index, UnitRange units, StepObserver& observer);
+  LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer);
 
   const LlamaSlice& slice() const { return slice_; }
 
@@ -42,7 +44,7 @@ class LlamaStage : public Stage {
   at::Tensor start_gradient() const;
   at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
 
-  const Session& session_;
+  const TrainingRun& training_;
   std::int64_t index_;
   LlamaSlice slice_;
   StepObserver& observer_;

@@ -7,36 +7,41 @@
 #include <optional>
 #include <vector>
 
+#include "pipeline/clock_alignment.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
+#include "pipeline/job_memory.hpp"
+#include "pipeline/job_record.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
 #include "pipeline/transport/nccl/nccl_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "support/failure.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
+#include "training/memory_meter.hpp"
+#include "training/unrecorded_run.hpp"
 
 namespace plumbline {
 namespace {
 
-Hindrance hindrance_in(const std::function<void()>& body) {
+std::optional<Failure> failure_of(const std::function<void()>& body) {
   try {
     body();
   } catch (const std::exception& error) {
-    const Failure failure = describe_failure(error);
-    return {failure.words, failure.code};
+    return describe_failure(error);
   }
-  return {};
+  return std::nullopt;
 }
 
 /// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
 /// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the
 /// rest of a job as soon as one rank has left with a failure.
-std::optional<int> agree_to_stop(Transport& transport, const Hindrance& own) {
-  std::string word = own.words.empty() ? "" : std::to_string(static_cast<int>(own.code)) + own.words;
+std::optional<int> agree_to_stop(Transport& transport, const std::optional<Failure>& own) {
+  std::string word = own ? std::to_string(static_cast<int>(own->code)) + own->words : "";
   const std::vector<std::string> all = transport.gather(word);
   const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
   word.clear();
@@ -60,12 +65,12 @@ GpuApi real_gpu_api() {
 }
 
 /// This rank's GPU, from what all ranks see; `ranks` in rank order.
-void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks, int rank, Session& session) {
+void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks, int rank, TrainingRun& training) {
   // A rank that sees none has said why already, and says it to all.
   if (std::ranges::any_of(ranks, [](const RankGpus& each) { return each.devices.empty(); })) return;
   GpuSharing sharing;
   sharing.mixed_models = options.mixed_gpus;
-  const bool nccl = session.run.pipeline.transport == "nccl";
+  const bool nccl = training.run.pipeline.transport == "nccl";
   const std::string why_not = nccl ? why_nccl_needs_one_gpu_a_rank_here(load_gpu_module()) : "";
   sharing.several_ranks_per_gpu = why_not.empty();
   std::vector<int> assigned;
@@ -74,24 +79,25 @@ void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks
   } catch (const InputError& error) {
     throw InputError(error.what() + (why_not.empty() ? "" : ". " + why_not));
   }
-  session.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(assigned.at(static_cast<std::size_t>(rank))));
-  session.gpus = models_used(ranks, assigned);
-  load_gpu_module().use(session.device.index());
+  training.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(assigned.at(static_cast<std::size_t>(rank))));
+  training.gpus = models_used(ranks, assigned);
+  load_gpu_module().use(training.device.index());
 }
 
 /// The ranks' messages over MPI, and on GPUs their payloads over NCCL or through host memory. Collective: a rank that
-/// is kept from going on (`hindrance`, which this may add to) takes part, so that all hear of it.
-std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Session* session, Hindrance& hindrance) {
-  const TransportSettings settings = session != nullptr ? transport_settings(*session) : TransportSettings{};
+/// failed before (`failure`, which this may set) takes part, so that all hear of it.
+std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,
+                                        std::optional<Failure>& failure) {
+  const TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
   std::unique_ptr<Link> link = make_mpi_link({});
   if (options.device != "cpu") {
-    const bool able = session != nullptr && hindrance.words.empty();
+    const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =
         exchange_gpus(*link, able ? visible_gpus(load_gpu_module()) : RankGpus{}, settings.start_timeout);
-    if (able) hindrance = hindrance_in([&] { take_gpu(options, ranks, link->rank(), *session); });
+    if (able) failure = failure_of([&] { take_gpu(options, ranks, link->rank(), *training); });
   }
-  const at::Device device = session != nullptr ? session->device : at::kCPU;
-  if (!device.is_cpu() && session->run.pipeline.transport == "nccl") {
+  const at::Device device = training != nullptr ? training->device : at::kCPU;
+  if (!device.is_cpu() && training->run.pipeline.transport == "nccl") {
     NcclSettings nccl;
     nccl.device = device;
     return make_nccl_transport(std::move(link), real_gpu_api(), settings, nccl);
@@ -102,40 +108,55 @@ std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, Session*
 
 }  // namespace
 
-int train_with_mpi(const PipelineOptions& options, Hindrance refusal) {
-  std::optional<Session> session;
-  if (refusal.words.empty()) refusal = hindrance_in([&] { session = load_job(options); });
-  const auto transport = open_mpi_job(options, session ? &*session : nullptr, refusal);
+int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
+  std::optional<TrainingRun> training;
+  if (!failure) failure = failure_of([&] { training = load_job(options); });
+  if (training && training->recorded()) install_memory_meter();
+  const auto transport = open_mpi_job(options, training ? &*training : nullptr, failure);
   const auto leave = [&](int code) {
     transport->finish();
     return code;
   };
-  if (const auto code = agree_to_stop(*transport, refusal)) return leave(*code);
+  if (const auto code = agree_to_stop(*transport, failure)) return leave(*code);
 
+  const AlignedClock clock = align_clocks(*transport, all_on_one_host());
+  std::optional<UnrecordedRun> unrecorded;
   PipelinePlan plan;
-  const bool one_clock = all_on_one_host();
-  const Hindrance no_plan = hindrance_in([&] {
-    plan = make_plan(*session, transport->world_size());
-    if (transport->rank() == 0) begin_record(options, *session, plan, {{"mpi", mpi_version()}}, one_clock);
-  });
+  std::optional<Failure> no_plan;
+  if (options.record.empty()) {
+    std::string folder;
+    if (transport->rank() == 0) no_plan = failure_of([&] { folder = make_unrecorded_folder(); });
+    options.record = transport->broadcast(folder);
+    unrecorded.emplace(options.record, transport->rank());
+  }
+  if (!no_plan)
+    no_plan = failure_of([&] {
+      plan = make_plan(*training, transport->world_size());
+      if (transport->rank() == 0) begin_record(options, *training, plan, {{"mpi", mpi_version()}}, clock.skew);
+    });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
-  plan.origin_ns = std::stoll(transport->broadcast(std::to_string(monotonic_ns())));
+  plan.origin_ns = clock.origin;
 
-  const MemoryPlan need = memory_of(*session, plan, transport->rank());
-  const std::string words = memory_words(need, transport->rank());
+  const MemoryPlan need = memory_of(*training, plan, transport->rank());
+  const std::string plan_text = memory_plan_text(need, transport->rank());
   std::optional<RankTrainer> trainer;
-  const Hindrance no_trainer = hindrance_in([&] {
-    prepare_device(*session, need, "rank " + std::to_string(transport->rank()));
-    with_gpu_memory_words(words, [&] { trainer.emplace(*session, plan, *transport, options.record); });
+  const std::optional<Failure> no_trainer = failure_of([&] {
+    prepare_device(*training, need, "rank " + std::to_string(transport->rank()));
+    explain_out_of_memory(plan_text, [&] { trainer.emplace(*training, plan, *transport, options.record); });
   });
   if (const auto code = agree_to_stop(*transport, no_trainer)) {
     trainer.reset();
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);
   }
+  if (const auto code = agree_to_stop(*transport, failure_of([&] { trainer->begin(); }))) {
+    trainer.reset();
+    if (transport->rank() == 0) give_back_record_folder(options.record);
+    return leave(*code);
+  }
   try {
-    with_gpu_memory_words(
-        words, [&] { train_rank(*trainer, options.progress, [&] { connect(*transport, *session, plan); }); });
+    explain_out_of_memory(
+        plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(*transport, *training, plan); }); });
     transport->finish();
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {

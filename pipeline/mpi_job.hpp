@@ -1,21 +1,15 @@
 // The ranks of a run as the processes of an MPI job, this one being one of them.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "pipeline/launch.hpp"
-#include "support/error.hpp"
+#include "support/failure.hpp"
 
 namespace plumbline {
 
-/// What keeps a rank from beginning; no words when nothing does.
-struct Hindrance {
-  std::string words;
-  ExitCode code = ExitCode::holds;
-};
-
-/// Collective, and so also for a rank that cannot begin (`refusal`): all hear of it, one says it, all leave. Returns
-/// the exit code.
-int train_with_mpi(const PipelineOptions& options, Hindrance refusal);
+/// Collective, and so also for a rank that cannot begin (`failure`, of what it did so far): all hear of it, one says
+/// it, all leave. Returns the exit code.
+int train_with_mpi(PipelineOptions options, std::optional<Failure> failure);
 
 }  // namespace plumbline

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/unit.hpp"
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 

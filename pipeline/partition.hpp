@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/config.hpp"
-#include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 #include "training/batch_plan.hpp"
 #include "training/run_file.hpp"
 

@@ -23,34 +23,34 @@ std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
   return dialect;
 }
 
-RunnableSchedule schedule_of(const Session& session, int world) {
-  const PipelineSettings& settings = session.run.pipeline;
+RunnableSchedule schedule_of(const TrainingRun& training, int world) {
+  const PipelineSettings& settings = training.run.pipeline;
   ScheduleRequest request;
   request.schedule = settings.schedule;
   request.dialect = dialect_of(settings);
   request.dialect_option = "--schedule-dialect (or pipeline.schedule_dialect)";
   request.ranks = world;
-  request.microbatches = static_cast<std::int32_t>(session.plan.microbatches());
+  request.microbatches = static_cast<std::int32_t>(training.plan.microbatches());
   request.chunks = settings.chunks;
-  request.tied = session.config.tied;
+  request.tied = training.config.tied;
   request.model = model_of_transport(settings.transport).value_or(ExecutionModel::blocking);
   return make_runnable(request);
 }
 
 }  // namespace
 
-PipelinePlan make_plan(const Session& session, int world) try {
-  const PipelineSettings& settings = session.run.pipeline;
+PipelinePlan make_plan(const TrainingRun& training, int world) try {
+  const PipelineSettings& settings = training.run.pipeline;
   PipelinePlan plan;
-  RunnableSchedule runnable = schedule_of(session, world);
+  RunnableSchedule runnable = schedule_of(training, world);
   plan.schedule_csv = runnable.csv();
   plan.notes = std::move(runnable.notes);
   plan.schedule = std::move(runnable.compute);
   plan.lowered = std::move(runnable.lowered);
-  plan.stages = partition(session.config, settings, plan.schedule.placement.stages(), session.plan);
+  plan.stages = partition(training.config, settings, plan.schedule.placement.stages(), training.plan);
   return plan;
 } catch (const InputError& error) {  // they see settings, not where those were written
-  throw InputError(session.run.path.string() + ": " + error.what());
+  throw InputError(training.run.path.string() + ": " + error.what());
 }
 
 }  // namespace plumbline

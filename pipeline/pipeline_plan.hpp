@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 #include "schedule/schedule.hpp"
-#include "training/session.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -21,6 +21,6 @@ struct PipelinePlan {
 };
 
 /// Schedule, stages and lowered list for `world` ranks. Throws InputError naming the run file.
-PipelinePlan make_plan(const Session& session, int world);
+PipelinePlan make_plan(const TrainingRun& training, int world);
 
 }  // namespace plumbline

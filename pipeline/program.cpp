@@ -13,7 +13,7 @@
 #include "support/json_text.hpp"
 #include "support/text.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 #include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
@@ -49,13 +49,24 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       "  mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline\n"
       "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline\n"
       "  mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
-      "/tmp/zbv");
+      "/tmp/zbv\n"
+      "  mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
   bool capabilities = false;
   bool quiet = false;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("--checkpoint", options.checkpoint.folder,
+                 "Folder that checkpoints are saved in (docs/checkpoints.md)");
+  app.add_option("--checkpoint-every", options.checkpoint.every, "Steps from one to the next; 0: at the end alone")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--checkpoint-keep", options.checkpoint.keep, "How many are kept, the newest")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--resume", options.checkpoint.resume,
+                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
+                 "written")
+      ->capture_default_str();
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--schedule", options.schedule,
                  "Schedule in place of the run file's: " + join(schedule_names(), ", ") +

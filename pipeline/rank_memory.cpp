@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/unit.hpp"
 #include "support/machine_memory.hpp"
 #include "training/tensor_record.hpp"
 

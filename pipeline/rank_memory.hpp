@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/config.hpp"
+#include "model/unit.hpp"
 #include "schedule/action.hpp"
 #include "training/batch_plan.hpp"
 #include "training/memory_plan.hpp"

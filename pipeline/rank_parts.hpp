@@ -4,9 +4,9 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/transport/transport.hpp"
-#include "training/session.hpp"
 #include "training/step_observer.hpp"
 #include "training/train_state.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -18,7 +18,7 @@ struct RankParts {
 };
 
 /// Throws InputError for weights that are not the model's.
-RankParts make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+RankParts make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                           StepObserver& observer);
 
 }  // namespace plumbline

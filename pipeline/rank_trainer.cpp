@@ -2,35 +2,50 @@
 
 #include "pipeline/boundary_messages.hpp"
 #include "pipeline/tied_exchange.hpp"
+#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
+#include "record/wait_chain.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
 namespace {
 
-WatchedRank watched(const Session& session, const PipelinePlan& plan, int rank) {
+WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int rank) {
   WatchedRank made;
   made.rank = rank;
   made.owns_loss = plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == rank;
   made.origin_ns = plan.origin_ns;
-  made.process = session.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
+  made.process = training.run.pipeline.transport == "threads" ? GpuProcess::several_ranks : GpuProcess::one_rank;
   return made;
 }
 
 }  // namespace
 
-RankTrainer::RankTrainer(const Session& session, const PipelinePlan& plan, Transport& transport,
+RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                          const std::filesystem::path& record)
-    : Trainer(session, record, watched(session, plan, transport.rank())),
-      several_copies_(session.config.tied && plan.stages.size() > 1),
-      parts_(make_rank_parts(session, plan, transport, monitor_)),
-      walk_(session, plan, parts_, monitor_),
+    : Trainer(training, record, watched(training, plan, transport.rank())),
+      compares_tied_copies_(training.recorded() && training.config.tied && plan.stages.size() > 1),
+      parts_(make_rank_parts(training, plan, transport, monitor_)),
+      group_(transport),
+      walk_(training, plan, parts_, monitor_),
       peaks_(monitor_) {
-  monitor_.add(peaks_);
+  if (training.recorded()) monitor_.add(peaks_);
 }
 
 void RankTrainer::train(bool show_progress) {
-  run(show_progress);
+  try {
+    run(show_progress);
+    parts_.transport.barrier();
+  } catch (const DeadlineError& error) {
+    // As the pages are now, before anybody leaves: whom this rank waits for may wait itself.
+    throw DeadlineError(error.what() + waits_behind(monitor_.writer().folder().parent_path(), parts_.transport.rank()));
+  }
+}
+
+// Ranks load parts of different sizes: the step's limit counts from where all are done.
+void RankTrainer::ready() {
   parts_.transport.barrier();
+  parts_.transport.start_steps();
 }
 
 void RankTrainer::train_step(std::int64_t step) {
@@ -41,9 +56,11 @@ void RankTrainer::train_step(std::int64_t step) {
   }
 }
 
-// Last in the step, so that the record shows what differs.
+// After the step: its rows show what differs, and are kept where another rank fails meanwhile.
 void RankTrainer::step_recorded(std::int64_t step) {
-  if (several_copies_) compare_tied_copies(parts_.transport, step, TiedWeight(true, parts_.state));
+  if (!compares_tied_copies_ || tied_copies_are_equal(parts_.transport, TiedWeight(true, parts_.state))) return;
+  throw RunError("step " + std::to_string(step) +
+                 ": the copies of the tied weight on the first and the last stage differ after the update");
 }
 
 void RankTrainer::finish(const std::string& status, int code) {

@@ -8,6 +8,7 @@
 #include "pipeline/activation_peaks.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
+#include "pipeline/transport_group.hpp"
 #include "pipeline/walk.hpp"
 #include "training/trainer.hpp"
 
@@ -16,7 +17,7 @@ namespace plumbline {
 class RankTrainer : public Trainer {
  public:
   /// Throws InputError for weights that are not the model's.
-  RankTrainer(const Session& session, const PipelinePlan& plan, Transport& transport,
+  RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
               const std::filesystem::path& record);
 
   /// All steps, then a barrier.
@@ -24,12 +25,15 @@ class RankTrainer : public Trainer {
   void finish(const std::string& status, int code) override;
 
  private:
+  void ready() override;
   void train_step(std::int64_t step) override;
   void step_recorded(std::int64_t step) override;
   TrainState& state() override { return parts_.state; }
+  RankGroup& group() override { return group_; }
 
-  bool several_copies_;  ///< of a tied weight
+  bool compares_tied_copies_;  ///< of a weight on two stages, after each update
   RankParts parts_;
+  TransportGroup group_;
   Walk walk_;
   ActivationPeaks peaks_;
 };

@@ -2,7 +2,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <atomic>
 #include <cstdio>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -10,6 +12,8 @@
 #include <vector>
 
 #include "pipeline/job.hpp"
+#include "pipeline/job_memory.hpp"
+#include "pipeline/job_record.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
@@ -18,6 +22,7 @@
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
+#include "training/unrecorded_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -32,61 +37,88 @@ std::int64_t bytes_of_threads(std::int64_t world) {
 
 }  // namespace
 
-int train_with_threads(const PipelineOptions& options) {
-  Session session = load_job(options);
+int train_with_threads(PipelineOptions options) {
+  TrainingRun training = load_job(options);
+  if (training.recorded()) install_memory_meter();
   if (options.device == "cuda") {
-    session.device = at::Device(at::kCUDA, 0);
-    session.gpus = {load_gpu_module().device(0).name};
+    training.device = at::Device(at::kCUDA, 0);
+    training.gpus = {load_gpu_module().device(0).name};
   }
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
-  PipelinePlan plan = make_plan(session, world);
-  prepare_device(session, memory_of_all(session, plan, world), "all " + std::to_string(world) + " ranks");
+  PipelinePlan plan = make_plan(training, world);
+  prepare_device(training, memory_of_all(training, plan, world), "all " + std::to_string(world) + " ranks");
   plan.origin_ns = monotonic_ns();
-  begin_record(options, session, plan);
+  std::optional<std::filesystem::path> unrecorded;
+  if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());
+  begin_record(options, training, plan);
   // What the process took of the GPU before its ranks belongs to the first of them, so that no byte of it is nobody's.
   MemoryMeter& before_ranks = this_thread_meter();
   auto transports = options.make_transports
-                        ? options.make_transports(world, transport_settings(session))
-                        : make_threads_transports(world, transport_settings(session), session.device);
+                        ? options.make_transports(world, transport_settings(training))
+                        : make_threads_transports(world, transport_settings(training), training.device);
   std::mutex lock;
-  std::optional<ExitCode> failure;
-  std::vector<std::jthread> threads;
+  std::optional<ExitCode> failure;  // the first is the cause; the others only waited for that rank
+  std::atomic<bool> trained = false;
+  const auto fail = [&](const std::string& who, const Failure& why) {
+    const std::lock_guard guard(lock);
+    if (failure) return;
+    failure = why.code;
+    std::fprintf(stderr, "plumbline-pipeline: %s%s\n", who.c_str(), why.words.c_str());
+  };
+  const auto failed = [&] {
+    const std::lock_guard guard(lock);
+    return failure.has_value() && !trained;
+  };
+  // No rank trains before each has its part of the model, with values: nothing is recorded until then.
+  std::latch made(world), begun(world);
   const auto train = [&](int rank) {
     Transport& transport = *transports[static_cast<std::size_t>(rank)];
-    try {
-      (rank == 0 && !session.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
-      at::set_num_threads(1);  // OpenMP keeps this number a thread
-      const MemoryPlan need = memory_of(session, plan, rank);
-      prepare_device(session, need, "rank " + std::to_string(rank));
-      with_gpu_memory_words(memory_words(need, rank), [&] {
-        RankTrainer trainer(session, plan, transport, options.record);
-        train_rank(trainer, options.progress, [&] { connect(transport, session, plan); });
-      });
-      transport.finish();
-    } catch (const std::exception& error) {
-      const std::lock_guard guard(lock);
-      // the first failure is the cause; the others only waited for this rank
-      if (!failure) {
-        failure = code_of(error);
-        std::fprintf(stderr, "plumbline-pipeline: rank %d: %s\n", rank, describe_failure(error).words.c_str());
+    const std::string who = "rank " + std::to_string(rank);
+    const auto guarded = [&](const auto& body) {
+      try {
+        body();
+      } catch (const std::exception& error) {
+        const Failure why = describe_failure(error);
+        fail(who + ": ", {code_of(error), why.words});
+        transport.abort(why.words);
       }
-      transport.abort(describe_failure(error).words);
-    }
+    };
+    const MemoryPlan need = memory_of(training, plan, rank);
+    const std::string plan_text = memory_plan_text(need, rank);
+    std::optional<UnrecordedRun> folder;
+    if (unrecorded) folder.emplace(*unrecorded, rank);
+    std::optional<RankTrainer> trainer;
+    guarded([&] {
+      (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
+      at::set_num_threads(1);  // OpenMP keeps this number a thread
+      prepare_device(training, need, who);
+      explain_out_of_memory(plan_text, [&] { trainer.emplace(training, plan, transport, options.record); });
+    });
+    made.arrive_and_wait();
+    if (failed()) return;
+    guarded([&] { trainer->begin(); });
+    begun.arrive_and_wait();
+    if (failed()) return;
+    trained = true;
+    guarded([&] {
+      explain_out_of_memory(
+          plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(transport, training, plan); }); });
+      transport.finish();
+    });
   };
+  std::vector<std::jthread> threads;
   try {
     for (int rank = 0; rank < world; ++rank) threads.emplace_back(train, rank);
   } catch (const std::system_error& error) {
-    const std::string words = "a thread for rank " + std::to_string(threads.size()) + " of " + std::to_string(world) +
-                              " cannot be started: " + error.code().message() + "; take fewer ranks";
-    {
-      const std::lock_guard guard(lock);
-      failure = ExitCode::harness_failure;
-      std::fprintf(stderr, "plumbline-pipeline: %s\n", words.c_str());
-    }
-    for (const auto& transport : transports) transport->abort(words);
+    const auto missing = static_cast<std::ptrdiff_t>(threads.size());
+    fail("",
+         {ExitCode::harness_failure, "a thread for rank " + std::to_string(missing) + " of " + std::to_string(world) +
+                                         " cannot be started: " + error.code().message() + "; take fewer ranks"});
+    made.count_down(world - missing);
   }
   threads.clear();
+  if (!trained) give_back_record_folder(options.record);
   return static_cast<int>(failure.value_or(ExitCode::holds));
 }
 

@@ -7,6 +7,6 @@ namespace plumbline {
 
 /// Trains options.world ranks (1 by default); on GPUs all of them on the first one. Returns the exit code, and says why
 /// when it is no success. Throws InputError before any rank has begun.
-int train_with_threads(const PipelineOptions& options);
+int train_with_threads(PipelineOptions options);
 
 }  // namespace plumbline

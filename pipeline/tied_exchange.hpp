@@ -1,8 +1,6 @@
 // A tied weight between ranks: the gradients of its two uses become one sum on both sides, and its copies stay equal.
 #pragma once
 
-#include <cstdint>
-
 #include "pipeline/transport/transport.hpp"
 #include "training/tied_weight.hpp"
 
@@ -12,7 +10,7 @@ namespace plumbline {
 /// embedding's rank, is added there, and the sum comes back; on a rank that holds both nothing travels.
 void exchange_tied_gradients(Transport& transport, const TiedWeight& tied, int peer);
 
-/// Collective. Throws RunError on rank 0 when two copies differ.
-void compare_tied_copies(Transport& transport, std::int64_t step, const TiedWeight& tied);
+/// Collective. Rank 0 is told; elsewhere true.
+bool tied_copies_are_equal(Transport& transport, const TiedWeight& tied);
 
 }  // namespace plumbline

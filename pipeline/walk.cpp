@@ -6,16 +6,17 @@
 
 #include "pipeline/global_norm.hpp"
 #include "pipeline/tied_exchange.hpp"
+#include "schedule/direction.hpp"
 #include "training/action_log.hpp"
 
 namespace plumbline {
-Walk::Walk(const Session& session, const PipelinePlan& plan, RankParts& parts, StepObserver& observer)
-    : session_(session),
+Walk::Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer)
+    : training_(training),
       plan_(plan),
       parts_(parts),
       transport_(parts.transport),
       observer_(observer),
-      messages_(session, plan, parts.transport, observer) {}
+      messages_(training, plan, parts.transport, observer) {}
 
 void Walk::step(std::int64_t step) {
   const auto message = [](const Action& action) { return is_communication(action.type); };
@@ -77,7 +78,7 @@ void Walk::backward(const StepAction& now, const Action& action) {
 }
 
 void Walk::reduce(const StepAction& now, const Action& action) {
-  const TiedWeight tied(session_.config.tied, parts_.state);
+  const TiedWeight tied(training_.config.tied, parts_.state);
   observer_.before_tied_sum(tied);
   const bool head = action.stage != 0;
   const Placement& placement = plan_.schedule.placement;
@@ -87,10 +88,10 @@ void Walk::reduce(const StepAction& now, const Action& action) {
 }
 
 void Walk::update(const StepAction& now) {
-  end_gradients(session_.run.train, session_.config.tied, now.step, parts_.state, observer_, [&] {
-    if (transport_.world_size() > 1) observer_.waiting(now, now, 0);
+  end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
     const std::int64_t begin_ns = monotonic_ns();
-    const double norm = global_norm(transport_, session_.config, parts_.state);
+    const double norm =
+        global_norm(transport_, training_.config, parts_.state, [&](int peer) { observer_.waiting(now, now, peer); });
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

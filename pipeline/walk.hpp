@@ -6,15 +6,15 @@
 #include "pipeline/boundary_messages.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
-#include "training/session.hpp"
 #include "training/step_observer.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
 class Walk {
  public:
   /// All outlive the walk.
-  Walk(const Session& session, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
+  Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer);
 
   void step(std::int64_t step);
 
@@ -26,7 +26,7 @@ class Walk {
   void update(const StepAction& now);
   Stage& stage(std::int64_t index) const;
 
-  const Session& session_;
+  const TrainingRun& training_;
   const PipelinePlan& plan_;
   RankParts& parts_;
   Transport& transport_;

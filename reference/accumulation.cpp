@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "model/parameter_shapes.hpp"
+#include "model/unit.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"

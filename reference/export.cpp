@@ -5,13 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "reference/accumulation.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
 #include "training/environment.hpp"
 #include "training/initial_values.hpp"
-#include "training/session.hpp"
+#include "training/microbatch.hpp"
 #include "training/tensor_record.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -31,12 +34,12 @@ class NamedTensors {
   std::vector<at::Tensor> kept_;
 };
 
-NamedTensors data_of(const Session& session) {
+NamedTensors data_of(const TrainingRun& training) {
   NamedTensors data;
-  for (std::int64_t step = 0; step < session.run.train.steps; ++step) {
-    for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
+  for (std::int64_t step = 0; step < training.run.train.steps; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
       const std::string place = std::to_string(step) + "/" + std::to_string(microbatch);
-      Microbatch made = session.plan.make(step, microbatch);
+      Microbatch made = training.plan.make(step, microbatch);
       data.add("ids/" + place, std::move(made.ids));
       data.add("labels/" + place, std::move(made.labels));
     }
@@ -44,10 +47,9 @@ NamedTensors data_of(const Session& session) {
   return data;
 }
 
-NamedTensors weights_of(const Session& session) {
-  LlamaSlice slice(session.config, {0, static_cast<std::int64_t>(unit_names(session.config).size())},
-                   parse_dtype(session.run.train.dtype));
-  set_initial_values(slice, session.run);
+NamedTensors weights_of(const TrainingRun& training) {
+  LlamaSlice slice(training.config, all_units(training.config), parse_dtype(training.run.train.dtype));
+  set_initial_values(slice, training.run);
   NamedTensors weights;
   for (const Parameter& parameter : slice.parameters()) {
     if (!parameter.alias) weights.add(parameter.name, parameter.value.detach());
@@ -56,10 +58,10 @@ NamedTensors weights_of(const Session& session) {
 }
 
 /// accumulation.csv of a run that adds its gradients in ascending order.
-std::string ascending_order(const Session& session) {
+std::string ascending_order(const TrainingRun& training) {
   std::string lines = "unit,microbatch\n";
-  for (const std::string& unit : unit_names(session.config)) {
-    for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
+  for (const std::string& unit : unit_names(training.config)) {
+    for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
       lines += unit + "," + std::to_string(microbatch) + "\n";
     }
   }
@@ -70,20 +72,20 @@ std::string ascending_order(const Session& session) {
 
 void export_run(const ReferenceOptions& options, const std::filesystem::path& folder) {
   apply_deterministic_settings();
-  const Session session = load_session(options.run_file, options.text);
+  const TrainingRun training = load_training_run(options.run_file, options.text);
   std::string order;
   if (options.accumulation) {
-    read_accumulation_order(*options.accumulation, session.config, session.plan.microbatches());
+    read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
     order = read_file(*options.accumulation);
   } else {
-    order = ascending_order(session);
+    order = ascending_order(training);
   }
-  const NamedTensors weights = weights_of(session);  // before the folder, so that weights of another model leave none
+  const NamedTensors weights = weights_of(training);  // before the folder, so that weights of another model leave none
 
   claim_record_folder(folder);
-  data_of(session).write(folder / "data.safetensors");
+  data_of(training).write(folder / "data.safetensors");
   weights.write(folder / "model.safetensors");
-  write_file(folder / "config.json", read_file(session.run.config));
+  write_file(folder / "config.json", read_file(training.run.config));
   write_file(folder / "accumulation.csv", order);
 }
 

@@ -17,7 +17,9 @@
 #include <ostream>
 #include <string>
 
-#include "model/llama_slice.hpp"
+#include "model/load_weights.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
@@ -132,7 +134,7 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   const at::Tensor ids = read_tokens(io, "input_ids", config.vocab_size, false);
   const at::Tensor labels = read_shifted_labels(io, config, ids);
 
-  LlamaSlice model(config, {0, config.layers + 3}, dtype);
+  LlamaSlice model(config, all_units(config), dtype);
   load_weights(model, directory / "model.safetensors");
   model.allocate_gradients();
   model.prepare_tables(ids.size(1));

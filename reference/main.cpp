@@ -10,7 +10,7 @@
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 
 namespace {
 
@@ -35,7 +35,10 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
       "held against.");
-  app.footer("Example: plumbline-reference fixtures/runs/quick.toml --record /tmp/reference");
+  app.footer(
+      "Examples:\n"
+      "  plumbline-reference fixtures/runs/quick.toml --record /tmp/reference\n"
+      "  plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;
@@ -44,6 +47,16 @@ int run(int argc, char** argv) {
   std::vector<std::filesystem::path> goldens;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("--checkpoint", options.checkpoint.folder,
+                 "Folder that checkpoints are saved in (docs/checkpoints.md)");
+  app.add_option("--checkpoint-every", options.checkpoint.every, "Steps from one to the next; 0: at the end alone")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--checkpoint-keep", options.checkpoint.keep, "How many are kept, the newest")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--resume", options.checkpoint.resume,
+                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
+                 "written")
+      ->capture_default_str();
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch): sum gradients in this order instead of ascending");
@@ -69,9 +82,9 @@ int run(int argc, char** argv) {
   }
   if (capabilities) return print_capabilities();
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
-  if (options.run_file.empty() || options.record.empty() == exported.empty()) {
+  if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
-        "give a run file and --record DIR, or a run file and --export DIR, or --golden DIR; see --help");
+        "give a run file, with --record DIR, --checkpoint DIR or --export DIR, or --golden DIR; see --help");
   }
   if (options.shadow && options.perturb) {
     throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");

@@ -7,6 +7,9 @@
 #include <functional>
 #include <utility>
 
+#include "model/perturb.hpp"
+#include "model/take_values.hpp"
+#include "model/unit.hpp"
 #include "reference/accumulation.hpp"
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
@@ -23,9 +26,12 @@
 #include "training/make_slice.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
+#include "training/microbatch.hpp"
 #include "training/tensor_record.hpp"
+#include "training/total_norm.hpp"
 #include "training/trainer.hpp"
 #include "training/unit_pass.hpp"
+#include "training/unrecorded_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -46,22 +52,18 @@ struct Variant {
   std::optional<std::string> shadow_of;  ///< the dtype of the run that a float64 one stands beside
 };
 
-UnitRange all_units(const Session& session) {
-  return {0, session.config.layers + 3};
-}
-
-LlamaSlice make_model(const Session& session, const Variant& variant) {
+LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
   // A shadow shares the constants of the model it stands beside: they are no error of that model's arithmetic.
   std::optional<at::ScalarType> tables_in;
   if (variant.shadow_of) tables_in = parse_dtype(*variant.shadow_of);
-  LlamaSlice slice = make_slice(session, all_units(session), tables_in);
+  LlamaSlice slice = make_slice(training, all_units(training.config), tables_in);
   const MemoryScope scope(MemoryOwner::other);
   if (variant.shadow_of) {
-    LlamaSlice own(session.config, all_units(session), *tables_in, session.device);
-    set_initial_values(own, session.run);
+    LlamaSlice own(training.config, all_units(training.config), *tables_in, training.device);
+    set_initial_values(own, training.run);
     take_values(slice, own);
   } else {
-    set_initial_values(slice, session.run);
+    set_initial_values(slice, training.run);
   }
   if (variant.perturb) perturb(slice, *variant.perturb);
   return slice;
@@ -69,13 +71,13 @@ LlamaSlice make_model(const Session& session, const Variant& variant) {
 
 class ReferenceTrainer : public Trainer {
  public:
-  ReferenceTrainer(const Session& session, const Variant& variant, const std::filesystem::path& record,
+  ReferenceTrainer(const TrainingRun& training, const Variant& variant, const std::filesystem::path& record,
                    std::optional<ListedAccumulation> listed)
-      : Trainer(session, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
-        units_(unit_names(session.config)),
+      : Trainer(training, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
+        units_(unit_names(training.config)),
         meter_(this_thread_meter()),
-        model_(make_model(session, variant)),
-        state_(session.run.train.optimizer, model_.parameters()),
+        model_(make_model(training, variant)),
+        state_(training.run.train.optimizer, model_.parameters()),
         listed_(std::move(listed)) {}
 
   /// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
@@ -85,9 +87,11 @@ class ReferenceTrainer : public Trainer {
  private:
   void train_step(std::int64_t step) override;
   TrainState& state() override { return state_; }
+  RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
-  GraphEnd forward(UnitMeter& unit_meter, Microbatch& data, const std::function<void(const at::Tensor&)>& scored);
-  void backward(UnitMeter& unit_meter, GraphEnd graph);
+  /// `meter`: null where nobody measures.
+  GraphEnd forward(Microbatch& data, UnitMeter* meter, const std::function<void(const at::Tensor&)>& scored);
+  void backward(GraphEnd graph, UnitMeter* meter);
   void add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch);
 
   std::vector<std::string> units_;
@@ -95,34 +99,37 @@ class ReferenceTrainer : public Trainer {
   LlamaSlice model_;
   TrainState state_;
   std::optional<ListedAccumulation> listed_;
+  RankGroup alone_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
 };
 
-GraphEnd ReferenceTrainer::forward(UnitMeter& unit_meter, Microbatch& data,
+GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
                                    const std::function<void(const at::Tensor&)>& scored) {
-  const LossTarget target{data.labels, session_.plan.step_valid_tokens()};
+  const LossTarget target{data.labels, training_.plan.step_valid_tokens()};
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
-    unit_meter.before_unit(unit, x);
+    if (meter != nullptr) meter->before_unit(unit, x);
     x = forward_unit(model_, unit, x, target);
-    unit_meter.after_unit(unit, x);
+    if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
   return GraphEnd(x);  // only the graph's edge is kept: the scalar's storage is no activation
 }
 
-void ReferenceTrainer::backward(UnitMeter& unit_meter, GraphEnd graph) {
-  unit_meter.begin_backward();
-  const at::ScalarType dtype = loss_dtype(parse_dtype(session_.run.train.dtype));
-  graph.backward(at::ones({}, at::TensorOptions(dtype).device(session_.device)));
-  unit_meter.end_backward();
+void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
+  if (meter != nullptr) meter->begin_backward();
+  const at::ScalarType dtype = loss_dtype(parse_dtype(training_.run.train.dtype));
+  graph.backward(at::ones({}, at::TensorOptions(dtype).device(training_.device)));
+  if (meter != nullptr) meter->end_backward();
 }
 
 void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
-  Microbatch made = session_.plan.make(step, microbatch);
+  Microbatch made = training_.plan.make(step, microbatch);
   monitor_.fed(microbatch, made);
-  Microbatch data = to_device(std::move(made), session_.device);
-  UnitMeter unit_meter(meter_, monitor_, units_, step, microbatch);
+  Microbatch data = to_device(std::move(made), training_.device);
+  std::optional<UnitMeter> unit_meter;
+  if (training_.recorded()) unit_meter.emplace(meter_, monitor_, units_, step, microbatch);
+  UnitMeter* meter = unit_meter ? &*unit_meter : nullptr;
   const MemoryScope scope(MemoryOwner::activations);
 
   const auto seen = [&](std::int64_t index, const char* letter) {
@@ -131,20 +138,20 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   };
   const auto ended = [&](const StepAction& action) {
     monitor_.action_ended(action);
-    monitor_.set_activation_peak(action, unit_meter.take_peak());
+    if (meter != nullptr) monitor_.set_activation_peak(action, meter->take_peak());
   };
   const StepAction forward_action = seen(2 * microbatch, "F");
   monitor_.action_began(forward_action);
-  GraphEnd graph = forward(unit_meter, data, [&](const at::Tensor& loss) { monitor_.lost(microbatch, loss); });
+  GraphEnd graph = forward(data, meter, [&](const at::Tensor& loss) { monitor_.lost(microbatch, loss); });
   ended(forward_action);
 
   const StepAction backward_action = seen(2 * microbatch + 1, "B");
   monitor_.action_began(backward_action);
-  backward(unit_meter, std::move(graph));
+  backward(std::move(graph), meter);
   ended(backward_action);
 
   if (listed_) listed_->take(microbatch, state_);
-  if (step == 0) add_saved_rows(unit_meter.rows(), microbatch);
+  if (step == 0 && meter != nullptr) add_saved_rows(meter->rows(), microbatch);
 }
 
 void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch) {
@@ -161,15 +168,15 @@ void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::in
 }
 
 void ReferenceTrainer::measure_split_backward() {
-  for (std::int64_t index = 0; index < session_.plan.microbatches(); ++index) {
-    Microbatch data = to_device(session_.plan.make(0, index), session_.device);
+  for (std::int64_t index = 0; index < training_.plan.microbatches(); ++index) {
+    Microbatch data = to_device(training_.plan.make(0, index), training_.device);
     DeferredWeights deferred;
     UnitMeter unit_meter(meter_, deferred, units_, index);
     const MemoryScope scope(MemoryOwner::activations);
-    GraphEnd graph = forward(unit_meter, data, nullptr);
+    GraphEnd graph = forward(data, &unit_meter, nullptr);
     {
       const DeferWeightsScope defer(deferred);
-      backward(unit_meter, std::move(graph));
+      backward(std::move(graph), &unit_meter);
     }
     unit_meter.run_deferred();
     split_rows_.push_back(unit_meter.rows());
@@ -177,25 +184,25 @@ void ReferenceTrainer::measure_split_backward() {
 }
 
 void ReferenceTrainer::train_step(std::int64_t step) {
-  const std::int64_t microbatches = session_.plan.microbatches();
+  const std::int64_t microbatches = training_.plan.microbatches();
   for (std::int64_t index = 0; index < microbatches; ++index) microbatch(step, index);
 
   const StepAction action{step, 2 * microbatches, "0STEP", 0, std::nullopt, false};
   monitor_.action_began(action);
   if (listed_) listed_->add_all(state_);
-  end_gradients(session_.run.train, session_.config.tied, step, state_, monitor_,
-                [&] { return total_norm(session_.config, gradient_norms(session_.config, state_)); });
+  end_gradients(training_.run.train, training_.config.tied, step, state_, monitor_,
+                [&] { return total_norm(training_.config, gradient_norms(training_.config, state_)); });
   monitor_.action_ended(action);
 }
 
 /// One microbatch at a time is in flight: the longest decides.
-MemoryPlan plan_reference_memory(const Session& session) {
-  const UnitRange all = all_units(session);
-  const at::ScalarType dtype = parse_dtype(session.run.train.dtype);
-  MemoryPlan plan = plan_state(session.config, {all}, dtype, session.run.train.optimizer);
-  for (std::int64_t microbatch = 0; microbatch < session.plan.microbatches(); ++microbatch) {
-    const std::int64_t tokens = session.plan.padded_tokens(microbatch);
-    plan.activations = std::max(plan.activations, plan_saved(session.config, all, tokens, dtype));
+MemoryPlan plan_reference_memory(const TrainingRun& training) {
+  const UnitRange all = all_units(training.config);
+  const at::ScalarType dtype = parse_dtype(training.run.train.dtype);
+  MemoryPlan plan = plan_state(training.config, {all}, dtype, training.run.train.optimizer);
+  for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
+    const std::int64_t tokens = training.plan.padded_tokens(microbatch);
+    plan.activations = std::max(plan.activations, plan_saved(training.config, all, tokens, dtype));
   }
   return plan;
 }
@@ -205,55 +212,61 @@ MemoryPlan plan_reference_memory(const Session& session) {
 void train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
   apply_deterministic_settings();
-  install_memory_meter();
-  Session session = load_session(options.run_file, options.text);
-  session.run.device = options.device;
+  TrainingRun training = load_training_run(options.run_file, options.text);
+  training.run.device = options.device;
+  options.checkpoint.use_in(training, !options.record.empty());
+  if (training.recorded()) install_memory_meter();
   Variant variant{options.perturb, std::nullopt};
-  if (options.shadow) variant.shadow_of = std::exchange(session.run.train.dtype, "float64");
-  const auto units = unit_names(session.config);
-  const MemoryPlan need = plan_reference_memory(session);
-  const std::string memory_words = "the plan is " + to_text(need);
+  if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
+  const auto units = unit_names(training.config);
+  const MemoryPlan need = plan_reference_memory(training);
+  const std::string memory_plan_text = "the plan is " + to_text(need);
   if (options.device == "cuda") {
-    session.device = at::Device(at::kCUDA, 0);
-    with_gpu_memory_words(
-        memory_words, [&] { session.gpus = {start_gpu(session.device, parse_dtype(session.run.train.dtype)).name}; });
+    training.device = at::Device(at::kCUDA, 0);
+    explain_out_of_memory(memory_plan_text, [&] {
+      training.gpus = {start_gpu(training.device, parse_dtype(training.run.train.dtype)).name};
+    });
     const GpuFreeMemory memory = load_gpu_module().free_memory(0);
-    check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + session.gpus.front() + ")");
+    check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
   } else {
     require_memory(need, "the machine");
   }
   ManifestSchedule schedule;
   schedule.name = "sequential";
-  schedule.csv = sequential_list(session.plan.microbatches());
+  schedule.csv = sequential_list(training.plan.microbatches());
   std::optional<ListedAccumulation> listed;
   std::string order;
   if (options.accumulation) {
     order = read_file(*options.accumulation);
-    listed.emplace(read_accumulation_order(*options.accumulation, session.config, session.plan.microbatches()));
+    listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
     schedule.accumulation = "listed";
     schedule.accumulation_digest = hash_hex(order);
   }
 
-  claim_record_folder(options.record);
-  Json manifest = make_manifest("reference", options.command, session.run, session.config, session.plan, 1, schedule,
-                                {{0, 0, units}}, session.gpus);
+  std::optional<UnrecordedRun> unrecorded;
+  if (options.record.empty()) unrecorded.emplace(make_unrecorded_folder(), 0);
+  const std::filesystem::path record = unrecorded ? unrecorded->folder() : options.record;
+  claim_record_folder(record);
+  Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1, schedule,
+                                {{0, 0, units}}, training.gpus);
   if (variant.perturb) manifest["perturbation"] = *variant.perturb;
   if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-  write_manifest(options.record, manifest);
-  if (session.run.record_level != RecordLevel::none) {
-    write_schedule_csv(options.record, schedule.csv);
-    if (!order.empty()) write_accumulation_csv(options.record, order);
+  write_manifest(record, manifest);
+  if (training.recorded()) {
+    write_schedule_csv(record, schedule.csv);
+    if (!order.empty()) write_accumulation_csv(record, order);
   }
   std::optional<ReferenceTrainer> trainer;
   try {
-    with_gpu_memory_words(memory_words, [&] { trainer.emplace(session, variant, options.record, std::move(listed)); });
+    explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
+    trainer->begin();
   } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
-    give_back_record_folder(options.record);
+    give_back_record_folder(record);
     throw;
   }
   try {
-    with_gpu_memory_words(memory_words, [&] {
-      if (session.run.record_level != RecordLevel::none) trainer->measure_split_backward();
+    explain_out_of_memory(memory_plan_text, [&] {
+      if (training.recorded()) trainer->measure_split_backward();
       trainer->run(options.progress);
     });
   } catch (const std::exception&) {

@@ -8,18 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "training/session.hpp"
+#include "training/checkpoint/checkpoint_options.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
 struct ReferenceOptions {
   std::filesystem::path run_file;
-  std::filesystem::path record;
+  std::filesystem::path record;                       ///< empty: none is kept
   std::optional<std::filesystem::path> text;          ///< replaces the run file's data
   std::optional<std::filesystem::path> accumulation;  ///< sum gradients in the order of this file
   std::optional<std::uint64_t> perturb;               ///< move the initial parameters by an ULP or none, by this seed
   bool shadow = false;                                ///< compute in float64 from the run's own dtype's initial values
   std::string device = "cpu";                         ///< cpu | cuda: the first GPU that the process sees
+  CheckpointOptions checkpoint;
   std::vector<std::string> command;
   bool progress = true;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "schedule/schedule.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -8,6 +8,7 @@
 #include "reports/plot/marks.hpp"
 #include "reports/plot/panel.hpp"
 #include "reports/plot/svg.hpp"
+#include "schedule/lowering.hpp"
 
 namespace plumbline {
 namespace {

@@ -5,6 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "schedule/bubble.hpp"
+#include "schedule/closed_forms.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

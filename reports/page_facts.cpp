@@ -27,10 +27,9 @@ std::string commit_words(const std::string& commit) {
 }
 
 std::string commit_fact(const Verdict& verdict) {
+  if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not told";
   const std::string judge =
-      verdict.harness.is_object() && verdict.harness.contains("commit") && verdict.harness.at("commit").is_string()
-          ? verdict.harness.at("commit").get<std::string>()
-          : "";
+      verdict.harness.at("commit").is_string() ? verdict.harness.at("commit").get<std::string>() : "";
   const std::string trainers = text_at(verdict.machine, "versions", "commit");
   if (trainers.empty() || trainers == judge) return commit_words(judge);
   return "trainers " + commit_words(trainers) + ", judge " + commit_words(judge);

@@ -171,7 +171,7 @@ std::string make_comparison_page(const Verdict& before, const Verdict& now, cons
   data.set("style", PageData(style_sheet()));
   data.set("title", page_text(word + " - " + before.name + " and " + now.name + " - Plumbline"));
   data.set("word", page_text(word));
-  data.set("bad", PageData(worse > 0 || moved > 0));
+  data.set("bad", PageData(!now.holds || worse > 0 || moved > 0));
   data.set("sides", sides);
   data.set("cells", change_rows(changes));
   data.set("has_cells", PageData(!changes.empty()));

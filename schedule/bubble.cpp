@@ -1,3 +1,5 @@
+#include "schedule/bubble.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -4,13 +4,14 @@
 #include <map>
 #include <utility>
 
+#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 
 namespace plumbline {
 namespace {
 
 /// Positions of one rank's ends of a channel, in order.
-using Ends = std::map<std::pair<std::int32_t, bool>, std::vector<std::size_t>>;  // peer, forward
+using Ends = std::map<std::pair<std::int32_t, Direction>, std::vector<std::size_t>>;  // by peer
 
 Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
   Ends ends;
@@ -19,7 +20,7 @@ Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
     const Action& action = list[position];
     if (!is_communication(action.type) || is_send(action.type) != sends) continue;
     const std::int32_t peer = schedule.placement.rank_of(partner(action).stage);
-    ends[{peer, is_forward_message(action.type)}].push_back(position);
+    ends[{peer, direction_of(action.type)}].push_back(position);
   }
   return ends;
 }
@@ -29,9 +30,9 @@ Ends ends_of(const Schedule& schedule, std::int32_t rank, bool sends) {
 void check_channel_order(const Schedule& lowered, Findings& findings) {
   for (std::int32_t rank = 0; rank < lowered.placement.ranks; ++rank) {
     for (const auto& [channel, sends] : ends_of(lowered, rank, true)) {
-      const auto& [peer, forward] = channel;
+      const auto& [peer, direction] = channel;
       // The receiving rank's lists are walked again for each of its senders: two at most.
-      const auto receives = ends_of(lowered, peer, false)[{rank, forward}];
+      const auto receives = ends_of(lowered, peer, false)[{rank, direction}];
       const ActionList& list = lowered.ranks[static_cast<std::size_t>(rank)];
       const ActionList& peers = lowered.ranks[static_cast<std::size_t>(peer)];
       for (std::size_t i = 0; i < std::min(sends.size(), receives.size()); ++i) {

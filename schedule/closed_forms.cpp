@@ -1,3 +1,5 @@
+#include "schedule/closed_forms.hpp"
+
 #include <algorithm>
 
 #include "schedule/simulator.hpp"

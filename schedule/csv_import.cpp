@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "schedule/lowering.hpp"
 #include "schedule/own_messages.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"

@@ -1,5 +1,6 @@
 #include "schedule/list_rules.hpp"
 
+#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 
 namespace plumbline {
@@ -115,7 +116,7 @@ void ListRules::check_message(std::int32_t rank, std::size_t position, const Act
                   "there is no other rank at the message's other end; remove it");
     return;
   }
-  const std::size_t direction = is_forward_message(action.type) ? 0 : 1;
+  const std::size_t direction = direction_of(action.type) == Direction::forward ? 0 : 1;
   const bool sends = is_send(action.type);
   if (!(sends ? sent_ : received_)[direction].add(action.stage, action.microbatch)) {
     findings_.add(Rule::duplicate, rank, position, action,

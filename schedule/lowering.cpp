@@ -1,3 +1,5 @@
+#include "schedule/lowering.hpp"
+
 #include <string>
 #include <utility>
 

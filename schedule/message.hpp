@@ -2,14 +2,17 @@
 #pragma once
 
 #include "schedule/action.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 
 constexpr bool is_send(ActionType type) {
   return type == ActionType::send_forward || type == ActionType::send_backward;
 }
-constexpr bool is_forward_message(ActionType type) {
-  return type == ActionType::send_forward || type == ActionType::receive_forward;
+/// Of a SEND or RECV.
+constexpr Direction direction_of(ActionType type) {
+  const bool forward = type == ActionType::send_forward || type == ActionType::receive_forward;
+  return forward ? Direction::forward : Direction::backward;
 }
 
 /// The other end of a SEND or RECV; its stage may not exist.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 #include "schedule/microbatch_set.hpp"
 
@@ -64,7 +65,7 @@ class MessageRun {
   /// The queue in which a rank's end of a message stands. A rank has few: a peer or two, two directions.
   Queue& queue_of(std::int32_t rank, const Action& action) {
     const std::int32_t peer = model_ == ExecutionModel::stream ? 0 : placement_.rank_of(partner(action).stage);
-    const bool forward = model_ == ExecutionModel::pair || is_forward_message(action.type);
+    const bool forward = model_ == ExecutionModel::pair || direction_of(action.type) == Direction::forward;
     for (Queue& queue : queues(rank)) {
       if (queue.peer == peer && queue.forward == forward) return queue;
     }
@@ -80,7 +81,8 @@ class MessageRun {
   }
 
   void arrive(const Action& receive) {
-    (is_forward_message(receive.type) ? activations_ : gradients_).add(receive.stage, receive.microbatch);
+    (direction_of(receive.type) == Direction::forward ? activations_ : gradients_)
+        .add(receive.stage, receive.microbatch);
     runnable_.push_back(placement_.rank_of(receive.stage));
   }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "schedule/lowering.hpp"
+#include "schedule/schedule_csv.hpp"
+
 namespace plumbline {
 
 std::optional<Finding> find_own_messages(const Schedule& lowered, bool tied, ExecutionModel model) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "schedule/lowering.hpp"
 #include "schedule/own_messages.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 

@@ -11,6 +11,7 @@
 #include "schedule/csv_import.hpp"
 #include "schedule/execution_model.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -45,23 +45,4 @@ std::int32_t default_chunks(const std::string& name);
 Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
                        std::int32_t chunks_per_rank = 1);
 
-/// What the executor runs: the same lists with SEND_*, RECV_*, then, when `tied` and there are several stages, REDUCE
-/// once on the ranks of the first and of the last stage (once in all, under the first stage, where one rank holds
-/// both), and STEP once a rank under its lowest stage. A RECV stands where the sender's moment is; two stages of one
-/// rank hand over without a message. Blocking-safe. Throws InputError where the lists wait for each other in a circle.
-Schedule lower(const Schedule& compute_only, bool tied);
-/// REDUCE and STEP at the lists' ends, as `lower` puts them there.
-void add_ending(Schedule& lowered, bool tied);
-
-/// schedule.csv: one row a rank, no bubbles. `to_csv` is the file's exact bytes.
-std::string to_csv(const Schedule& schedule);
-/// Reads lists of any actions, whatever they are worth. The placement is the one, loop or V, that the stages in the
-/// rows agree with.
-Schedule lists_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
-/// The same without messages, REDUCE and STEP.
-Schedule compute_actions(Schedule schedule);
-/// The compute actions of a record's schedule.csv (runnable_from_record also gives its messages). Throws InputError
-/// with find_incomplete's first finding.
-Schedule schedule_from_csv(const std::string& path, const std::string& name, std::int32_t chunks_per_rank);
-
 }  // namespace plumbline

@@ -1,3 +1,5 @@
+#include "schedule/schedule_csv.hpp"
+
 #include <algorithm>
 #include <limits>
 

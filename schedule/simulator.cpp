@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedule/bubble.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -49,13 +49,4 @@ struct Simulation {
 /// the stages' microbatches, or when the lists wait for each other in a circle.
 Simulation simulate(const Schedule& schedule, const Durations& durations);
 
-/// The same figures from times that were measured, one for each action of the lists; a rank's work is what its compute
-/// actions took.
-Simulation summarise(const Schedule& schedule, std::vector<std::vector<ActionTime>> actions);
-
-/// The bubble of the closed form, in the durations' unit, for equal stages and no communication; nothing where no
-/// closed form holds (the simulator is then the truth).
-std::optional<double> closed_form_bubble(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
-                                         const StageTimes& times);
-
 }  // namespace plumbline

@@ -63,10 +63,12 @@ std::pair<int, fs::path> open_temporary(const fs::path& path) {
   }
 }
 
-void write_directly(const fs::path& path, std::span<const std::string_view> pieces) {
+using Pieces = std::function<std::string_view(std::size_t)>;
+
+void write_directly(const fs::path& path, std::size_t pieces, const Pieces& piece) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) fail_writing(path, errno);
-  for (const std::string_view piece : pieces) write_all(file, piece, path);
+  for (std::size_t i = 0; i < pieces; ++i) write_all(file, piece(i), path);
   if (file.close() != 0) fail_writing(path, errno);
 }
 
@@ -136,15 +138,19 @@ void write_file(const fs::path& path, std::string_view bytes) {
 }
 
 void write_file_pieces(const fs::path& path, std::span<const std::string_view> pieces) {
+  write_file_pieces(path, pieces.size(), [&](std::size_t i) { return pieces[i]; });
+}
+
+void write_file_pieces(const fs::path& path, std::size_t pieces, const Pieces& piece) {
   std::error_code absent;
   const fs::file_status target = fs::status(path, absent);
   if (fs::is_directory(target)) fail_writing(path, EISDIR);
-  if (fs::exists(target) && !fs::is_regular_file(target)) return write_directly(path, pieces);
+  if (fs::exists(target) && !fs::is_regular_file(target)) return write_directly(path, pieces, piece);
 
   const auto [fd, temporary] = open_temporary(path);
   try {
     Descriptor file(fd);
-    for (const std::string_view piece : pieces) write_all(file, piece, path);
+    for (std::size_t i = 0; i < pieces; ++i) write_all(file, piece(i), path);
     if (::fsync(file.get()) != 0) fail_writing(path, errno);
     if (file.close() != 0) fail_writing(path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) fail_writing(path, errno);

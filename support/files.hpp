@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// The same for a file given in pieces, so that a large one need not stand in memory twice.
 void write_file_pieces(const std::filesystem::path& path, std::span<const std::string_view> pieces);
+/// The same with pieces that are made one at a time: `piece(i)` is needed only until the next call.
+void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
+                       const std::function<std::string_view(std::size_t)>& piece);
 
 /// Makes the folder and its parents. Throws SystemError.
 void make_folder(const std::filesystem::path& path);

@@ -34,21 +34,27 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
-                      double seconds) {
+                      double seconds, std::int64_t first) {
   std::string line = "step " + std::to_string(done) + "/" + std::to_string(total);
   if (loss) line += "  loss " + format("%.4f", *loss);
   if (seconds > 0) line += "  " + rate_text(static_cast<double>(tokens_so_far) / seconds) + " tokens/s";
-  if (done > 0 && seconds > 0)
-    line += "  remaining " + duration_text(seconds * static_cast<double>(total - done) / static_cast<double>(done));
+  if (done > first && seconds > 0) {
+    const double each = seconds / static_cast<double>(done - first);
+    line += "  remaining " + duration_text(each * static_cast<double>(total - done));
+  }
   return line;
 }
 
-ProgressLine::ProgressLine(std::FILE* out)
-    : out_(out), terminal_(::isatty(::fileno(out)) == 1), start_(Clock::now()), shown_(Clock::time_point::min()) {}
+ProgressLine::ProgressLine(std::FILE* out, std::int64_t first)
+    : out_(out),
+      first_(first),
+      terminal_(::isatty(::fileno(out)) == 1),
+      start_(Clock::now()),
+      shown_(Clock::time_point::min()) {}
 
 void ProgressLine::step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  text(step_line(done, total, loss, tokens_so_far, seconds), done == total);
+  text(step_line(done, total, loss, tokens_so_far, seconds, first_), done == total);
 }
 
 void ProgressLine::text(const std::string& line, bool last) {

@@ -12,8 +12,9 @@ namespace plumbline {
 /// "step 3/5  loss 5.4321  12.3k tokens/s  remaining 4 s". Writes to `out` (stderr unless told).
 class ProgressLine {
  public:
-  explicit ProgressLine(std::FILE* out = stderr);
-  /// After a step. `loss` absent where the rank does not own it.
+  /// `first`: steps made before this program began, of a run that goes on.
+  explicit ProgressLine(std::FILE* out = stderr, std::int64_t first = 0);
+  /// After a step. `loss` absent where the rank does not own it; `tokens_so_far`: since this program began.
   void step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far);
   /// Free text in place of a step (the sweep's cells).
   void text(const std::string& line, bool last);
@@ -21,6 +22,7 @@ class ProgressLine {
 
  private:
   std::FILE* out_;
+  std::int64_t first_;
   bool terminal_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point shown_;
@@ -28,6 +30,6 @@ class ProgressLine {
 
 /// The text of one step line, apart from the clock: for tests.
 std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
-                      double seconds);
+                      double seconds, std::int64_t first = 0);
 
 }  // namespace plumbline

@@ -176,28 +176,41 @@ const std::filesystem::path& SafetensorsFile::path() const {
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors) {
+  write_safetensors(path, tensors, [&](std::size_t i) { return tensors[i].entry.bytes; });
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
+                       const BytesOfTensor& bytes_of) {
   Json header = {{"__metadata__", {{"format", "pt"}}}};  // transformers refuses a file without it
   std::uint64_t offset = 0;
-  std::vector<std::string_view> pieces(2);
-  for (const auto& [name, entry] : tensors) {
+  const auto refuse = [&](const NamedBytes& tensor, std::uint64_t bytes) {
+    throw std::logic_error("tensor " + tensor.name + " for " + path.string() + ": dtype " + tensor.entry.dtype +
+                           ", shape [" + shape_text(tensor.entry.shape) + "] and " + std::to_string(bytes) +
+                           " bytes do not fit, or the name stands twice");
+  };
+  std::vector<std::uint64_t> sizes;
+  for (const NamedBytes& tensor : tensors) {
+    const SafetensorsEntry& entry = tensor.entry;
     const auto dtype =
         std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.ours == entry.dtype; });
     std::uint64_t bytes = dtype_size(entry.dtype);
     for (const std::int64_t size : entry.shape) bytes *= static_cast<std::uint64_t>(size);
-    if (dtype == dtypes.end() || bytes != entry.bytes.size() || header.contains(name))
-      throw std::logic_error("tensor " + name + " for " + path.string() + ": dtype " + entry.dtype + ", shape [" +
-                             shape_text(entry.shape) + "] and " + std::to_string(entry.bytes.size()) +
-                             " bytes do not fit, or the name stands twice");
-    header[name] = {{"dtype", dtype->theirs}, {"shape", entry.shape}, {"data_offsets", {offset, offset + bytes}}};
+    if (dtype == dtypes.end() || header.contains(tensor.name)) refuse(tensor, bytes);
+    header[tensor.name] = {
+        {"dtype", dtype->theirs}, {"shape", entry.shape}, {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
-    pieces.emplace_back(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
+    sizes.push_back(bytes);
   }
   std::string text = json_text(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data part is aligned
   const std::uint64_t length = text.size();
-  pieces[0] = {reinterpret_cast<const char*>(&length), length_bytes};
-  pieces[1] = text;
-  write_file_pieces(path, pieces);
+  write_file_pieces(path, tensors.size() + 2, [&](std::size_t piece) -> std::string_view {
+    if (piece == 0) return {reinterpret_cast<const char*>(&length), length_bytes};
+    if (piece == 1) return text;
+    const std::span<const std::byte> bytes = bytes_of(piece - 2);
+    if (bytes.size() != sizes[piece - 2]) refuse(tensors[piece - 2], bytes.size());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  });
 }
 
 std::size_t dtype_size(const std::string& dtype) {

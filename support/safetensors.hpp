@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -40,6 +41,12 @@ struct NamedBytes {
   SafetensorsEntry entry;
 };
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors);
+
+/// The same for tensors whose bytes are somewhere else until they are written: `bytes_of(i)` gives those of tensor i,
+/// asked for in order, and needed only until the next call. The entries have no bytes of their own.
+using BytesOfTensor = std::function<std::span<const std::byte>(std::size_t)>;
+void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
+                       const BytesOfTensor& bytes_of);
 
 /// Bytes of one element of a dtype; 0 when unknown.
 std::size_t dtype_size(const std::string& dtype);

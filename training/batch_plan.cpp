@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -125,13 +124,6 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
           tokens(microbatch), valid_tokens(microbatch)};
 }
 
-Microbatch to_device(Microbatch microbatch, at::Device device) {
-  const MemoryScope scope(MemoryOwner::data);
-  microbatch.ids = microbatch.ids.to(device, /*non_blocking=*/true);
-  microbatch.labels = microbatch.labels.to(device, /*non_blocking=*/true);
-  return microbatch;
-}
-
 std::int64_t BatchPlan::step_tokens() const {
   return offsets_.back();
 }
@@ -143,14 +135,18 @@ std::int64_t BatchPlan::step_valid_tokens() const {
 }
 
 std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
-  std::set<std::int64_t> live;
+  std::vector<bool> live;  // by id
   for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
     // Every real position of an unmasked row has a label, so all its ids are live, and none of a masked one's.
     if (masked(microbatch)) continue;
     const std::int64_t first = first_position(step, microbatch);
-    for (std::int64_t i = 0; i < tokens(microbatch); ++i) live.insert(token(first + i));
+    for (std::int64_t i = 0; i < tokens(microbatch); ++i) {
+      const auto id = static_cast<std::size_t>(token(first + i));
+      if (id >= live.size()) live.resize(id + 1);
+      live[id] = true;
+    }
   }
-  return static_cast<std::int64_t>(live.size());
+  return std::ranges::count(live, true);
 }
 
 std::vector<std::pair<std::int64_t, std::int64_t>> BatchPlan::equal_microbatches(std::int64_t step) const {

@@ -2,30 +2,14 @@
 // shape.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "training/microbatch.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
-
-/// Tokens of a text (byte-level: one id a byte) or of a .bin file of little-endian uint16. Throws InputError: not UTF-8
-/// (with the offset), empty, an id beyond the vocabulary (with its place).
-std::vector<std::int32_t> load_tokens(const DataSettings& data, std::int64_t vocab_size);
-
-struct Microbatch {
-  at::Tensor ids;                 ///< int64 [batch, sequence]; padding is id 0
-  at::Tensor labels;              ///< int64 [batch, sequence], shifted already; -100 = not valid
-  std::int64_t tokens = 0;        ///< real positions, padding not counted
-  std::int64_t valid_tokens = 0;  ///< labels other than -100
-};
-
-/// Its tensors on another device; nothing happens on the CPU.
-Microbatch to_device(Microbatch microbatch, at::Device device);
 
 /// Rows are read one after the other from a start that the seed picks, and on into the next step, round and round: a
 /// row of S tokens at `position` takes ids [position, position + S) and labels one further; the next row begins at
@@ -35,6 +19,7 @@ class BatchPlan {
   /// `data` as load_run_file validated it. Throws InputError when there are fewer tokens than one step needs.
   BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens);
 
+  std::int64_t source_tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
   std::int64_t microbatches() const;
   std::int64_t batch(std::int64_t microbatch) const;
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row

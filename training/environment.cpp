@@ -126,7 +126,11 @@ void choose_attention_kernel(at::Device device, at::ScalarType dtype) {
 Json versions_json() {
   Json versions;
   versions["libtorch"] = TORCH_VERSION;
+#ifdef __clang__
+  versions["compiler"] = __VERSION__;  // begins with the compiler's name
+#else
   versions["compiler"] = "g++ " __VERSION__;
+#endif
   versions["commit"] = source_commit().empty() ? Json(nullptr) : Json(source_commit());  // a build outside a checkout
   return versions;
 }

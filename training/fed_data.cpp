@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "record/digest.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/hash.hpp"
-#include "training/batch_plan.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 

@@ -1,5 +1,8 @@
 #include "training/initial_values.hpp"
 
+#include "model/initialise.hpp"
+#include "model/load_weights.hpp"
+
 namespace plumbline {
 
 void set_initial_values(LlamaSlice& slice, const RunFile& run) {

@@ -1,3 +1,5 @@
+#include "training/load_tokens.hpp"
+
 #include <filesystem>
 #include <vector>
 
@@ -5,7 +7,6 @@
 #include "support/files.hpp"
 #include "support/machine_memory.hpp"
 #include "support/text.hpp"
-#include "training/batch_plan.hpp"
 #include "training/token_source.hpp"
 
 namespace plumbline {

@@ -1,13 +1,12 @@
 #include "training/manifest.hpp"
 
+#include "model/tied_names.hpp"
 #include "record/manifest.hpp"
 #include "support/hash.hpp"
 #include "training/environment.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 
 namespace plumbline {
-
-namespace {
 
 Json optimizer_json(const OptimizerSettings& settings) {
   Json json{{"name", settings.name}, {"learning_rate", settings.learning_rate}};
@@ -21,6 +20,8 @@ Json optimizer_json(const OptimizerSettings& settings) {
   json["weight_decay"] = settings.weight_decay;
   return json;
 }
+
+namespace {
 
 Json stages_json(const std::vector<StageEntry>& stages) {
   Json json = Json::array();
@@ -59,7 +60,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["stages"] = stages_json(stages);
   manifest["tied"] = Json::array();
   if (config.tied) {
-    manifest["tied"].push_back(Json::array({"lm_head.weight", "model.embed_tokens.weight"}));
+    manifest["tied"].push_back(Json::array({head_weight, embedding_weight}));
   }
   manifest["frozen"] = Json::array();
   manifest["loss_scaling"] = "before";

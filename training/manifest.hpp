@@ -25,4 +25,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
                    const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
                    const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus = nullptr);
 
+/// Its name and the settings that it takes.
+Json optimizer_json(const OptimizerSettings& settings);
+
 }  // namespace plumbline

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "model/parameter_shapes.hpp"
+#include "model/saved_bytes.hpp"
+#include "model/unit.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 
@@ -28,14 +31,6 @@ std::int64_t unit_bytes(LlamaConfig config, const std::string& unit, std::int64_
   return bytes;
 }
 
-std::int64_t layers_in(const LlamaConfig& config, UnitRange units) {
-  return std::max<std::int64_t>(0, std::min(units.end, config.layers + 1) - std::max<std::int64_t>(units.first, 1));
-}
-
-bool holds(UnitRange units, std::int64_t unit) {
-  return unit >= units.first && unit < units.end;
-}
-
 }  // namespace
 
 std::int64_t MemoryPlan::state() const {
@@ -60,28 +55,20 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
   };
   for (const UnitRange range : units) {
-    if (holds(range, 0)) add("embed_tokens", 1);
+    if (holds(config, range, UnitKind::embedding)) add("embed_tokens", 1);
     add("layers.0", layers_in(config, range));
-    if (holds(range, config.layers + 1)) add("norm", 1);
-    if (holds(range, config.layers + 2)) add("lm_head", 1, config.tied && range.first == 0);
+    if (holds(config, range, UnitKind::norm)) add("norm", 1);
+    if (holds(config, range, UnitKind::head))
+      add("lm_head", 1, config.tied && holds(config, range, UnitKind::embedding));
   }
   return plan;
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
-  const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
-  const std::int64_t kv = config.kv_heads * config.head_dim;
-  const std::int64_t layers = layers_in(config, units);
-  const std::int64_t values = sum_of_sizes({product_of_sizes({8, config.hidden_size}), product_of_sizes({2, kv}),
-                                            product_of_sizes({4, config.intermediate_size})});
-  // The embedding, unit 0, keeps the ids, which are data.
-  std::int64_t bytes = sum_of_sizes(
-      {product_of_sizes({layers, tokens, element, values}), product_of_sizes({layers, tokens, 4, config.heads + 2})});
-  if (holds(units, config.layers + 1)) {
-    bytes = sum_of_sizes({bytes, product_of_sizes({tokens, element, 2 * config.hidden_size + 1})});
-  }
-  if (holds(units, config.layers + 2)) {
-    bytes = sum_of_sizes({bytes, product_of_sizes({tokens, element, config.vocab_size + config.hidden_size}), 4});
+  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype);  // all are alike
+  std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
+  for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
+    if (holds(config, units, kind)) bytes = sum_of_sizes({bytes, saved_bytes(config, {kind}, tokens, dtype)});
   }
   return bytes;
 }

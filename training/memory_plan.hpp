@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -31,8 +31,8 @@ std::string to_text(const MemoryPlan& plan);
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
                       const OptimizerSettings& optimizer);
 
-/// What these units keep of one microbatch of `tokens` positions until its backward pass (docs/exactness.md gives the
-/// closed forms; with another attention kernel than flash it is more).
+/// What these units keep of one microbatch of `tokens` positions until its backward pass (saved_bytes of
+/// each; with another attention kernel than flash it is more).
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
 
 /// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".

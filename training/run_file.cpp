@@ -101,12 +101,18 @@ class Reader {
   }
 
   RunFile read() {
-    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "record"});
+    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "record", "checkpoint"});
     read_model(required_table(file_, "model"));
     read_data(required_table(file_, "data"));
     read_train(required_table(file_, "train"));
     if (const auto pipeline = file_.table("pipeline")) {
       read_pipeline(*pipeline);
+    }
+    if (const auto checkpoint = file_.table("checkpoint")) {
+      refuse_other_keys(*checkpoint, {"folder", "every", "keep"});
+      run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
+      run_.checkpoint.every = integer_from(*checkpoint, "every", 0, 0);
+      run_.checkpoint.keep = integer_from(*checkpoint, "keep", run_.checkpoint.keep, 1);
     }
     if (const auto record = file_.table("record")) {
       refuse_other_keys(*record, {"level"});
@@ -274,9 +280,9 @@ class Reader {
     settings.eps = positive(train, "eps", settings.eps);
     settings.momentum = below_one(train, "momentum", settings.momentum);
     const bool is_adamw = settings.name == "adamw";
-    const std::vector<std::string> strangers =
+    const std::vector<std::string> keys_of_the_other =
         is_adamw ? std::vector<std::string>{"momentum"} : std::vector<std::string>{"beta1", "beta2", "eps"};
-    for (const std::string& key : strangers) {
+    for (const std::string& key : keys_of_the_other) {
       if (train.has(key)) {
         refuse(train, key,
                "belongs to " + std::string(is_adamw ? "sgd" : "adamw") + "; " + settings.name + " takes " +
@@ -285,9 +291,19 @@ class Reader {
     }
   }
 
+  static std::int64_t timeout(const TomlTable& pipeline, const std::string& key, std::int64_t otherwise) {
+    const std::int64_t milliseconds = integer_from(pipeline, key, otherwise, 1);
+    if (milliseconds > longest_timeout_ms) {
+      refuse(pipeline, key,
+             "is " + std::to_string(milliseconds) + "; it must be at most " + std::to_string(longest_timeout_ms) +
+                 ", which is 7 days");
+    }
+    return milliseconds;
+  }
+
   void read_pipeline(const TomlTable& pipeline) {
-    refuse_other_keys(pipeline,
-                      {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms", "partition", "balance"});
+    refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
+                                 "start_timeout_ms", "partition", "balance"});
     PipelineSettings& settings = run_.pipeline;
     // A schedule may be a name or a file, and which names exist is known where schedules are made.
     settings.schedule = pipeline.text("schedule").value_or(settings.schedule);
@@ -301,12 +317,8 @@ class Reader {
     }
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
-    settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1);
-    if (settings.timeout_ms > longest_timeout_ms) {
-      refuse(pipeline, "timeout_ms",
-             "is " + std::to_string(settings.timeout_ms) + "; it must be at most " +
-                 std::to_string(longest_timeout_ms) + ", which is 7 days");
-    }
+    settings.timeout_ms = timeout(pipeline, "timeout_ms", settings.timeout_ms);
+    settings.start_timeout_ms = timeout(pipeline, "start_timeout_ms", settings.start_timeout_ms);
     settings.partition = one_of(pipeline, "partition", settings.partition, {"uniform", "cost"});
     if (const auto balance = pipeline.integers("balance")) {
       if (pipeline.has("partition")) {

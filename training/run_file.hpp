@@ -52,7 +52,14 @@ struct PipelineSettings {
   std::string partition = "uniform";            ///< uniform | cost | balance
   std::vector<std::int64_t> balance;            ///< layers per stage when partition is "balance"
   std::string transport = "mpi";
-  std::int64_t timeout_ms = 30000;
+  std::int64_t timeout_ms = 600000;        ///< longest wait for another rank within a step
+  std::int64_t start_timeout_ms = 600000;  ///< the same before the first step: while ranks load and connect
+};
+
+struct CheckpointSettings {
+  std::optional<std::filesystem::path> folder;  ///< none: nothing is saved
+  std::int64_t every = 0;                       ///< steps; 0: at the end alone
+  std::int64_t keep = 3;
 };
 
 struct RunFile {
@@ -62,6 +69,7 @@ struct RunFile {
   DataSettings data;
   TrainSettings train;
   PipelineSettings pipeline;
+  CheckpointSettings checkpoint;
   RecordLevel record_level = RecordLevel::full;
   std::string device = "cpu";  ///< cpu | cuda; no key of the file, but --device
   std::int64_t microbatches() const { return static_cast<std::int64_t>(data.row_lengths.size()); }

@@ -1,18 +1,19 @@
 #include "training/run_monitor.hpp"
 
 #include "training/memory_meter.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 
-RunMonitor::RunMonitor(const Session& session, const std::filesystem::path& record, const WatchedRank& watched)
+RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
     : rank_(watched.rank),
-      writer_(record, watched.rank, session.run.record_level, watched.measures_units),
+      writer_(record, watched.rank, training.run.record_level, watched.measures_units),
       recorder_(writer_),
       log_(writer_, watched.origin_ns),
-      ranges_(session.gpu()),
-      gpu_memory_(writer_.folder(), session.record_gpu(), session.device.index(), watched.process),
+      ranges_(training.gpu()),
+      gpu_memory_(writer_.folder(), training.record_gpu(), training.device.index(), watched.process),
       page_(writer_.folder() / "progress"),
-      rows_(writer_, session.plan, this_thread_meter(), watched.owns_loss),
+      rows_(writer_, training.plan, this_thread_meter(), watched.owns_loss),
       observers_{&log_, &ranges_, &page_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
@@ -21,8 +22,8 @@ void RunMonitor::run_began(const TrainState& state) {
   writer_.flush();
 }
 
-void RunMonitor::run_ended(const std::string& status, int code) {
-  writer_.finish({rank_, status, code, std::nullopt, log_.last_action(), rows_.data_digest()});
+void RunMonitor::run_ended(const std::string& status, int code, const std::optional<std::string>& signal) {
+  writer_.finish({rank_, status, code, signal, log_.last_action(), rows_.data_digest()});
 }
 
 void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t bytes) {

@@ -10,10 +10,11 @@
 #include "training/action_log.hpp"
 #include "training/gpu/gpu_memory_log.hpp"
 #include "training/gpu/profiler_ranges.hpp"
+#include "training/microbatch.hpp"
 #include "training/progress_observer.hpp"
-#include "training/session.hpp"
 #include "training/step_recorder.hpp"
 #include "training/step_rows.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
@@ -29,7 +30,7 @@ struct WatchedRank {
 class RunMonitor : public StepObserver {
  public:
   /// Makes the rank's folder in the record. Throws as RecordWriter does.
-  RunMonitor(const Session& session, const std::filesystem::path& record, const WatchedRank& watched);
+  RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched);
 
   /// `more` is told of everything too, before the rows of the step are written; it outlives the run.
   void add(StepObserver& more) { observers_.insert(observers_.begin(), &more); }
@@ -37,7 +38,7 @@ class RunMonitor : public StepObserver {
   /// Before the first step.
   void run_began(const TrainState& state);
   /// Writes exit.json.
-  void run_ended(const std::string& status, int code);
+  void run_ended(const std::string& status, int code, const std::optional<std::string>& signal = std::nullopt);
   /// flight.jsonl: the actions of a step that failed.
   void write_flight() const noexcept { log_.write_flight(writer_.folder() / "flight.jsonl"); }
 

@@ -1,6 +1,7 @@
 #include "training/step_losses.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zero.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace plumbline {
 
 void StepLosses::begin(std::int64_t microbatches) {
   values_.assign(static_cast<std::size_t>(microbatches), 0.0F);
+  if (on_device_.defined()) on_device_.zero_();  // a microbatch without a loss has none of the last step's
   read_ = false;
 }
 

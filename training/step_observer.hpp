@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "training/batch_plan.hpp"
+#include "training/microbatch.hpp"
 #include "training/step_update.hpp"
 #include "training/tied_weight.hpp"
 #include "training/train_state.hpp"

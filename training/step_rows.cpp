@@ -11,9 +11,13 @@ namespace plumbline {
 
 void StepRows::step_began(std::int64_t /*step*/) {
   begin_ns_ = monotonic_ns();
-  begin_step_memory(meter_);
+  if (recorded()) begin_step_memory(meter_);
   activation_peak_ = 0;
   if (owns_loss_) losses_.begin(plan_.microbatches());
+}
+
+void StepRows::fed(std::int64_t microbatch, const Microbatch& data) {
+  if (recorded()) fed_.take(microbatch, data);
 }
 
 void StepRows::after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& update) {
@@ -42,9 +46,10 @@ void StepRows::add_microbatches(std::int64_t step) {
 }
 
 void StepRows::step_ended(std::int64_t step) {
+  if (owns_loss_) loss_ = step_loss(losses_.read());
+  if (!recorded()) return;
   add_microbatches(step);
   writer_.add(memory_row(meter_, step, activation_peak_));
-  if (owns_loss_) loss_ = step_loss(losses_.read());
   StepRow row;
   row.step = step;
   row.loss = loss_;

@@ -9,6 +9,7 @@
 #include "training/batch_plan.hpp"
 #include "training/fed_data.hpp"
 #include "training/memory_meter.hpp"
+#include "training/microbatch.hpp"
 #include "training/step_losses.hpp"
 #include "training/step_observer.hpp"
 
@@ -22,7 +23,7 @@ class StepRows : public StepObserver {
       : writer_(writer), plan_(plan), meter_(meter), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
 
   void step_began(std::int64_t step) override;
-  void fed(std::int64_t microbatch, const Microbatch& data) override { fed_.take(microbatch, data); }
+  void fed(std::int64_t microbatch, const Microbatch& data) override;
   void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
   void step_ended(std::int64_t step) override;
@@ -35,6 +36,7 @@ class StepRows : public StepObserver {
   std::optional<std::string> data_digest() const { return fed_.digest(); }
 
  private:
+  bool recorded() const { return writer_.level() != RecordLevel::none; }
   void add_microbatches(std::int64_t step);
 
   RecordWriter& writer_;

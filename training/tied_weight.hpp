@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "model/config.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {

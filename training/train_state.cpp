@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "model/parameter.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {

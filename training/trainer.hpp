@@ -4,39 +4,50 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "training/checkpoint/checkpoints.hpp"
+#include "training/rank_group.hpp"
 #include "training/run_monitor.hpp"
-#include "training/session.hpp"
 #include "training/train_state.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
 class Trainer {
  public:
-  Trainer(const Session& session, const std::filesystem::path& record, const WatchedRank& watched)
-      : session_(session), monitor_(session, record, watched), owns_loss_(watched.owns_loss) {}
+  Trainer(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
+      : training_(training), monitor_(training, record, watched), owns_loss_(watched.owns_loss) {}
   virtual ~Trainer() = default;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Trains all steps. `show_progress` counts only on the rank that owns the loss.
+  /// Collective: takes the folder for checkpoints, and loads the one that the run goes on from. Throws InputError on
+  /// every rank.
+  void begin();
+  /// Trains all steps that are left. `show_progress` counts only on the rank that owns the loss.
   void run(bool show_progress);
   /// Writes exit.json.
-  virtual void finish(const std::string& status, int code) { monitor_.run_ended(status, code); }
+  virtual void finish(const std::string& status, int code);
 
  protected:
+  /// Loaded, and the record of the initial values written: the next is step 0.
+  virtual void ready() {}
   /// From zeroed gradients to updated parameters.
   virtual void train_step(std::int64_t step) = 0;
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
   virtual TrainState& state() = 0;
+  virtual RankGroup& group() = 0;
 
-  const Session& session_;
+  const TrainingRun& training_;
   RunMonitor monitor_;
 
  private:
   bool owns_loss_;
+  bool stopped_ = false;  ///< by a signal, before its last step
+  std::optional<Checkpoints> checkpoints_;
 };
 
 }  // namespace plumbline

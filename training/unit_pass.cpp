@@ -2,14 +2,15 @@
 
 #include <utility>
 
+#include "model/unit.hpp"
 #include "training/loss.hpp"
 
 namespace plumbline {
 
 at::Tensor forward_unit(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input, const LossTarget& target) {
   at::Tensor output = slice.forward_unit(unit, input);
-  const std::int64_t head = slice.config().layers + 2;  // embed_tokens, the layers, norm, lm_head
-  if (unit == head) output = token_weighted_loss(output, target.labels, target.valid_tokens_of_step);
+  if (unit_at(slice.config(), unit).kind == UnitKind::head)
+    output = token_weighted_loss(output, target.labels, target.valid_tokens_of_step);
   return output;
 }
 

@@ -11,8 +11,10 @@
 
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
+#include "schedule/closed_forms.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/drawing.hpp"
+#include "schedule/lowering.hpp"
 #include "schedule/runnable.hpp"
 #include "schedule/simulator.hpp"
 #include "schedule/verifier.hpp"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <regex>
 
+#include "record/wait_chain.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -37,16 +38,11 @@ const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {
   return found == ranks.end() ? nullptr : &*found;
 }
 
-/// The ranks met when following who waits for whom from `start`, itself first; stops at a rank that waits for none or
-/// was met before.
 std::vector<std::int64_t> chain_from(const std::vector<RankSight>& ranks, std::int64_t start) {
-  std::vector<std::int64_t> chain;
-  for (const RankSight* at = find(ranks, start); at != nullptr; at = find(ranks, at->peer)) {
-    if (std::find(chain.begin(), chain.end(), at->rank) != chain.end()) break;
-    chain.push_back(at->rank);
-    if (at->peer < 0) break;
-  }
-  return chain;
+  return wait_chain(start, [&](std::int64_t rank) {
+    const RankSight* at = find(ranks, rank);
+    return at != nullptr && find(ranks, at->peer) != nullptr ? at->peer : -1;
+  });
 }
 
 std::string waiters_text(const std::vector<RankSight>& ranks, std::int64_t culprit) {

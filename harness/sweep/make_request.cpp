@@ -5,6 +5,7 @@
 
 #include "harness/judge/request/partition_asked.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/toml.hpp"

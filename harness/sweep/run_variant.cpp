@@ -67,6 +67,9 @@ toml::table changed(const fs::path& run, const RunChanges& changes) {
   if (changes.optimizer) put_optimizer(root, *changes.optimizer);
   if (!changes.lengths.empty()) put_lengths(root, changes.lengths);
   put_partition(root, changes);
+  // Who sits at a terminal waits ten minutes for a slow rank; a sweep has many cells to go.
+  toml::table& pipeline = table_of(root, "pipeline");
+  if (!pipeline.contains("timeout_ms")) pipeline.insert("timeout_ms", 30000);
   if (changes.dump) root.insert_or_assign("record", toml::table{{"level", "dump"}});
   return root;
 }

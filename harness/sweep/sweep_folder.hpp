@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "harness/sweep/folder_lock.hpp"
 #include "harness/sweep/sweep_fingerprint.hpp"
 #include "record/launch_finding.hpp"
 #include "record/verdict.hpp"
+#include "support/folder_lock.hpp"
 
 namespace plumbline {
 

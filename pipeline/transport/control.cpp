@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "pipeline/transport/message.hpp"
+#include "pipeline/transport/message_header.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -106,11 +107,14 @@ std::string Control::receive_text(int peer, ControlKind kind) {
   return std::move(bytes);
 }
 
-std::vector<std::string> Control::gather(const std::string& bytes) {
+std::vector<std::string> Control::gather(const std::string& bytes, const WaitsFor& waits_for) {
   std::vector<std::string> all;
   if (link_.rank() == 0) {
     all.push_back(bytes);
-    for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather));
+    for (const int peer : others()) {
+      if (waits_for) waits_for(peer);
+      all.push_back(receive_text(peer, ControlKind::gather));
+    }
   } else {
     send_text({0}, ControlKind::gather, bytes);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pipeline/transport/link.hpp"
+#include "pipeline/transport/waits_for.hpp"
 
 namespace plumbline {
 
@@ -37,7 +38,7 @@ class Control {
 
   Control(Link& link, Wait wait) : link_(link), wait_(std::move(wait)) {}
 
-  std::vector<std::string> gather(const std::string& bytes);
+  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for = {});
   std::string broadcast(const std::string& bytes);
   void barrier();
   void send_tied(int peer, const at::Tensor& tensor);

@@ -1,5 +1,7 @@
 #include "pipeline/transport/link_payloads.hpp"
 
+#include "schedule/direction.hpp"
+
 namespace plumbline {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/payload_channel.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 

@@ -4,6 +4,9 @@
 
 #include <cstdio>
 
+#include "pipeline/transport/message_header.hpp"
+#include "schedule/direction.hpp"
+#include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tensor_record.hpp"
@@ -42,16 +45,6 @@ std::string first_difference(const MessageHeader& expected, const MessageHeader&
 
 }  // namespace
 
-bool is_send(const Operation& operation) {
-  return operation.action.type == ActionType::send_forward || operation.action.type == ActionType::send_backward;
-}
-
-Direction direction_of(const Operation& operation) {
-  const ActionType type = operation.action.type;
-  return type == ActionType::send_forward || type == ActionType::receive_forward ? Direction::forward
-                                                                                 : Direction::backward;
-}
-
 std::string shape_text(const MessageHeader& header) {
   if (header.dimensions == 0) return "unknown shape, " + dtype_text(header.dtype);
   return sizes_text(header) + " " + dtype_text(header.dtype);
@@ -68,7 +61,7 @@ std::string describe(const MessageHeader& header) {
 
 std::string describe(const Operation& operation) {
   return std::string(name(operation.action.type)) + " microbatch " + std::to_string(operation.action.microbatch) +
-         (is_send(operation) ? " to rank " : " from rank ") + std::to_string(operation.peer) + ", " +
+         (is_send(operation.action.type) ? " to rank " : " from rank ") + std::to_string(operation.peer) + ", " +
          shape_text(operation.header);
 }
 

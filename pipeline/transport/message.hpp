@@ -6,12 +6,11 @@
 #include <chrono>
 #include <string>
 
-#include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
 
 namespace plumbline {
 
-/// Where the action's message travels, whatever its header claims.
-Direction direction_of(const Operation& operation);
 /// "64x128x512 float32", "unknown shape, float32".
 std::string shape_text(const MessageHeader& header);
 /// "SEND_F microbatch 3 to rank 2, 64x128x512 float32"

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/link_payloads.hpp"
 #include "pipeline/transport/message.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/transport_settings.hpp"
+#include "schedule/direction.hpp"
+#include "schedule/message.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -57,7 +64,7 @@ auto MessageTransport::guarded(const Body& body) {
 void MessageTransport::connect(const std::vector<RankPair>& pairs) {
   guarded([&] {
     const Control::Wait wait = [this](const std::string& what, const std::function<bool()>& ended) {
-      wait_until([&] { return what; }, ended, settings_.start_timeout, "that is the time limit for start-up");
+      wait_until([&] { return what; }, ended, true);
     };
     Control control(*link_, wait);  // of its own: the control calls of the run are numbered from 0
     payloads_->connect(pairs, control, wait);
@@ -73,28 +80,28 @@ std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
                                " cannot be posted by rank " + std::to_string(rank()) + " of " +
                                std::to_string(world_size()));
       }
-      if (is_send(operation)) check_payload(rank(), operation);
+      if (is_send(operation.action.type)) check_payload(rank(), operation);
     }
     progress();
     std::vector<OperationId> ids;
     for (Operation& operation : batch) {
-      ids.push_back(is_send(operation) ? start_send(std::move(operation)) : start_receive(std::move(operation)));
+      ids.push_back(is_send(operation.action.type) ? start_send(std::move(operation))
+                                                   : start_receive(std::move(operation)));
     }
     payloads_->flush();
-    if (!ids.empty()) ++batches_posted_;
     return ids;
   });
 }
 
 std::uint64_t& MessageTransport::sequence(const Operation& operation) {
-  return sequences_[{operation.peer, direction_of(operation), is_send(operation)}];
+  return sequences_[{operation.peer, direction_of(operation.action.type), is_send(operation.action.type)}];
 }
 
 OperationId MessageTransport::start_send(Operation operation) {
   const OperationId id = make_id(posted_++, true);
   Open& open = open_[id];
   open.operation = std::move(operation);
-  const Direction direction = direction_of(open.operation);
+  const Direction direction = direction_of(open.operation.action.type);
   const int peer = open.operation.peer;
   open.operation.header.sequence = sequence(open.operation)++;
   open.header = link_->send(peer, header_channel(direction), &open.operation.header, sizeof(MessageHeader));
@@ -106,7 +113,7 @@ OperationId MessageTransport::start_receive(Operation operation) {
   const OperationId id = make_id(posted_++, false);
   Open& open = open_[id];
   open.operation = std::move(operation);
-  const Direction direction = direction_of(open.operation);
+  const Direction direction = direction_of(open.operation.action.type);
   const int peer = open.operation.peer;
   MessageHeader& header = open.operation.header;
   header.sequence = sequence(open.operation)++;
@@ -127,7 +134,7 @@ void MessageTransport::advance_headers() {
     if (!open.header || !link_->test(*open.header)) continue;
     open.header.reset();
     Operation& operation = open.operation;
-    if (is_send(operation)) continue;
+    if (is_send(operation.action.type)) continue;
     check_header(rank(), operation, open.got);
     open.header_checked = true;
     if (!operation.payload.defined()) {
@@ -141,7 +148,7 @@ void MessageTransport::advance_headers() {
 void MessageTransport::advance_payload(Open& open) {
   Operation& operation = open.operation;
   // A receive's data is not looked at before its header agrees.
-  if (!open.payload_moved && (is_send(operation) || open.header_checked)) {
+  if (!open.payload_moved && (is_send(operation.action.type) || open.header_checked)) {
     const std::optional<std::size_t> bytes = payloads_->test(open.payload);
     if (bytes) {
       open.payload_moved = true;
@@ -149,7 +156,8 @@ void MessageTransport::advance_payload(Open& open) {
         throw RunError("rank " + std::to_string(rank()) + ", " + describe(operation) + ": " + std::to_string(*bytes) +
                        " bytes came in place of " + std::to_string(operation.payload.nbytes()));
       }
-      traffic_.add(operation.peer, direction_of(operation), is_send(operation), static_cast<std::int64_t>(*bytes));
+      traffic_.add(operation.peer, direction_of(operation.action.type), is_send(operation.action.type),
+                   static_cast<std::int64_t>(*bytes));
     }
   }
   open.ended = open.payload_moved && !open.header;
@@ -166,7 +174,7 @@ void MessageTransport::progress() {
   for (auto entry = open_.begin(); entry != open_.end();) {
     Open& open = entry->second;
     if (!open.ended) advance_payload(open);
-    const bool drop = open.ended && is_send(open.operation);
+    const bool drop = open.ended && is_send(open.operation.action.type);
     entry = drop ? open_.erase(entry) : std::next(entry);
   }
 }
@@ -180,19 +188,23 @@ bool MessageTransport::has_ended(OperationId id) {
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended) {
-  wait_until(what, ended, settings_.timeout,
-             "that is the time limit; if the other rank is only slow, raise pipeline.timeout_ms");
+  wait_until(what, ended, settings_.starting);
 }
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
-                                  std::chrono::milliseconds timeout, const char* advice) {
+                                  bool starting) {
+  const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
     // Read before looking: a rank that was stopped looks once more before it blames another.
     const auto now = std::chrono::steady_clock::now();
     progress();
     if (ended()) return;
-    if (now >= deadline) throw DeadlineError(waiting_text(rank(), what(), timeout) + ": " + advice);
+    if (now >= deadline) {
+      throw DeadlineError(waiting_text(rank(), what(), timeout) + ": that is the time limit" +
+                          (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
+                          (starting ? "start_timeout_ms" : "timeout_ms"));
+    }
     link_->idle(payloads_->needs_looking_at() ? std::min(deadline, now + std::chrono::microseconds(100)) : deadline);
   }
 }
@@ -222,8 +234,8 @@ void MessageTransport::reap_sends() {
   });
 }
 
-std::vector<std::string> MessageTransport::gather(const std::string& bytes) {
-  return guarded([&] { return control_.gather(bytes); });
+std::vector<std::string> MessageTransport::gather(const std::string& bytes, const WaitsFor& waits_for) {
+  return guarded([&] { return control_.gather(bytes, waits_for); });
 }
 
 std::string MessageTransport::broadcast(const std::string& bytes) {

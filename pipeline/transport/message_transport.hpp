@@ -11,9 +11,15 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/link.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/payload_channel.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 
@@ -29,16 +35,16 @@ class MessageTransport final : public Transport {
 
   void connect(const std::vector<RankPair>& pairs) override;
 
+  void start_steps() override { settings_.starting = false; }
   std::vector<OperationId> post(std::vector<Operation> batch) override;
   bool test(OperationId id) override;
   at::Tensor wait(OperationId id) override;
   void reap_sends() override;
 
-  std::int64_t batches_posted() const override { return batches_posted_; }
   std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
   std::optional<RegisteredBuffers> registered_buffers() const override { return payloads_->registered_buffers(); }
 
-  std::vector<std::string> gather(const std::string& bytes) override;
+  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override;
   std::string broadcast(const std::string& bytes) override;
   void barrier() override;
   void send_tied(int peer, const at::Tensor& tensor) override;
@@ -70,8 +76,7 @@ class MessageTransport final : public Transport {
   bool has_ended(OperationId id);
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
-  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
-                  std::chrono::milliseconds timeout, const char* advice);
+  void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);
   void wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket);
   /// A failed transport stays failed: after a throw its channels may be out of step.
   template <typename Body>
@@ -85,7 +90,6 @@ class MessageTransport final : public Transport {
   std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;
   std::uint64_t posted_ = 0;
-  std::int64_t batches_posted_ = 0;
   std::string failure_;
   bool finished_ = false;
 };

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <thread>
-#include <vector>
 
+#include "pipeline/transport/mpi_handles.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "support/error.hpp"
 
@@ -46,22 +48,7 @@ class MpiLink final : public Link {
       : end_job_(std::move(end_job)), part_bytes_(part_bytes), owns_mpi_(initialise_mpi()) {
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
-    for (MPI_Comm& communicator : communicators_) {
-      check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
-      check_mpi(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-  }
-
-  ~MpiLink() override {
-    // Open messages are only left where the job was to be ended and a test stood in the way: they must not touch memory
-    // that is freed now.
-    for (auto& [ticket, message] : open_) {
-      for (MPI_Request& request : message.requests) {
-        if (request == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&request);
-        MPI_Request_free(&request);
-      }
-    }
+    communicators_.emplace();
   }
 
   int rank() const override { return rank_; }
@@ -76,7 +63,7 @@ class MpiLink final : public Link {
     const auto* begin = static_cast<const std::byte*>(data);
     for_each_part(bytes, [&](std::size_t offset, int part) {
       check_mpi(MPI_Issend(begin + offset, part, MPI_BYTE, peer, tag_of(channel), communicator(channel),
-                           &message.requests.emplace_back(MPI_REQUEST_NULL)),
+                           message.requests.emplace_back().address()),
                 "MPI_Issend");
     });
     return last_ticket_;
@@ -88,7 +75,7 @@ class MpiLink final : public Link {
     auto* begin = static_cast<std::byte*>(data);
     for_each_part(capacity_bytes, [&](std::size_t offset, int part) {
       check_mpi(MPI_Irecv(begin + offset, part, MPI_BYTE, peer, tag_of(channel), communicator(channel),
-                          &message.requests.emplace_back(MPI_REQUEST_NULL)),
+                          message.requests.emplace_back().address()),
                 "MPI_Irecv");
     });
     return last_ticket_;
@@ -98,11 +85,11 @@ class MpiLink final : public Link {
     const auto entry = open_.find(ticket);
     if (entry == open_.end()) throw std::logic_error("a ticket was used after its message had ended");
     Message& message = entry->second;
-    for (MPI_Request& request : message.requests) {
-      if (request == MPI_REQUEST_NULL) continue;
+    for (MpiRequest& request : message.requests) {
+      if (request.ended()) continue;
       int ended = 0;
       MPI_Status status{};
-      check_mpi(MPI_Test(&request, &ended, &status), "MPI_Test");
+      check_mpi(MPI_Test(request.address(), &ended, &status), "MPI_Test");
       if (ended == 0) return std::nullopt;
       if (!message.is_receive) continue;
       int bytes = 0;
@@ -134,19 +121,21 @@ class MpiLink final : public Link {
   }
 
   void close() override {
-    for (MPI_Comm& communicator : communicators_) check_mpi(MPI_Comm_free(&communicator), "MPI_Comm_free");
+    for (MpiCommunicator& communicator : *communicators_) communicator.free();
     if (owns_mpi_) finalise_mpi();
   }
 
  private:
   struct Message {
-    std::vector<MPI_Request> requests;
+    std::deque<MpiRequest> requests;
     bool is_receive = false;
     std::size_t sent_bytes = 0;
     std::size_t received_bytes = 0;
   };
 
-  MPI_Comm communicator(Channel channel) const { return communicators_[static_cast<std::size_t>(purpose_of(channel))]; }
+  MPI_Comm communicator(Channel channel) const {
+    return communicators_->at(static_cast<std::size_t>(purpose_of(channel))).get();
+  }
 
   template <typename Start>
   void for_each_part(std::size_t bytes, const Start& start) const {
@@ -163,8 +152,9 @@ class MpiLink final : public Link {
   bool owns_mpi_;
   int rank_ = 0;
   int size_ = 1;
-  std::array<MPI_Comm, purposes> communicators_{};
+  std::optional<std::array<MpiCommunicator, purposes>> communicators_;  ///< once MPI is there
   Ticket last_ticket_ = 0;
+  /// Some are left only where the job was to be ended and a test stood in the way.
   std::map<Ticket, Message> open_;
 };
 

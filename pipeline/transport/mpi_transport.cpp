@@ -2,6 +2,7 @@
 
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_link.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

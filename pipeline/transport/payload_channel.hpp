@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "pipeline/transport/control.hpp"
-#include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "schedule/direction.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

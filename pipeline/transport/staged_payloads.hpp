@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "pipeline/transport/link_payloads.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 

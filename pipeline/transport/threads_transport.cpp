@@ -3,6 +3,7 @@
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/threads_link.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

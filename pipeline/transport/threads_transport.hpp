@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

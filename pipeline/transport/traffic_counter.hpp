@@ -1,13 +1,23 @@
 // Counts what a transport moved, by peer, direction and side.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
 
-#include "pipeline/transport/transport.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
+
+/// Payload operations and bytes moved, counted inside the transport.
+struct TrafficCount {
+  int peer = 0;
+  Direction direction = Direction::forward;
+  bool send = false;
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+};
 
 class TrafficCounter {
  public:

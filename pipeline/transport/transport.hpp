@@ -4,81 +4,21 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "schedule/action.hpp"
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/transport/waits_for.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
 
-/// A wait lasted longer than its deadline: the message names the rank, what it waits for, from whom, and for how long.
-class DeadlineError : public RunError {
- public:
-  using RunError::RunError;
-};
-
-enum class Direction : std::int32_t { forward = 0, backward = 1 };
-
-/// Sent before every payload, fixed size, plain bytes. The receiver holds it against what its schedule and batch plan
-/// expect.
-struct MessageHeader {
-  std::uint32_t magic = 0x504c4d42;  // "PLMB"
-  Direction direction = Direction::forward;
-  std::int32_t from_stage = 0;
-  std::int32_t to_stage = 0;
-  std::int64_t step = 0;
-  std::int32_t microbatch = 0;
-  std::int32_t dtype = 0;  ///< at::ScalarType
-  std::int32_t dimensions = 0;
-  std::int32_t reserved = 0;
-  std::array<std::int64_t, 4> sizes{};  ///< [batch, sequence, hidden], the rest 0
-  /// Counts messages of this edge (from rank, to rank, direction) from 0; set and checked by the transport.
-  std::uint64_t sequence = 0;
-
-  friend bool operator==(const MessageHeader&, const MessageHeader&) = default;
-};
-/// "F microbatch 3 of step 0, stage 1 -> 2, 2x64x128 float32"
-std::string describe(const MessageHeader& header);
-
-/// One send or receive. `payload` is what to send (contiguous; owned by the operation until it has ended), undefined
-/// for a receive. A receive's buffer is allocated when it is posted. `header.dimensions` 0 in a receive: the plan does
-/// not know the shape; its buffer is allocated once the header has come.
-struct Operation {
-  Action action;  ///< for messages: RECV_F of stage 2, microbatch 3
-  int peer = 0;
-  MessageHeader header;
-  at::Tensor payload;
-};
-bool is_send(const Operation& operation);
-
 using OperationId = std::uint64_t;
-
-/// Payload operations and bytes moved, counted inside the transport.
-struct TrafficCount {
-  int peer = 0;
-  Direction direction = Direction::forward;
-  bool send = false;
-  std::int64_t operations = 0;
-  std::int64_t bytes = 0;
-};
-
-/// Where a transport can let messages go straight from and to tensors' memory by registering it with its library.
-struct RegisteredBuffers {
-  std::string why_not;          ///< empty: what is sent and received lies in registered memory
-  std::int64_t segments = 0;    ///< pieces registered now
-  std::int64_t bytes = 0;       ///< in them
-  std::int64_t given_back = 0;  ///< pieces that the allocator gave back, and that were deregistered before
-};
-
-/// Two different ranks, in either order.
-using RankPair = std::pair<int, int>;
 
 class Transport {
  public:
@@ -93,6 +33,9 @@ class Transport {
   /// Nothing to do where no connections are made. Throws DeadlineError and RunError naming the two ranks.
   virtual void connect(const std::vector<RankPair>& /*pairs*/) {}
 
+  /// Start-up is over on this rank: from here on waits have the step's limit. No message.
+  virtual void start_steps() = 0;
+
   /// Starts all operations of a batch together, in list order per peer and direction, and returns at once. Ids in the
   /// order of `batch`.
   virtual std::vector<OperationId> post(std::vector<Operation> batch) = 0;
@@ -105,8 +48,6 @@ class Transport {
   /// Waits for all sends. Called before a step ends.
   virtual void reap_sends() = 0;
 
-  /// Batches posted since the start (tests count them against the plan).
-  virtual std::int64_t batches_posted() const = 0;
   /// What moved since the last call, one entry per (peer, direction, side) used.
   virtual std::vector<TrafficCount> take_traffic() = 0;
 
@@ -114,8 +55,8 @@ class Transport {
   virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
 
   // Control: small host messages; all ranks call them in the same order. Deadline as above.
-  /// On rank 0 one entry a rank; elsewhere empty.
-  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
+  /// On rank 0 one entry a rank; elsewhere empty. `waits_for` is told whom rank 0 waits for next.
+  virtual std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for = {}) = 0;
   /// Rank 0's bytes, on every rank.
   virtual std::string broadcast(const std::string& bytes) = 0;
   virtual void barrier() = 0;
@@ -130,12 +71,6 @@ class Transport {
   /// The clean end: all ranks call it after their last operation, and wait for each other within the deadline. Nothing
   /// may be called after. Throws RunError when an operation is still open.
   virtual void finish() = 0;
-};
-
-struct TransportSettings {
-  std::chrono::milliseconds timeout{30000};
-  /// For `connect`: ranks come to it seconds apart, and libraries take their time to start.
-  std::chrono::milliseconds start_timeout{60000};
 };
 
 }  // namespace plumbline

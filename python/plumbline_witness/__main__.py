@@ -21,7 +21,7 @@ def main():
     )
     ask.add_argument("run", type=Path, help="run file (TOML)")
     ask.add_argument("--record", type=Path, required=True, metavar="DIR", help="folder for the record, new or empty")
-    ask.add_argument("--weights", type=Path, metavar="FILE", help="start from this model.safetensors (of --export)")
+    ask.add_argument("--weights", type=Path, metavar="PATH", help="start from this model.safetensors (of --export), or model folder (a checkpoint)")
     ask.add_argument("--level", choices=("summary", "full", "dump"), help="in place of the run file's record level")
     ask.add_argument("--quiet", action="store_true", help="print nothing")
     asked = ask.parse_args()

@@ -52,7 +52,8 @@ class Model:
         return ["embed_tokens", *layers, "norm", "lm_head"]
 
     def start_from(self, path):
-        stored = load_file(path)
+        # A folder goes through transformers' own way in, which is what people open it with.
+        stored = transformers.LlamaForCausalLM.from_pretrained(path).state_dict() if path.is_dir() else load_file(path)
         for name, parameter in self.named:
             key = EMBEDDING if self.tied and name == HEAD else name
             if key not in stored or stored[key].shape != parameter.shape:

@@ -129,7 +129,7 @@ using MessageKey = std::tuple<std::int64_t, std::string>;  ///< step and receive
 
 Json flow_end(const char* phase, const PlacedAction& each, std::int64_t id, std::int64_t at_ns) {
   return {{"ph", phase},
-          {"name", is_forward_message(each.action.type) ? "activation" : "gradient"},
+          {"name", direction_of(each.action.type) == Direction::forward ? "activation" : "gradient"},
           {"cat", "message"},
           {"id", id},
           {"pid", each.rank},

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/error.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 
 namespace plumbline::testing {
 namespace {

@@ -4,10 +4,11 @@
 #include <fstream>
 
 #include "harness/judge/judge.hpp"
+#include "pipeline/job_memory.hpp"
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"
-#include "training/gpu/gpu_check.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 
 namespace plumbline::testing {
 namespace {

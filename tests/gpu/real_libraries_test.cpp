@@ -66,14 +66,11 @@ TEST_F(WithoutADriver, DevicesAreCountedAsNoneWithCudasReason) {
 
   EXPECT_EQ(support_.device_count(why), 0);
   EXPECT_THAT(why, HasSubstr("driver version is insufficient"));
-  EXPECT_THAT(words_of("cudaGetDeviceCount", [&] { cuda_.device_count(); }), HasSubstr("cudaErrorInsufficientDriver"));
 }
 
 TEST_F(WithoutADriver, EveryCudaCallThatNeedsOneSaysSo) {
   const auto driver = HasSubstr("cudaErrorInsufficientDriver");
 
-  EXPECT_THAT(words_of("cudaSetDevice", [&] { cuda_.set_device(0); }), driver);
-  EXPECT_THAT(words_of("cudaMemGetInfo", [&] { cuda_.memory(); }), driver);
   EXPECT_THAT(words_of("cudaEventCreateWithFlags", [&] { cuda_.create_event(); }), driver);
   EXPECT_THAT(words_of("cudaDeviceGetStreamPriorityRange", [&] { cuda_.create_stream(); }), driver);
   EXPECT_THAT(words_of("cudaGetDeviceProperties", [&] { support_.device(0); }), driver);

@@ -11,14 +11,19 @@
 
 #include <cmath>
 
+#include "model/initialise.hpp"
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
 #include "model/rms_norm.hpp"
+#include "model/saved_bytes.hpp"
+#include "model/unit.hpp"
 #include "tests/model/counting_allocator.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::forward;
 using testing::live_tensor_bytes;
 using testing::make_ids;
 using testing::make_slice;
@@ -83,7 +88,7 @@ TEST(Bfloat16, LogitsAreThoseOfFloat64WithinWhatRoundingsCanDo) {
   wide.prepare_tables(64);
   const at::Tensor ids = make_ids(config, batch, sequence);
 
-  const at::Tensor logits = narrow.forward(ids), exact = wide.forward(ids);
+  const at::Tensor logits = forward(narrow, ids), exact = forward(wide, ids);
 
   // Roundings between token and logit: 9 a layer on the way through attention, 7 through the MLP, with the table's one
   // more; 3 at norm and head: 54 in all. Each is off by at most 2^-8 of its tensor's size, and independent ones add up
@@ -118,6 +123,8 @@ TEST(Bfloat16, SavedMemoryIsTheClosedForm) {
 
     EXPECT_EQ(kept(2), 2 * norm + 2 * tokens * width + 4 * tokens * config.heads) << changes;
     EXPECT_EQ(kept(4), norm) << changes;
+    EXPECT_EQ(kept(2), saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kBFloat16)) << changes;
+    EXPECT_EQ(kept(4), saved_bytes(config, {UnitKind::norm}, tokens, at::kBFloat16)) << changes;
   }
 }
 
@@ -128,7 +135,7 @@ TEST(Bfloat16, InitialLossIsNearTheLogarithmOfTheVocabulary) {
   slice.prepare_tables(64);
   const at::Tensor ids = make_ids(config, 4, 64);
 
-  const float loss = mean_loss(slice.forward(ids).to(at::kFloat), ids.roll(-1, 1)).item<float>();
+  const float loss = mean_loss(forward(slice, ids).to(at::kFloat), ids.roll(-1, 1)).item<float>();
 
   EXPECT_NEAR(loss, std::log(96.0f), 0.03f);  // as in float32 (LlamaSlice): the weights' scatter, not the roundings
 }

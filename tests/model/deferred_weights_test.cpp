@@ -14,11 +14,13 @@
 #include <tuple>
 #include <vector>
 
+#include "model/parameter.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::forward;
 using Gradients = std::map<std::string, at::Tensor>;
 
 bool is_linear(const std::string& name) {
@@ -59,13 +61,13 @@ TEST_P(SplitBackward, HasTheBitsOfTheFusedOne) {
   for (int i = 0; i < 2; ++i) {
     split.inputs[i] = fused.inputs[i].detach().clone().set_requires_grad(true);
     split.output_gradients[i] = fused.output_gradients[i];
-    fused.slice.forward(fused.inputs[i]).backward(fused.output_gradients[i]);
+    forward(fused.slice, fused.inputs[i]).backward(fused.output_gradients[i]);
   }
 
   DeferredWeights queues[2];
   for (int i = 0; i < 2; ++i) {
     const DeferWeightsScope scope(queues[i]);
-    split.slice.forward(split.inputs[i]).backward(split.output_gradients[i]);
+    forward(split.slice, split.inputs[i]).backward(split.output_gradients[i]);
   }
   for (const auto& [name, gradient] : gradients_of(split.slice)) {
     if (is_linear(name)) {
@@ -85,7 +87,7 @@ TEST_P(SplitBackward, AgreesWithASplitByGraph) {
   DeferredWeights queue;
   {
     const DeferWeightsScope scope(queue);
-    ours.slice.forward(ours.inputs[0]).backward(ours.output_gradients[0]);
+    forward(ours.slice, ours.inputs[0]).backward(ours.output_gradients[0]);
   }
   queue.run();
 
@@ -95,7 +97,7 @@ TEST_P(SplitBackward, AgreesWithASplitByGraph) {
     (is_linear(parameter.name) ? weights : input_side).push_back(parameter.value);
     (is_linear(parameter.name) ? weight_names : input_side_names).push_back(parameter.name);
   }
-  const at::Tensor output = oracle.slice.forward(oracle.inputs[0]);
+  const at::Tensor output = forward(oracle.slice, oracle.inputs[0]);
   const auto first = torch::autograd::grad({output}, input_side, {ours.output_gradients[0]}, /*retain_graph=*/true);
   const auto second = torch::autograd::grad({output}, weights, {ours.output_gradients[0]}, /*retain_graph=*/false);
 
@@ -122,7 +124,7 @@ TEST(DeferredWeights, RunsInPortionsAndLetsGo) {
   DeferredWeights queue;
   {
     const DeferWeightsScope scope(queue);
-    one.slice.forward(one.inputs[0]).backward(one.output_gradients[0]);
+    forward(one.slice, one.inputs[0]).backward(one.output_gradients[0]);
   }
   const std::size_t linears = queue.size();
 

@@ -6,11 +6,13 @@
 #include <set>
 
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::forward;
 using testing::make_ids;
 using testing::make_slice;
 using testing::mean_loss;
@@ -26,9 +28,9 @@ double central_difference(const LlamaSlice& slice, at::Tensor value, std::int64_
   double* place = value.mutable_data_ptr<double>() + element;
   const double before = *place;
   *place = before + step;
-  const double above = mean_loss(slice.forward(ids), labels).item<double>();
+  const double above = mean_loss(forward(slice, ids), labels).item<double>();
   *place = before - step;
-  const double below = mean_loss(slice.forward(ids), labels).item<double>();
+  const double below = mean_loss(forward(slice, ids), labels).item<double>();
   *place = before;
   return (above - below) / (2 * step);
 }
@@ -44,7 +46,7 @@ void expect_gradients(const LlamaConfig& config) {
   const at::Tensor ids = make_ids(config, 2, 12);
   at::Tensor labels = ids.roll(-1, 1).clone();
   labels[1].slice(0, 7).fill_(-100);
-  mean_loss(slice.forward(ids), labels).backward();
+  mean_loss(forward(slice, ids), labels).backward();
 
   std::int64_t tried = 0;
   for (const Parameter& parameter : slice.parameters()) {

@@ -1,8 +1,12 @@
+#include "model/initialise.hpp"
+
 #include <ATen/Version.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "support/hash.hpp"
 #include "tests/model/models.hpp"
 

@@ -7,11 +7,14 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "model/initialise.hpp"
+#include "model/parameter.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::forward;
 using testing::make_ids;
 using testing::make_slice;
 using testing::mean_loss;
@@ -30,7 +33,7 @@ at::Tensor run_chain(std::vector<LlamaSlice>& slices, const at::Tensor& ids, con
       input.set_requires_grad(true);
     }
     inputs.push_back(input);
-    outputs.push_back(slice.forward(input));
+    outputs.push_back(forward(slice, input));
     passed = outputs.back();
   }
   const at::Tensor loss = mean_loss(passed, labels);
@@ -120,7 +123,7 @@ TEST(LlamaSlice, AnEmptySliceHandsItsInputOn) {
   const LlamaSlice slice = make_slice(small_config(), {2, 2});
   const at::Tensor ids = make_ids(slice.config(), 1, 4);
 
-  EXPECT_TRUE(slice.forward(ids).is_same(ids));
+  EXPECT_TRUE(forward(slice, ids).is_same(ids));
   EXPECT_TRUE(slice.parameters().empty());
 }
 
@@ -131,8 +134,8 @@ TEST(LlamaSlice, AFutureTokenLeavesEarlierLogitsAlone) {
   at::Tensor changed = ids.clone();
   changed.select(1, 29).add_(1).remainder_(config.vocab_size);
 
-  const at::Tensor before = slice.forward(ids);
-  const at::Tensor after = slice.forward(changed);
+  const at::Tensor before = forward(slice, ids);
+  const at::Tensor after = forward(slice, changed);
 
   EXPECT_TRUE(at::equal(before.slice(1, 0, 29), after.slice(1, 0, 29)));
   for (std::int64_t position = 29; position < 48; ++position) {
@@ -151,13 +154,13 @@ TEST(LlamaSlice, PaddingOnTheRightChangesNothing) {
 
   EXPECT_TRUE(at::equal(run_chain(padded, ids, labels), run_chain(otherwise, other, labels)));
 
-  const at::Tensor logits = padded[0].forward(ids);
-  EXPECT_TRUE(at::equal(logits[1].slice(0, 0, 25), otherwise[0].forward(other)[1].slice(0, 0, 25)));
+  const at::Tensor logits = forward(padded[0], ids);
+  EXPECT_TRUE(at::equal(logits[1].slice(0, 0, 25), forward(otherwise[0], other)[1].slice(0, 0, 25)));
   for (const Parameter& parameter : padded[0].parameters()) {
     EXPECT_TRUE(at::equal(parameter.value.grad(), value_of(otherwise[0], parameter.name).grad())) << parameter.name;
   }
   // The row by itself: another shape takes other kernel blocks, so a few ulp of logits around 1 remain.
-  const at::Tensor alone = padded[0].forward(ids.slice(0, 1).slice(1, 0, 25).contiguous());
+  const at::Tensor alone = forward(padded[0], ids.slice(0, 1).slice(1, 0, 25).contiguous());
   EXPECT_LE(alone[0].sub(logits[1].slice(0, 0, 25)).abs().max().item<float>(), 1e-5f);
 }
 
@@ -168,7 +171,7 @@ TEST(LlamaSlice, InitialLossIsNearTheLogarithmOfTheVocabulary) {
   slice.prepare_tables(64);
   const at::Tensor ids = make_ids(config, 4, 64);
 
-  const float loss = mean_loss(slice.forward(ids), ids.roll(-1, 1)).item<float>();
+  const float loss = mean_loss(forward(slice, ids), ids.roll(-1, 1)).item<float>();
 
   // Logits are sums of `hidden` products of a unit-size activation with N(0, 0.02): variance 32 * 0.02^2 = 0.013, which
   // adds half of itself to ln V; their sample mean over 256 labels scatters by 0.007.
@@ -181,7 +184,7 @@ TEST(LlamaSlice, RowsOfTheLogitsGradientSumToZero) {
   const at::Tensor ids = make_ids(config, 2, 20);
   at::Tensor labels = ids.roll(-1, 1).clone();
   labels[0].slice(0, 10).fill_(-100);
-  const at::Tensor logits = slice.forward(ids);
+  const at::Tensor logits = forward(slice, ids);
   logits.retain_grad();
 
   mean_loss(logits, labels).backward();
@@ -197,11 +200,11 @@ TEST(LlamaSlice, RefusesWhatACallerMustNotAsk) {
   LlamaSlice slice(config, {0, 2}, at::kFloat);
   const at::Tensor ids = make_ids(config, 1, 8);
 
-  EXPECT_THROW(slice.forward(ids), std::logic_error);  // no tables
+  EXPECT_THROW(forward(slice, ids), std::logic_error);  // no tables
   slice.prepare_tables(7);
-  EXPECT_THROW(slice.forward(ids), std::logic_error);  // too short
+  EXPECT_THROW(forward(slice, ids), std::logic_error);  // too short
   slice.prepare_tables(8);
-  EXPECT_NO_THROW(slice.forward(ids));
+  EXPECT_NO_THROW(forward(slice, ids));
   EXPECT_THROW(slice.forward_unit(2, ids), std::logic_error);
   EXPECT_THROW(LlamaSlice(config, {0, 7}, at::kFloat), std::logic_error);
   EXPECT_THROW(LlamaSlice(config, {3, 2}, at::kFloat), std::logic_error);

@@ -1,13 +1,20 @@
+#include "model/load_weights.hpp"
+
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/safetensors.hpp"
 #include "tests/model/models.hpp"
 #include "tests/temporary_folder.hpp"
@@ -195,6 +202,88 @@ TEST(LoadWeights, RefusesATiedFileWhoseTwoCopiesDiffer) {
 
   EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
               AllOf(HasSubstr("lm_head.weight"), HasSubstr("tie_word_embeddings")));
+}
+
+TEST(LoadWeights, RefusesATensorThatTheConfigDoesNotHave) {
+  const LlamaConfig config = small_config();  // attention_bias false
+  const TemporaryFolder folder;
+  Weights weights = weights_of(config);
+  weights["model.layers.0.self_attn.q_proj.bias"] = at::ones({32});
+
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
+              AllOf(HasSubstr("model.layers.0.self_attn.q_proj.bias"), HasSubstr("the config makes no such tensor")));
+}
+
+TEST(LoadWeights, RefusesNumbersThatAreNotFinite) {
+  const LlamaConfig config = small_config();
+  for (const double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const TemporaryFolder folder;
+    Weights weights = weights_of(config);
+    weights.at(q_proj)[3][4] = number;
+
+    EXPECT_THAT(error_of<InputError>([&] { loaded(config, write(folder, weights)); }),
+                AllOf(HasSubstr(q_proj), HasSubstr("not finite")));
+  }
+}
+
+/// The model in two files with an index.
+void write_shards(const std::filesystem::path& folder, const Weights& weights) {
+  Json map = Json::object();
+  std::map<std::string, Weights> shards;
+  for (const auto& [name, value] : weights) {
+    const std::string file = name < "model.layers.1" ? "model-00001-of-00002" : "model-00002-of-00002";
+    shards[file][name] = value;
+    map[name] = file + ".safetensors";
+  }
+  for (const auto& [file, tensors] : shards) {
+    const TemporaryFolder made;
+    std::filesystem::rename(write(made, tensors), folder / (file + ".safetensors"));
+  }
+  write_json(folder / "model.safetensors.index.json", {{"metadata", Json::object()}, {"weight_map", map}});
+}
+
+TEST(LoadWeights, TakesAFolderWithAnIndexOfSeveralFiles) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  const Weights weights = weights_of(config);
+  write_shards(folder.path(), weights);
+
+  const LlamaSlice slice = loaded(config, folder.path());
+  for (const auto& [name, value] : weights) EXPECT_TRUE(at::equal(value_of(slice, name), value)) << name;
+
+  std::filesystem::remove(folder / "model-00002-of-00002.safetensors");
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, folder.path()); }),
+              AllOf(HasSubstr("model.safetensors.index.json"), HasSubstr("model-00002-of-00002.safetensors"),
+                    HasSubstr("missing")));
+}
+
+TEST(LoadWeights, TakesAFolderOfTheHubsCache) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  const Weights weights = weights_of(config);
+  const auto snapshot = folder / "snapshots" / "abc123";
+  std::filesystem::create_directories(snapshot);
+  std::filesystem::create_directories(folder / "refs");
+  std::filesystem::rename(write(folder, weights), snapshot / "model.safetensors");
+  write_file(folder / "refs" / "main", "abc123");
+
+  EXPECT_TRUE(at::equal(value_of(loaded(config, folder.path()), q_proj), weights.at(q_proj)));
+}
+
+TEST(LoadWeights, SaysWhatIsGivenInPlaceOfSafetensors) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  write_file(folder / "model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, folder.path()); }), HasSubstr("pointer of git LFS"));
+
+  std::filesystem::remove(folder / "model.safetensors");
+  write_file(folder / "pytorch_model.bin", "PK\x03\x04 and so on");
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, folder.path()); }), HasSubstr("is a pickle"));
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, folder / "pytorch_model.bin"); }), HasSubstr("is a pickle"));
+
+  std::filesystem::remove(folder / "pytorch_model.bin");
+  EXPECT_THAT(error_of<InputError>([&] { loaded(config, folder.path()); }),
+              HasSubstr("holds neither model.safetensors.index.json nor model.safetensors"));
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty_like.h>
 
+#include "model/initialise.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -54,6 +57,14 @@ at::Tensor value_of(const LlamaSlice& slice, const std::string& name) {
   }
   ADD_FAILURE() << "the slice has no parameter " << name;
   return {};
+}
+
+at::Tensor forward(const LlamaSlice& slice, const at::Tensor& input) {
+  at::Tensor hidden = input;
+  for (std::int64_t unit = slice.units().first; unit < slice.units().end; ++unit) {
+    hidden = slice.forward_unit(unit, hidden);
+  }
+  return hidden;
 }
 
 at::Tensor make_ids(const LlamaConfig& config, std::int64_t batch, std::int64_t sequence) {

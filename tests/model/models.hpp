@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/llama_slice.hpp"
+#include "model/unit.hpp"
 
 namespace plumbline::testing {
 
@@ -24,6 +25,9 @@ LlamaSlice make_slice(const LlamaConfig& config, UnitRange units, at::ScalarType
 
 /// The parameter of this name; a failure of the test and an undefined tensor where there is none.
 at::Tensor value_of(const LlamaSlice& slice, const std::string& name);
+
+/// All units of the slice, one after the other; an empty slice hands its input on.
+at::Tensor forward(const LlamaSlice& slice, const at::Tensor& input);
 
 /// Repeatable ids [batch, sequence] below the vocabulary size, no two rows alike.
 at::Tensor make_ids(const LlamaConfig& config, std::int64_t batch, std::int64_t sequence);

@@ -1,9 +1,13 @@
+#include "model/parameter_shapes.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "model/config.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {

@@ -1,3 +1,5 @@
+#include "model/perturb.hpp"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
@@ -5,7 +7,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "model/initialise.hpp"
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/take_values.hpp"
+#include "model/unit.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "model/llama_slice.hpp"
+#include "model/saved_bytes.hpp"
+#include "model/unit.hpp"
 #include "tests/model/counting_allocator.hpp"
 #include "tests/model/models.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::forward;
 using testing::live_tensor_bytes;
 using testing::make_ids;
 using testing::make_slice;
@@ -20,7 +23,7 @@ using testing::whole;
 constexpr std::int64_t batch = 2, sequence = 19, tokens = batch * sequence;
 
 /// Bytes alive after a unit's forward beyond those before it, the input counted as the unit's, its output not.
-std::int64_t saved_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
+std::int64_t kept_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
   const std::int64_t before = live_tensor_bytes();
   at::Tensor input = at::ones({batch, sequence, slice.config().hidden_size}, dtype);
   input.set_requires_grad(true);
@@ -38,7 +41,11 @@ TEST(SavedMemory, OfALayerIsTheClosedForm) {
     const std::int64_t width = 6 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() +
                                4 * config.intermediate_size + config.heads + 2;
 
-    EXPECT_EQ(saved_bytes(slice, 2), 4 * tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, 2), 4 * tokens * width) << changes;
+    EXPECT_EQ(saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kFloat), 4 * tokens * width) << changes;
+    live_tensor_bytes();
+    const LlamaSlice wide = make_slice(config, whole(config), at::kDouble);
+    EXPECT_EQ(kept_bytes(wide, 2, at::kDouble), saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kDouble));
   }
 }
 
@@ -66,7 +73,7 @@ TEST(SavedMemory, OfALayerWithMathAttentionIsTheClosedForm) {
     const std::int64_t width = 6 * config.hidden_size + 2 + 4 * config.attention_width() +
                                4 * config.intermediate_size + config.heads * sequence;
 
-    EXPECT_EQ(saved_bytes(slice, 2), 4 * tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, 2), 4 * tokens * width) << changes;
   }
 }
 
@@ -75,7 +82,8 @@ TEST(SavedMemory, OfTheNormIsTheClosedForm) {
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
 
-  EXPECT_EQ(saved_bytes(slice, 4), 4 * tokens * (2 * config.hidden_size + 1));
+  EXPECT_EQ(kept_bytes(slice, 4), 4 * tokens * (2 * config.hidden_size + 1));
+  EXPECT_EQ(kept_bytes(slice, 4), saved_bytes(config, {UnitKind::norm}, tokens, at::kFloat));
 }
 
 TEST(SavedMemory, OfTheEmbeddingIsNothing) {
@@ -105,7 +113,9 @@ TEST(SavedMemory, OfTheHeadWithLossIsTheClosedForm) {
   }
 
   const auto output = static_cast<std::int64_t>(loss.storage().nbytes());
-  EXPECT_EQ(live_tensor_bytes() - before - output, 4 * tokens * (config.vocab_size + config.hidden_size) + 4);
+  const std::int64_t kept = live_tensor_bytes() - before - output;
+  EXPECT_EQ(kept, 4 * tokens * (config.vocab_size + config.hidden_size) + 4);
+  EXPECT_EQ(kept, saved_bytes(config, {UnitKind::head}, tokens, at::kFloat));
 }
 
 TEST(SavedMemory, IsGoneAfterTheBackward) {
@@ -114,7 +124,7 @@ TEST(SavedMemory, IsGoneAfterTheBackward) {
   const LlamaSlice slice = make_slice(config, whole(config));
   const at::Tensor ids = make_ids(config, batch, sequence);
   const std::int64_t before = live_tensor_bytes();
-  const at::Tensor loss = mean_loss(slice.forward(ids), ids);
+  const at::Tensor loss = mean_loss(forward(slice, ids), ids);
 
   loss.backward();
 

@@ -1,8 +1,10 @@
 #include <mpi.h>
 
+#include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_link.hpp"
 #include "pipeline/transport/mpi_transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
@@ -109,8 +110,9 @@ void swap_two_actions(ActionList& list) {
 
 /// All forwards first, whatever was asked for.
 void put_forwards_first(ActionList& list) {
-  std::ranges::stable_partition(
-      list, [](const Action& action) { return action.type == ActionType::forward || is_forward_message(action.type); });
+  std::ranges::stable_partition(list, [](const Action& action) {
+    return action.type == ActionType::forward || direction_of(action.type) == Direction::forward;
+  });
 }
 
 }  // namespace

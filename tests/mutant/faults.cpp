@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/parameter_shapes.hpp"
+#include "model/unit.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 #include "training/tied_weight.hpp"
 
@@ -43,8 +45,8 @@ class NormsMadeUp : public ForwardingTransport {
   NormsMadeUp(Transport& inner, const std::vector<std::string>& parameters)
       : ForwardingTransport(inner), parameters_(parameters) {}
 
-  std::vector<std::string> gather(const std::string& bytes) override {
-    std::vector<std::string> gathered = ForwardingTransport::gather(bytes);
+  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override {
+    std::vector<std::string> gathered = ForwardingTransport::gather(bytes, waits_for);
     std::string all;
     for (const std::string& lines : gathered) all += lines;
     for (const std::string& name : parameters_) {
@@ -70,8 +72,8 @@ class HeadUseLost : public ForwardingTransport {
 
 }  // namespace
 
-void NormsOfDroppedLayer::made(const Session& session, const RankParts& /*parts*/) {
-  for (const ParameterShape& shape : parameter_shapes(session.config)) parameters_.push_back(shape.name);
+void NormsOfDroppedLayer::made(const TrainingRun& training, const RankParts& /*parts*/) {
+  for (const ParameterShape& shape : parameter_shapes(training.config)) parameters_.push_back(shape.name);
 }
 
 Transport& NormsOfDroppedLayer::transport(Transport& inner) {
@@ -79,9 +81,9 @@ Transport& NormsOfDroppedLayer::transport(Transport& inner) {
   return *gathering_;
 }
 
-void WholeModel::made(const Session& session, const RankParts& /*parts*/) {
+void WholeModel::made(const TrainingRun& training, const RankParts& /*parts*/) {
   const MemoryScope scope(owner_);
-  whole_.emplace(session.config, UnitRange{0, session.config.layers + 3}, at::kFloat);
+  whole_.emplace(training.config, all_units(training.config), at::kFloat);
 }
 
 at::Tensor DroppedGradient::stage_gradient(at::Tensor gradient, std::int64_t step, std::int64_t microbatch) {
@@ -117,7 +119,7 @@ void OneNan::stage_output(const at::Tensor& output, std::int64_t step, std::int6
   output.view(-1)[0].fill_(std::numeric_limits<double>::quiet_NaN());
 }
 
-void OneUlp::made(const Session& /*session*/, const RankParts& parts) {
+void OneUlp::made(const TrainingRun& /*training*/, const RankParts& parts) {
   if (!parts.state.parameters.empty()) gradient_ = parts.state.parameters.front().gradient();
 }
 
@@ -144,7 +146,7 @@ void Leak::after_update(TrainState& state) {
   kept_.push_back(at::empty({16}, state.parameters.front().value.options().requires_grad(false)));
 }
 
-void NoTensor::made(const Session& /*session*/, const RankParts& /*parts*/) {
+void NoTensor::made(const TrainingRun& /*training*/, const RankParts& /*parts*/) {
   if (step_ < 0) taken_.assign(static_cast<std::size_t>(bytes_), 1);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/llama_slice.hpp"
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/faulty_transport.hpp"
 #include "tests/mutant/seams.hpp"
@@ -17,7 +18,7 @@ namespace plumbline::mutant {
 class NormsOfDroppedLayer : public Seams {
  public:
   Transport& transport(Transport& inner) override;
-  void made(const Session& session, const RankParts& parts) override;
+  void made(const TrainingRun& training, const RankParts& parts) override;
 
  private:
   std::vector<std::string> parameters_;  ///< of the whole model
@@ -27,7 +28,7 @@ class NormsOfDroppedLayer : public Seams {
 class WholeModel : public Seams {
  public:
   explicit WholeModel(MemoryOwner owner) : owner_(owner) {}
-  void made(const Session& session, const RankParts& parts) override;
+  void made(const TrainingRun& training, const RankParts& parts) override;
 
  private:
   MemoryOwner owner_;
@@ -88,7 +89,7 @@ class OneNan : public Seams {
 class OneUlp : public Seams {
  public:
   explicit OneUlp(Fault fault) : fault_(std::move(fault)) {}
-  void made(const Session& session, const RankParts& parts) override;
+  void made(const TrainingRun& training, const RankParts& parts) override;
   void stage_output(const at::Tensor& output, std::int64_t step, std::int64_t microbatch) override;
   void stage_input_gradient(const at::Tensor& gradient, std::int64_t step, std::int64_t microbatch) override;
   void after_update(TrainState& state) override;
@@ -122,7 +123,7 @@ class Leak : public Seams {
 class NoTensor : public Seams {
  public:
   NoTensor(std::int64_t step, std::int64_t bytes) : step_(step), bytes_(bytes) {}
-  void made(const Session& session, const RankParts& parts) override;
+  void made(const TrainingRun& training, const RankParts& parts) override;
   void before_update(TrainState& state) override;
 
  private:

@@ -8,6 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "pipeline/transport/operation.hpp"
+#include "schedule/direction.hpp"
+#include "schedule/message.hpp"
 #include "support/error.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 #include "training/memory_meter.hpp"
@@ -58,7 +61,7 @@ class CrossedShapes : public ForwardingTransport {
 
   std::vector<OperationId> post(std::vector<Operation> batch) override {
     for (Operation& operation : batch) {
-      if (is_send(operation)) {
+      if (is_send(operation.action.type)) {
         last_sent_[operation.peer] = operation.header.sizes;
       } else if (operation.header.direction == Direction::backward && last_sent_.contains(operation.peer)) {
         operation.header.sizes = last_sent_[operation.peer];

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 
 namespace plumbline::mutant {
@@ -13,13 +15,15 @@ class ForwardingTransport : public Transport {
 
   int rank() const override { return inner_.rank(); }
   int world_size() const override { return inner_.world_size(); }
+  void start_steps() override { inner_.start_steps(); }
   std::vector<OperationId> post(std::vector<Operation> batch) override { return inner_.post(std::move(batch)); }
   bool test(OperationId id) override { return inner_.test(id); }
   at::Tensor wait(OperationId id) override { return inner_.wait(id); }
   void reap_sends() override { inner_.reap_sends(); }
-  std::int64_t batches_posted() const override { return inner_.batches_posted(); }
   std::vector<TrafficCount> take_traffic() override { return inner_.take_traffic(); }
-  std::vector<std::string> gather(const std::string& bytes) override { return inner_.gather(bytes); }
+  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override {
+    return inner_.gather(bytes, waits_for);
+  }
   std::string broadcast(const std::string& bytes) override { return inner_.broadcast(bytes); }
   void barrier() override { inner_.barrier(); }
   void send_tied(int peer, const at::Tensor& tensor) override { inner_.send_tied(peer, tensor); }

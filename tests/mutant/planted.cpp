@@ -26,27 +26,30 @@ void plant(const Fault& fault) {
   planted = fault;
 }
 
-#define MANGLED "_ZN9plumbline9make_planERKNS_7SessionEi"
-PipelinePlan real_make_plan(const Session& session, int world) PLUMBLINE_REAL(MANGLED);
-PipelinePlan wrap_make_plan(const Session& session, int world) PLUMBLINE_WRAP(MANGLED);
+#define MANGLED "_ZN9plumbline9make_planERKNS_11TrainingRunEi"
+PipelinePlan real_make_plan(const TrainingRun& training, int world) PLUMBLINE_REAL(MANGLED);
+PipelinePlan wrap_make_plan(const TrainingRun& training, int world) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
-PipelinePlan wrap_make_plan(const Session& session, int world) {
-  PipelinePlan plan = real_make_plan(session, world);
+PipelinePlan wrap_make_plan(const TrainingRun& training, int world) {
+  PipelinePlan plan = real_make_plan(training, world);
   change_plan(planted.value(), plan);
   return plan;
 }
 
-#define MANGLED "_ZN9plumbline15make_rank_partsERKNS_7SessionERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE"
-RankParts real_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+// The build reads this line: it stays one.
+// clang-format off
+#define MANGLED "_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE"
+// clang-format on
+RankParts real_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                                StepObserver& observer) PLUMBLINE_REAL(MANGLED);
-RankParts wrap_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                                StepObserver& observer) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
-RankParts wrap_make_rank_parts(const Session& session, const PipelinePlan& plan, Transport& transport,
+RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                                StepObserver& observer) {
   seams = make_seams(planted.value(), transport.rank());
-  RankParts parts = real_make_rank_parts(session, plan, seams->transport(transport), observer);
-  seams->made(session, parts);
+  RankParts parts = real_make_rank_parts(training, plan, seams->transport(transport), observer);
+  seams->made(training, parts);
   for (auto& stage : parts.stages) stage = std::make_unique<SeamedStage>(std::move(stage), *seams);
   return parts;
 }

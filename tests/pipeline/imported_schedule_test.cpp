@@ -8,6 +8,8 @@
 
 #include "reference/trainer.hpp"
 #include "schedule/csv_import.hpp"
+#include "schedule/lowering.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "tests/pipeline/parity.hpp"

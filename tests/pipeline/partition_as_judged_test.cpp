@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/judge/request/partition_asked.hpp"
+#include "model/unit.hpp"
 #include "pipeline/partition.hpp"
 
 namespace plumbline {

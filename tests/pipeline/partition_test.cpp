@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "model/unit.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -4,19 +4,20 @@
 
 #include <algorithm>
 
+#include "model/unit.hpp"
 #include "schedule/schedule.hpp"
-#include "training/session.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
 
-Session session() {
-  return load_session(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+TrainingRun training() {
+  return load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
 }
 
 // All microbatches are in flight at once under AFAB; 1F1B's last rank has one.
 TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
-  const Session s = session();
+  const TrainingRun s = training();
   const std::vector<UnitRange> stages{{0, 4}, {4, 8}};
   std::int64_t all = 0, largest = 0;
   for (std::int64_t m = 0; m < s.plan.microbatches(); ++m) {
@@ -35,7 +36,7 @@ TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
 }
 
 TEST(RankMemory, AStageThatOnlyRelaysTakesNothing) {
-  const Session s = session();
+  const TrainingRun s = training();
   const Schedule list = make_schedule("1f1b", 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
 
   const MemoryPlan plan = plan_rank_memory(s.config, {{0, 8}, {8, 8}}, {1}, list.ranks.at(1), s.plan, s.run.train);

@@ -3,7 +3,7 @@
 
 #include <ATen/Tensor.h>
 #include <c10/util/Exception.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,12 +12,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "pipeline/launch.hpp"
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/threads_transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
+#include "record/exit_file.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
@@ -186,6 +191,90 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "r" / ("rank-" + std::to_string(rank.rank)) / "flight.jsonl"));
   }
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
+}
+
+/// The same before it posts.
+class ToldBeforePosts : public mutant::ForwardingTransport {
+ public:
+  ToldBeforePosts(std::unique_ptr<Transport> inner, BeforeReceive tell)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), tell_(std::move(tell)) {}
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    if (!batch.empty()) tell_(rank(), batch.front().header.step, batch.front().header.microbatch);
+    return inner_.post(std::move(batch));
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+  BeforeReceive tell_;
+};
+
+TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
+  const testing::TemporaryFolder folder;
+  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 1000"), folder.path() / "r", 3, "afab");
+  asked.make_transports = [](int world, TransportSettings settings) {
+    auto transports = make_threads_transports(world, settings);
+    for (auto& each : transports) {
+      each = std::make_unique<ToldBeforePosts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
+        if (rank == 2 && step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+      });
+    }
+    return transports;
+  };
+
+  ::testing::internal::CaptureStderr();
+  const int code = train_pipeline(asked);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(said, ::testing::ContainsRegex("rank 2, last seen in 2[A-Z_]+[0-9]+ of step 1")) << said;
+}
+
+TEST(PipelineTrainer, AtLevelNoneNothingIsWrittenOfTheStepsNorHashed) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(run_with(folder.path(), ""), std::ios::app) << "[record]\nlevel = \"none\"\n";
+  ReferenceOptions reference;
+  reference.run_file = folder.path() / "run.toml";
+  reference.record = folder.path() / "reference";
+  reference.progress = false;
+  train_reference(reference);
+  ASSERT_EQ(train_pipeline(options(reference.run_file, folder.path() / "pipeline", 2, "1f1b")), 0);
+
+  for (const char* record : {"reference", "pipeline"}) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path() / record / "rank-0")) {
+      files.push_back(entry.path().filename());
+    }
+    EXPECT_THAT(files, ::testing::UnorderedElementsAre("progress", "exit.json")) << record;
+    const auto exit = read_exit_file(folder.path() / record / "rank-0/exit.json");
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->status, "ok");
+    EXPECT_FALSE(exit->data_digest);
+  }
+}
+
+TEST(PipelineTrainer, RanksAsThreadsThatCannotBeginLeaveNoFolder) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path run = run_with(folder.path(), "");
+  const auto set_weights = [&](bool given) {
+    std::string text = read_file(run);
+    const std::string line = "weights = \"other.safetensors\"\n";
+    const std::size_t at = text.find("[model]\n") + 8;
+    given ? text.insert(at, line) : text.erase(at, line.size());
+    std::ofstream(run) << text;
+  };
+  const std::string header = R"({"model.norm.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  std::ofstream other(folder.path() / "other.safetensors", std::ios::binary);
+  const std::uint64_t length = header.size();
+  other.write(reinterpret_cast<const char*>(&length), sizeof length) << header << "abcd";
+  other.close();
+  set_weights(true);
+
+  EXPECT_EQ(train_pipeline(options(run, folder.path() / "r", 3, "1f1b")), 2);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "r"));
+
+  set_weights(false);
+  EXPECT_EQ(train_pipeline(options(run, folder.path() / "r", 3, "1f1b")), 0) << "the corrected command runs";
 }
 
 TEST(PipelineTrainer, OutOfMemoryNamesTheRankTheRequestAndThePlan) {

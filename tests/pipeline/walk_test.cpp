@@ -77,7 +77,7 @@ ActionList list_of(const std::string& text) {
 
 class WalkTest : public ::testing::Test {
  protected:
-  WalkTest() : session_(load_session(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+  WalkTest() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
     plan_.schedule.placement.chunks_per_rank = 2;
     plan_.stages = {{0, 3}, {3, 8}};
   }
@@ -86,11 +86,11 @@ class WalkTest : public ::testing::Test {
     const auto transports = make_threads_transports(1, {});
     RankParts parts{list_of(list), {}, {}, *transports.front()};
     for (const std::int64_t index : {0, 1}) parts.stages.push_back(std::make_unique<NotingStage>(index, done_));
-    Walk(session_, plan_, parts, seen_).step(0);
+    Walk(training_, plan_, parts, seen_).step(0);
     transports.front()->finish();
   }
 
-  Session session_;
+  TrainingRun training_;
   PipelinePlan plan_;
   Notes done_;
   NotingObserver seen_;

@@ -1,6 +1,8 @@
 // A rank that hangs, dawdles or is killed, over MPI; over NCCL in tests/gpu/disturbed_ranks_test.cpp.
 #include "tests/disturbed_ranks.hpp"
 
+#include "tests/ended.hpp"
+
 namespace plumbline::testing {
 namespace {
 
@@ -19,6 +21,28 @@ TEST_F(DisturbedMpi, AKilledRankIsNamed) {
 
 TEST_F(DisturbedMpi, AStragglerIsWaitedFor) {
   expect_a_straggler_to_be_waited_for(launcher, program, "--transport mpi");
+}
+
+// As ranks of two machines, each with a clock of its own: rank 1 reads one that is 1000 s ahead.
+TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
+  if (std::system("unshare --time --fork --monotonic 1000 true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "this user may not make time namespaces";
+  }
+  const TemporaryFolder folder;
+  const std::string command = program + " " PLUMBLINE_FIXTURES "/runs/quick.toml --quiet --transport mpi --record " +
+                              (folder.path() / "record").string();
+
+  const Ended ended =
+      end_of(PLUMBLINE_MPI_LAUNCHER " -n 1 " + command + " : -n 1 unshare --time --fork --monotonic 1000 " + command,
+             folder.path());
+
+  ASSERT_EQ(ended.code, 0) << ended.said;
+  const Record record = read_record(folder.path() / "record");
+  const double skew_ns = record.manifest.json.at("clock_skew_ns").get<double>();
+  EXPECT_GT(skew_ns, 0);
+  EXPECT_LT(skew_ns, 1e9);
+  const std::int64_t apart_ns = record.ranks[1].actions.front().start_ns - record.ranks[0].actions.front().start_ns;
+  EXPECT_LT(std::abs(apart_ns), 10'000'000'000) << "of 1000 s";
 }
 
 }  // namespace

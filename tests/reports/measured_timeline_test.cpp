@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 

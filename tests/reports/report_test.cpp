@@ -6,6 +6,7 @@
 #include "record/writer.hpp"
 #include "reports/evidence.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "schedule/lowering.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/integer_model.hpp"

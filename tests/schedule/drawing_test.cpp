@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schedule/bubble.hpp"
+#include "schedule/lowering.hpp"
 #include "tests/schedule/schedules.hpp"
 
 namespace plumbline {

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "schedule/lowering.hpp"
 #include "schedule/verifier.hpp"
 #include "tests/schedule/late_receives.hpp"
 #include "tests/schedule/schedules.hpp"

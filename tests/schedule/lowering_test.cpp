@@ -1,7 +1,10 @@
+#include "schedule/lowering.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/schedules.hpp"

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "schedule/lowering.hpp"
 #include "schedule/verifier.hpp"
 #include "tests/schedule/integer_model.hpp"
 #include "tests/schedule/schedules.hpp"

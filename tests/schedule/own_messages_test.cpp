@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "schedule/csv_import.hpp"
+#include "schedule/lowering.hpp"
 #include "schedule/runnable.hpp"
 #include "schedule/verifier.hpp"
 #include "support/error.hpp"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "schedule/lowering.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "schedule/verifier.hpp"
 #include "tests/schedule/late_receives.hpp"
 #include "tests/schedule/schedules.hpp"

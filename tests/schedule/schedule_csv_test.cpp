@@ -1,3 +1,5 @@
+#include "schedule/schedule_csv.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "schedule/bubble.hpp"
+#include "schedule/closed_forms.hpp"
+#include "schedule/lowering.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/schedules.hpp"
 

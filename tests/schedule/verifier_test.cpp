@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schedule/lowering.hpp"
 #include "support/error.hpp"
 #include "tests/schedule/schedules.hpp"
 

@@ -14,6 +14,7 @@
 #include "training/gradient_norm.hpp"
 #include "training/learning_rate.hpp"
 #include "training/loss.hpp"
+#include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 #include "training/step_losses.hpp"
 

@@ -7,6 +7,8 @@
 #include <latch>
 
 #include "pipeline/transport/nccl/bounded_call.hpp"
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/strict_run.hpp"

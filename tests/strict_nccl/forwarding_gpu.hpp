@@ -8,13 +8,9 @@ namespace plumbline::strict {
 class ForwardingCuda : public CudaApi {
  public:
   explicit ForwardingCuda(CudaApi& inner) : inner_(inner) {}
-  int device_count() override { return inner_.device_count(); }
-  void set_device(int device) override { inner_.set_device(device); }
-  GpuMemory memory() override { return inner_.memory(); }
   GpuStream compute_stream() override { return inner_.compute_stream(); }
   GpuStream create_stream() override { return inner_.create_stream(); }
   void destroy(GpuStream stream) noexcept override { inner_.destroy(stream); }
-  bool idle(GpuStream stream) override { return inner_.idle(stream); }
   GpuEvent create_event() override { return inner_.create_event(); }
   void destroy(GpuEvent event) noexcept override { inner_.destroy(event); }
   void record(GpuEvent event, GpuStream stream) override { inner_.record(event, stream); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pipeline/program.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/segment_allocator.hpp"

@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "pipeline/transport/operation.hpp"
+#include "schedule/direction.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/strict_run.hpp"
 

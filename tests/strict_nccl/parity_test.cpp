@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "pipeline/transport/transport_settings.hpp"
 #include "reference/trainer.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"

@@ -9,6 +9,8 @@
 
 #include <optional>
 
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
 #include "tests/strict_nccl/strict_run.hpp"

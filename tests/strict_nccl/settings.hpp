@@ -14,7 +14,6 @@ namespace plumbline::strict {
 struct Settings {
   /// ncclGetVersion of each rank; the last one counts for all further ranks.
   std::vector<int> versions = {22809};
-  int devices = 8;
   /// Times that a communicator says "in progress" after a call that may take long.
   int busy_answers = 2;
   /// How long a matched message takes.

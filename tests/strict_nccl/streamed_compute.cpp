@@ -8,6 +8,11 @@
 #include <thread>
 #include <utility>
 
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
+#include "schedule/message.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline::strict {
@@ -26,9 +31,10 @@ class StreamedCompute final : public Transport {
   int world_size() const override { return inner_->world_size(); }
   void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
 
+  void start_steps() override { inner_->start_steps(); }
   std::vector<OperationId> post(std::vector<Operation> batch) override {
     for (Operation& operation : batch) {
-      if (!is_send(operation)) continue;
+      if (!is_send(operation.action.type)) continue;
       const at::Tensor payload = std::exchange(operation.payload, later(operation.payload));
       copy("compute of what is sent", payload, operation.payload);
     }
@@ -55,10 +61,11 @@ class StreamedCompute final : public Transport {
     while (!world_.compute_idle(rank())) std::this_thread::yield();
     let_go();
   }
-  std::int64_t batches_posted() const override { return inner_->batches_posted(); }
   std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
   std::optional<RegisteredBuffers> registered_buffers() const override { return inner_->registered_buffers(); }
-  std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
+  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override {
+    return inner_->gather(bytes, waits_for);
+  }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
   void send_tied(int peer, const at::Tensor& tensor) override { inner_->send_tied(peer, tensor); }

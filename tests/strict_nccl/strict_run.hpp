@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "pipeline/transport/transport_settings.hpp"
 #include "tests/strict_nccl/segment_environment.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 

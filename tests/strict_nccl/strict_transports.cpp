@@ -4,6 +4,7 @@
 
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/threads_link.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline::strict {
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "pipeline/transport/nccl/nccl_transport.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "tests/strict_nccl/strict_world.hpp"
 
 namespace plumbline::strict {

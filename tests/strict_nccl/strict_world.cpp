@@ -64,12 +64,6 @@ class StrictWorld::Cuda final : public CudaApi {
  public:
   Cuda(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
 
-  int device_count() override { return shared_->settings.devices; }
-  void set_device(int device) override {
-    if (device < 0 || device >= shared_->settings.devices) throw GpuError("cudaSetDevice", "invalid device ordinal");
-  }
-  GpuMemory memory() override { return {std::size_t{1} << 33, std::size_t{1} << 34}; }
-
   GpuStream compute_stream() override { return handle(shared_->compute[static_cast<std::size_t>(rank_)]); }
   GpuStream create_stream() override {
     const std::lock_guard guard(shared_->lock);
@@ -78,11 +72,6 @@ class StrictWorld::Cuda final : public CudaApi {
   void destroy(GpuStream stream) noexcept override {
     const std::lock_guard guard(shared_->lock);
     shared_->device.destroy_stream(number(stream));
-  }
-  bool idle(GpuStream stream) override {
-    const Shared::Guard guard(*shared_);
-    shared_->run();
-    return shared_->device.idle(rank_, shared_->device.stream(number(stream)));
   }
 
   GpuEvent create_event() override {
@@ -262,8 +251,9 @@ void StrictWorld::launch(int rank, Kernel kernel) {
 }
 
 bool StrictWorld::compute_idle(int rank) {
-  return cuda_.at(static_cast<std::size_t>(rank))
-      ->idle(static_cast<GpuStream>(shared_->compute.at(static_cast<std::size_t>(rank))));
+  const Shared::Guard guard(*shared_);
+  shared_->run();
+  return shared_->device.idle(rank, shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank))));
 }
 
 void StrictWorld::freeze(int rank) {

@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "pipeline/transport/transport_settings.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 

@@ -32,6 +32,7 @@ TEST(StepLine, SaysStepLossRateAndTimeLeft) {
 
 TEST(StepLine, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(step_line(0, 5, std::nullopt, 0, 0), "step 0/5");
+  EXPECT_THAT(step_line(95, 100, 1, 500, 10, 90), HasSubstr("remaining 10 s")) << "of a run that went on at step 90";
   EXPECT_THAT(step_line(1, 5, std::nullopt, 10, 1), Not(HasSubstr("loss")));
 }
 

@@ -10,6 +10,7 @@
 #include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/memory_meter.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 namespace {

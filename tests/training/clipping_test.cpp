@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
 

@@ -6,6 +6,8 @@
 #include "tests/temporary_folder.hpp"
 #include "training/batch_plan.hpp"
 #include "training/fed_data.hpp"
+#include "training/load_tokens.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 namespace {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "record/digest.hpp"
+#include "training/microbatch.hpp"
 
 namespace plumbline {
 namespace {

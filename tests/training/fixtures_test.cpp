@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "training/session.hpp"
+#include "training/load_tokens.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
@@ -23,22 +24,22 @@ TEST(RunFixtures, LoadWithTheirModelAndText) {
   const auto files = run_files();
 
   EXPECT_GE(files.size(), 8U);
-  for (const auto& file : files) EXPECT_NO_THROW(load_session(file, std::nullopt)) << file;
+  for (const auto& file : files) EXPECT_NO_THROW(load_training_run(file, std::nullopt)) << file;
 }
 
 TEST(RunFixtures, NeverHoldTwoEqualMicrobatches) {
   for (const auto& file : run_files()) {
-    const Session session = load_session(file, std::nullopt);
-    for (std::int64_t step = 0; step < session.run.train.steps; ++step) {
-      EXPECT_TRUE(session.plan.equal_microbatches(step).empty()) << file << " step " << step;
+    const TrainingRun training = load_training_run(file, std::nullopt);
+    for (std::int64_t step = 0; step < training.run.train.steps; ++step) {
+      EXPECT_TRUE(training.plan.equal_microbatches(step).empty()) << file << " step " << step;
     }
   }
 }
 
 TEST(RunFixtures, OfTheDefaultSweepCoverWhatVariesBetweenMicrobatches) {
   for (const char* name : {"stories260k-adamw", "stories260k-sgd", "untied128-adamw", "untied128-sgd"}) {
-    const Session session = load_session(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
-    const BatchPlan& plan = session.plan;
+    const TrainingRun training = load_training_run(fixtures / "runs" / (std::string(name) + ".toml"), std::nullopt);
+    const BatchPlan& plan = training.plan;
     bool grows = false, shrinks = false, repeats = false, single = false, masked = false, unequal_rows = false;
     for (std::int64_t m = 0; m < plan.microbatches(); ++m) {
       if (m > 0) {
@@ -55,19 +56,19 @@ TEST(RunFixtures, OfTheDefaultSweepCoverWhatVariesBetweenMicrobatches) {
 
     EXPECT_EQ(plan.microbatches(), 8) << name;
     EXPECT_TRUE(grows && shrinks && repeats && single && masked && unequal_rows) << name;
-    EXPECT_EQ(session.run.train.steps, 5) << name;
-    EXPECT_LT(session.run.train.warmup_steps, session.run.train.steps) << name;
-    EXPECT_TRUE(session.run.train.clip_norm.has_value()) << name;
+    EXPECT_EQ(training.run.train.steps, 5) << name;
+    EXPECT_LT(training.run.train.warmup_steps, training.run.train.steps) << name;
+    EXPECT_TRUE(training.run.train.clip_norm.has_value()) << name;
   }
 }
 
 TEST(Corpus, IsLongEnoughNotToRepeatWithinARun) {
-  const Session session = load_session(fixtures / "runs" / "stories260k-adamw.toml", std::nullopt);
+  const TrainingRun training = load_training_run(fixtures / "runs" / "stories260k-adamw.toml", std::nullopt);
 
-  const auto tokens = std::ssize(load_tokens(session.run.data, 256));
+  const auto tokens = std::ssize(load_tokens(training.run.data, 256));
 
   EXPECT_GE(tokens, 40000);
-  EXPECT_GT(tokens, session.run.train.steps * session.plan.step_tokens());
+  EXPECT_GT(tokens, training.run.train.steps * training.plan.step_tokens());
 }
 
 }  // namespace

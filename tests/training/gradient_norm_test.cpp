@@ -5,8 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "model/parameter.hpp"
+#include "model/parameter_shapes.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
+#include "training/total_norm.hpp"
 
 namespace plumbline {
 namespace {

@@ -1,8 +1,9 @@
+#include "training/load_tokens.hpp"
+
 #include <gmock/gmock.h>
 
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
-#include "training/batch_plan.hpp"
 
 namespace plumbline {
 namespace {

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "model/llama_slice.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/train_state.hpp"
@@ -54,11 +56,12 @@ INSTANTIATE_TEST_SUITE_P(Units, PlanOf,
                                                               UnitRange{3, 3})));
 
 TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
-  const LlamaConfig c = config(true);
-  const std::int64_t n = 34, h = c.hidden_size, kv = c.kv_width(), i = c.intermediate_size;
+  LlamaConfig c = config(true);
+  c.head_dim *= 2;  // attention wider than the hidden states
+  const std::int64_t n = 34, h = c.hidden_size, a = c.attention_width(), kv = c.kv_width(), i = c.intermediate_size;
 
   EXPECT_EQ(plan_saved(c, {0, 1}, n, at::kFloat), 0);
-  EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (8 * h + 2 * kv + 4 * i + c.heads + 2));
+  EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (6 * h + 2 * a + 2 * kv + 4 * i + c.heads + 2));
   EXPECT_EQ(plan_saved(c, {6, 8}, n, at::kFloat), 4 * n * (2 * h + 1) + 4 * n * (c.vocab_size + h) + 4);
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
 }
@@ -111,7 +114,7 @@ TEST(MemoryPlanTest, WhatDoesNotFitIsNamedBeforeTraining) {
 
 TEST(OutOfMemory, TellsWhatWasAskedAndWhatWasPlanned) {
   try {
-    with_gpu_memory_words("rank 1's plan is at least 7.0 GiB", [] {
+    explain_out_of_memory("rank 1's plan is at least 7.0 GiB", [] {
       TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free.",
                        " If reserved but unallocated memory is large try setting X");
     });
@@ -123,7 +126,7 @@ TEST(OutOfMemory, TellsWhatWasAskedAndWhatWasPlanned) {
 }
 
 TEST(OutOfMemory, LeavesOtherErrorsAsTheyAre) {
-  EXPECT_THROW(with_gpu_memory_words("", [] { throw InputError("another"); }), InputError);
+  EXPECT_THROW(explain_out_of_memory("", [] { throw InputError("another"); }), InputError);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/parameter.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline::testing {

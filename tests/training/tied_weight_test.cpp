@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 
 namespace plumbline {

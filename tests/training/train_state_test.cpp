@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "model/parameter.hpp"
 #include "tests/training/parameters.hpp"
 #include "training/memory_meter.hpp"
 

@@ -7,10 +7,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "model/load_weights.hpp"
+#include "model/parameter.hpp"
+#include "model/unit.hpp"
 #include "training/clipping.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/tensor_record.hpp"
+#include "training/total_norm.hpp"
 
 namespace plumbline::testing {
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/llama_slice.hpp"
+#include "model/config.hpp"
+#include "model/parameter.hpp"
 #include "support/json.hpp"
 #include "support/safetensors.hpp"
 #include "training/optimizer.hpp"

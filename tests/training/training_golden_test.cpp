@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "model/parameter.hpp"
 #include "training/learning_rate.hpp"
 
 namespace plumbline::testing {

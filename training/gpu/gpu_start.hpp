@@ -20,13 +20,13 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
 /// Runs `body`; running out of GPU memory in it becomes a RunError that says how much was asked for, what CUDA has, and
 /// what was planned (`plan`: "the plan for it is 3.2 GiB of ...").
 template <typename Body>
-void with_gpu_memory_words(const std::string& plan, const Body& body);
+void explain_out_of_memory(const std::string& plan, const Body& body);
 
-/// What with_gpu_memory_words throws for this exception while it is handled; does nothing for any other.
+/// What explain_out_of_memory throws for this exception while it is handled; does nothing for any other.
 void rethrow_out_of_memory(const std::exception& error, const std::string& plan);
 
 template <typename Body>
-void with_gpu_memory_words(const std::string& plan, const Body& body) {
+void explain_out_of_memory(const std::string& plan, const Body& body) {
   try {
     body();
   } catch (const std::exception& error) {

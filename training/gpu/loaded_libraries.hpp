@@ -6,6 +6,8 @@
 
 namespace plumbline {
 
+inline constexpr const char* nccl_file_name = "libnccl.so";
+
 /// Paths of those whose file name begins with `beginning` ("libnccl.so"), in the order loaded, each file once.
 std::vector<std::string> loaded_libraries(const std::string& beginning);
 

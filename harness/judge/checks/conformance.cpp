@@ -4,6 +4,7 @@
 
 #include "harness/judge/checks/causality.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "schedule/lowering.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 

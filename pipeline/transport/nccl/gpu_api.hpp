@@ -2,7 +2,7 @@
 // tests a strict model of them, so that start-up, order, time-outs and abort are tested without a GPU.
 //
 // For whoever implements it:
-// * One object of each class belongs to one rank and is used by one thread. The device is chosen once, by set_device.
+// * One object of each class belongs to one rank and is used by one thread, whose device was chosen before.
 // * No call waits for the device or for another rank. Communicators are made non-blocking (ncclConfig_t::blocking = 0),
 //   so ncclInProgress is an answer, not an error: it is what `busy` stands for. The caller polls `state` under its own
 //   deadline.
@@ -39,21 +39,9 @@ enum class GpuEvent : std::uintptr_t { none = 0 };
 enum class NcclCommunicator : std::uintptr_t { none = 0 };
 enum class NcclRegistration : std::uintptr_t { none = 0 };
 
-struct GpuMemory {
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-};
-
 class CudaApi {
  public:
   virtual ~CudaApi() = default;
-
-  /// cudaGetDeviceCount. Throws GpuError without a driver, or with one that is too old.
-  virtual int device_count() = 0;
-  /// cudaSetDevice, for the calling thread.
-  virtual void set_device(int device) = 0;
-  /// cudaMemGetInfo
-  virtual GpuMemory memory() = 0;
 
   /// The stream that the calling thread's tensor operations run on: c10::cuda::getCurrentCUDAStream().stream().
   virtual GpuStream compute_stream() = 0;
@@ -62,8 +50,6 @@ class CudaApi {
   virtual GpuStream create_stream() = 0;
   /// cudaStreamDestroy, which does not wait for what is still on it.
   virtual void destroy(GpuStream stream) noexcept = 0;
-  /// cudaStreamQuery: whether all work put on it has ended. Throws what a kernel on it left behind.
-  virtual bool idle(GpuStream stream) = 0;
 
   /// cudaEventCreateWithFlags: cudaEventDisableTiming
   virtual GpuEvent create_event() = 0;

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedule/direction.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -59,19 +61,14 @@ NcclType nccl_type(at::ScalarType type) {
 }
 
 NcclEdge::NcclEdge(GpuApi gpu, GpuEvents& events, Ends ends, const std::string& id, const NcclConfig& config)
-    : gpu_(gpu), events_(events), ends_(ends) {
-  stream_ = gpu_.cuda.create_stream();
-  try {
-    communicator_ = gpu_.nccl.init_rank(id, 2, ends_.rank < ends_.peer ? 0 : 1, config);
-  } catch (...) {
-    gpu_.cuda.destroy(stream_);
-    throw;
-  }
-}
+    : gpu_(gpu),
+      events_(events),
+      ends_(ends),
+      stream_(gpu.cuda),
+      communicator_(gpu.nccl.init_rank(id, 2, ends.rank < ends.peer ? 0 : 1, config)) {}
 
 NcclEdge::~NcclEdge() {
   if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(give_up());
-  gpu_.cuda.destroy(stream_);
 }
 
 void NcclEdge::use(RegisteredMemory* memory) {
@@ -139,7 +136,7 @@ bool NcclEdge::start_group() {
   // The payloads are what the compute stream makes by the work that is on it now, and the same work may still use
   // memory that became a receive buffer.
   const GpuEvent computed = events_.record(gpu_.cuda.compute_stream());
-  gpu_.cuda.wait(stream_, computed);
+  gpu_.cuda.wait(stream_.get(), computed);
   events_.give_back(computed);
 
   std::unique_lock<std::mutex> nothing_vanishes;
@@ -154,9 +151,9 @@ bool NcclEdge::start_group() {
     const auto count = static_cast<std::size_t>(message.tensor.numel());
     const NcclType type = nccl_type(message.tensor.scalar_type());
     if (message.send) {
-      gpu_.nccl.send(message.tensor.const_data_ptr(), count, type, peer, communicator_, stream_);
+      gpu_.nccl.send(message.tensor.const_data_ptr(), count, type, peer, communicator_, stream_.get());
     } else {
-      gpu_.nccl.receive(message.tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_);
+      gpu_.nccl.receive(message.tensor.mutable_data_ptr(), count, type, peer, communicator_, stream_.get());
     }
   }
   starting_ = std::move(group);
@@ -179,7 +176,7 @@ void NcclEdge::check_registered(const Message& message) const {
 }
 
 void NcclEdge::finish_start() {
-  starting_->event = events_.record(stream_);
+  starting_->event = events_.record(stream_.get());
   flying_.push_back(std::move(*starting_));
   starting_.reset();
 }

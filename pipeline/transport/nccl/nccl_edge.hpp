@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
+#include "pipeline/transport/nccl/owned_stream.hpp"
 #include "pipeline/transport/nccl/registered_memory.hpp"
 #include "pipeline/transport/payload_channel.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 
@@ -85,8 +87,8 @@ class NcclEdge {
   GpuApi gpu_;
   GpuEvents& events_;
   Ends ends_;
-  NcclCommunicator communicator_ = NcclCommunicator::none;
-  GpuStream stream_ = GpuStream::none;
+  OwnedStream stream_;
+  NcclCommunicator communicator_;  ///< none once closed or given up
   RegisteredMemory* memory_ = nullptr;
   std::uint64_t batch_ = 0;
   std::deque<Message> waiting_;

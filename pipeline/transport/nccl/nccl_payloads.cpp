@@ -10,6 +10,9 @@
 #include <stdexcept>
 
 #include "pipeline/transport/nccl/bounded_call.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
+#include "schedule/direction.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

@@ -8,6 +8,9 @@
 
 #include "pipeline/transport/nccl/nccl_edge.hpp"
 #include "pipeline/transport/payload_channel.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "pipeline/transport/registered_buffers.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 

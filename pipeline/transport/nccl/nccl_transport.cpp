@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pipeline/transport/message_transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

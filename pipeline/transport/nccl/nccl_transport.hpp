@@ -7,6 +7,7 @@
 #include "pipeline/transport/nccl/gpu_api.hpp"
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 #include "pipeline/transport/transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 
 namespace plumbline {
 

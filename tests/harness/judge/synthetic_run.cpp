@@ -8,7 +8,9 @@
 #include "harness/judge/expected/model_bytes.hpp"
 #include "harness/judge/expected/stage_map.hpp"
 #include "record/columns.hpp"
+#include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/csv.hpp"
 #include "support/hash.hpp"
 

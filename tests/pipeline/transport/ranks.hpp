@@ -11,7 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "pipeline/transport/message_header.hpp"
+#include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/transport.hpp"
+#include "schedule/direction.hpp"
 
 namespace plumbline {
 

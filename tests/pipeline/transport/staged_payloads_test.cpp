@@ -6,6 +6,8 @@
 
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/threads_link.hpp"
+#include "pipeline/transport/transport_settings.hpp"
+#include "schedule/direction.hpp"
 #include "tests/pipeline/transport/transport_suite.hpp"
 
 namespace plumbline {

@@ -10,18 +10,16 @@
 
 namespace plumbline {
 
-REGISTER_TYPED_TEST_SUITE_P(TransportSuite, Ring, BothDirectionsAtOnceWithTheSamePeer, BatchOfManyWaitedForBackwards,
-                            LargePayloadsBothWays, TrafficIsCountedByPeerDirectionAndSide, ManyRoundsWithJitter,
-                            GrowingAndShrinkingShapesDownTheLine, OneTokenOfOneRow,
-                            UnknownShapesKeepTheirPlaceAmongKnownOnes, OtherDtypes, SendEndsOnlyWhenItIsReceived,
-                            SentTensorIsKeptUntilTakenThenDropped, ReceiveBufferIsTheTransportsMemoryFromItsPost,
-                            GatherBroadcastBarrier, BarrierHoldsEveryoneUntilTheLastComes, TiedTensorsGoThereAndBack,
-                            TiedTensorsOfUnequalShapesAreRefused, ControlCallsOutOfStepAreNamed,
-                            DisagreeingHeaderNamesBothEndsExpectedAndGot, UnknownShapeDoesNotExcuseTheOtherFields,
-                            SwappedMessagesOfOneEdgeAreFound, PayloadThatIsNotWhatItsHeaderSaysIsNotSent,
-                            StridedPayloadIsNotSent, DeadlineNamesTheReceiveThatNobodyAnswers,
-                            DeadlineNamesTheSendThatNobodyTakes, DeadlineOfControlCallsNamesCallAndRank,
-                            DeadlineOfATiedTensorNamesTheRank, SlowIsNotLate, OpenOperationsAreNoCleanEnd,
-                            MisuseIsAnInvariantBroken);
+REGISTER_TYPED_TEST_SUITE_P(
+    TransportSuite, Ring, BothDirectionsAtOnceWithTheSamePeer, BatchOfManyWaitedForBackwards, LargePayloadsBothWays,
+    TrafficIsCountedByPeerDirectionAndSide, ManyRoundsWithJitter, GrowingAndShrinkingShapesDownTheLine,
+    OneTokenOfOneRow, UnknownShapesKeepTheirPlaceAmongKnownOnes, OtherDtypes, SendEndsOnlyWhenItIsReceived,
+    SentTensorIsKeptUntilTakenThenDropped, ReceiveBufferIsTheTransportsMemoryFromItsPost, GatherBroadcastBarrier,
+    GatherTellsWhomRankZeroWaitsFor, BarrierHoldsEveryoneUntilTheLastComes, TiedTensorsGoThereAndBack,
+    TiedTensorsOfUnequalShapesAreRefused, ControlCallsOutOfStepAreNamed, DisagreeingHeaderNamesBothEndsExpectedAndGot,
+    UnknownShapeDoesNotExcuseTheOtherFields, SwappedMessagesOfOneEdgeAreFound,
+    PayloadThatIsNotWhatItsHeaderSaysIsNotSent, StridedPayloadIsNotSent, DeadlineNamesTheReceiveThatNobodyAnswers,
+    DeadlineNamesTheSendThatNobodyTakes, DeadlineOfControlCallsNamesCallAndRank, DeadlineOfATiedTensorNamesTheRank,
+    SlowIsNotLate, OpenOperationsAreNoCleanEnd, MisuseIsAnInvariantBroken);
 
 }  // namespace plumbline

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "schedule/message.hpp"
+#include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/simulator.hpp"
 #include "support/error.hpp"

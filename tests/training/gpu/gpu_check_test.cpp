@@ -5,6 +5,7 @@
 
 #include "support/error.hpp"
 #include "tests/training/gpu/fake_gpus.hpp"
+#include "training/gpu/gpu_capabilities.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/loaded_libraries.hpp"
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"

@@ -32,7 +32,15 @@ TYPED_TEST_P(TransportSuite, GatherBroadcastBarrier) {
       t.barrier();
     }
     EXPECT_TRUE(t.take_traffic().empty());
-    EXPECT_EQ(t.batches_posted(), 0);
+  });
+}
+
+TYPED_TEST_P(TransportSuite, GatherTellsWhomRankZeroWaitsFor) {
+  this->run([](Transport& t) {
+    std::vector<int> told, expected;
+    t.gather("", [&](int peer) { told.push_back(peer); });
+    for (int peer = 1; t.rank() == 0 && peer < t.world_size(); ++peer) expected.push_back(peer);
+    EXPECT_EQ(told, expected);
   });
 }
 

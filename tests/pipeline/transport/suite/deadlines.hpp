@@ -7,6 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "pipeline/transport/deadline_error.hpp"
+#include "pipeline/transport/operation.hpp"
+#include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
 namespace plumbline {

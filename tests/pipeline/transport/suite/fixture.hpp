@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 

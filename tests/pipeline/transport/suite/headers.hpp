@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/transport/operation.hpp"
+#include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
 namespace plumbline {

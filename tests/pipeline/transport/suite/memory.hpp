@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "pipeline/transport/operation.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 #include "training/memory_meter.hpp"
 

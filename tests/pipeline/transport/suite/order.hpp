@@ -7,6 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/traffic_counter.hpp"
+#include "schedule/direction.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
 namespace plumbline {
@@ -67,8 +70,6 @@ TYPED_TEST_P(TransportSuite, BatchOfManyWaitedForBackwards) {
       }
     }
     t.reap_sends();
-
-    EXPECT_EQ(t.batches_posted(), t.rank() < 2 ? 1 : 0);
   });
 }
 

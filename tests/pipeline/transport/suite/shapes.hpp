@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "pipeline/transport/operation.hpp"
 #include "tests/pipeline/transport/suite/fixture.hpp"
 
 namespace plumbline {

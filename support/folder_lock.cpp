@@ -1,4 +1,4 @@
-#include "harness/sweep/folder_lock.hpp"
+#include "support/folder_lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-// One plumbline at a time in a folder of results.
+// One program at a time in a folder of results.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "training/session.hpp"
+#include "training/training_run.hpp"
 
 #include <cstdio>
 #include <string>
@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
+#include "training/load_tokens.hpp"
 
 namespace plumbline {
 namespace {
@@ -41,11 +42,11 @@ void warn_of_equal_microbatches(const BatchPlan& plan) {
 
 }  // namespace
 
-GpuSupport* Session::gpu() const {
+GpuSupport* TrainingRun::gpu() const {
   return device.is_cpu() ? nullptr : loaded_gpu_support();
 }
 
-Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
+TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text) {
   RunFile run = load_run_file(run_file, text);
   LlamaConfig config = load_config(run.config);
   BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));

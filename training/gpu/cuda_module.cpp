@@ -16,7 +16,7 @@ struct Loaded {
   GpuSupport* support = nullptr;
 };
 
-std::string last_words() {
+std::string loader_error() {
   const char* words = dlerror();
   return words == nullptr ? "no reason given" : words;
 }
@@ -29,12 +29,12 @@ Loaded load() {
   // Never unloaded: LibTorch keeps pointers into its CUDA half.
   loaded.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (loaded.handle == nullptr) {
-    throw SystemError("--device cuda: the CUDA half of this build cannot be loaded (" + last_words() +
+    throw SystemError("--device cuda: the CUDA half of this build cannot be loaded (" + loader_error() +
                       "); build again with make cuda, or leave the option out");
   }
   using Entry = GpuSupport* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(loaded.handle, "plumbline_gpu_support"));
-  if (entry == nullptr) throw SystemError(path + " is not this build's: " + last_words());
+  if (entry == nullptr) throw SystemError(path + " is not this build's: " + loader_error());
   loaded.support = entry();
   return loaded;
 }

@@ -13,13 +13,16 @@
 
 namespace plumbline {
 
-struct Session {
+struct TrainingRun {
   RunFile run;
   LlamaConfig config;
   BatchPlan plan;
-  at::Device device = at::kCPU;     ///< of this rank
-  std::vector<std::string> gpus{};  ///< models that the run uses, each once; none on the CPU
+  at::Device device = at::kCPU;         ///< of this rank
+  std::optional<std::string> resume{};  ///< "latest" or a checkpoint's folder; none: a start from step 0
+  std::vector<std::string> gpus{};      ///< models that the run uses, each once; none on the CPU
 
+  /// Whether anything is counted, digested or written of its steps.
+  bool recorded() const { return run.record_level != RecordLevel::none; }
   /// Null on the CPU.
   GpuSupport* gpu() const;
   /// Null where the record asks for no tables.
@@ -28,6 +31,6 @@ struct Session {
 
 /// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained; microbatches that are
 /// equal are only warned of on stderr.
-Session load_session(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
+TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
 
 }  // namespace plumbline

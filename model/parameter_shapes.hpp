@@ -1,0 +1,22 @@
+// Names and shapes of all parameters of a Llama.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/config.hpp"
+
+namespace plumbline {
+
+struct ParameterShape {
+  std::string name;  ///< Hugging Face name, "model.layers.0.self_attn.q_proj.weight"
+  std::string unit;
+  std::vector<std::int64_t> shape;
+};
+
+/// All parameters in canonical order, that of transformers' named_parameters(). "lm_head.weight" is always listed, also
+/// when tied: a use of its own.
+std::vector<ParameterShape> parameter_shapes(const LlamaConfig& config);
+
+}  // namespace plumbline

@@ -1,0 +1,49 @@
+#include "model/saved_bytes.hpp"
+
+#include "support/machine_memory.hpp"
+
+namespace plumbline {
+namespace {
+
+struct Widths {
+  std::int64_t element;  ///< bytes of what weights and activations are in
+  std::int64_t wide;     ///< bytes of what is computed in: float32 where they are bfloat16
+};
+
+/// The input as it is squared, one factor a token, and what the weight is multiplied with.
+std::int64_t bytes_of_norm(const LlamaConfig& config, const Widths& widths) {
+  return sum_of_sizes({product_of_sizes({widths.wide, sum_of_sizes({config.hidden_size, 1})}),
+                       product_of_sizes({widths.element, config.hidden_size})});
+}
+
+/// Two norms; what q, k and v, gate and up multiply (2H); query, key, value and mixed values (2A + 2K); in the MLP the
+/// gate before and after SiLU, up, and their product (4I); one log-sum-exp a head.
+std::int64_t bytes_of_layer(const LlamaConfig& config, const Widths& widths) {
+  const std::int64_t elements = sum_of_sizes(
+      {product_of_sizes({2, config.hidden_size}), product_of_sizes({2, config.heads, config.head_dim}),
+       product_of_sizes({2, config.kv_heads, config.head_dim}), product_of_sizes({4, config.intermediate_size})});
+  return sum_of_sizes({product_of_sizes({2, bytes_of_norm(config, widths)}),
+                       product_of_sizes({widths.element, elements}), product_of_sizes({widths.wide, config.heads})});
+}
+
+}  // namespace
+
+std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype) {
+  const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
+  const Widths widths{element, dtype == c10::ScalarType::BFloat16 ? 4 : element};
+  switch (unit.kind) {
+    case UnitKind::layer:
+      return product_of_sizes({tokens, bytes_of_layer(config, widths)});
+    case UnitKind::norm:
+      return product_of_sizes({tokens, bytes_of_norm(config, widths)});
+    case UnitKind::head: {
+      const std::int64_t token = sum_of_sizes(
+          {product_of_sizes({widths.wide, config.vocab_size}), product_of_sizes({widths.element, config.hidden_size})});
+      return sum_of_sizes({product_of_sizes({tokens, token}), widths.wide});  // and the sum of the weights
+    }
+    default:
+      return 0;
+  }
+}
+
+}  // namespace plumbline

@@ -1,0 +1,20 @@
+// What a unit keeps of its forward pass for its backward pass, in closed form.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+
+#include "model/config.hpp"
+#include "model/unit.hpp"
+
+namespace plumbline {
+
+/// Bytes that a unit keeps of `tokens` positions until its backward pass, its output not among them, with flash
+/// attention (another kernel keeps more); the head with its loss. With H hidden, A = heads * head_dim, K = kv_heads *
+/// head_dim, I intermediate and h heads a layer in float32 keeps 4 (6H + 2A + 2K + 4I + h + 2) bytes a token. In
+/// bfloat16 the norms' inputs, attention's log-sum-exp and the loss's log-probabilities are float32. The embedding
+/// keeps its ids, which are data: 0. A number beyond 2^63 - 1 is 2^63 - 1.
+std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype);
+
+}  // namespace plumbline

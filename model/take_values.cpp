@@ -1,0 +1,22 @@
+#include "model/take_values.hpp"
+
+#include <ATen/core/grad_mode.h>
+
+#include <stdexcept>
+
+#include "model/parameter.hpp"
+
+namespace plumbline {
+
+void take_values(LlamaSlice& slice, const LlamaSlice& from) {
+  const at::NoGradGuard no_grad;
+  if (slice.parameters().size() != from.parameters().size()) {
+    throw std::logic_error("values are taken from a slice of other units");
+  }
+  for (std::size_t i = 0; i < slice.parameters().size(); ++i) {
+    Parameter& parameter = slice.parameters()[i];
+    if (!parameter.alias) parameter.value.copy_(from.parameters()[i].value);
+  }
+}
+
+}  // namespace plumbline

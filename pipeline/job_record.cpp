@@ -1,0 +1,49 @@
+#include "pipeline/job_record.hpp"
+
+#include <cstdio>
+
+#include "model/unit.hpp"
+#include "schedule/accumulation_order.hpp"
+#include "support/hash.hpp"
+#include "training/manifest.hpp"
+
+namespace plumbline {
+
+void begin_record(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan,
+                  const Json& libraries, std::int64_t clock_skew_ns) {
+  const auto units = unit_names(training.config);
+  std::vector<StageEntry> stages;
+  std::vector<std::vector<std::string>> units_of_stages;
+  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    const UnitRange range = plan.stages[stage];
+    stages.push_back({static_cast<std::int64_t>(stage),
+                      plan.schedule.placement.rank_of(static_cast<std::int32_t>(stage)),
+                      {units.begin() + range.first, units.begin() + range.end}});
+  }
+  for (const StageEntry& stage : stages) units_of_stages.push_back(stage.units);
+  ManifestSchedule schedule;
+  schedule.name = plan.schedule.name;
+  schedule.chunks_per_rank = plan.schedule.placement.chunks_per_rank;
+  schedule.csv = plan.schedule_csv;
+  const std::string order = accumulation_csv(plan.schedule, units_of_stages);
+  if (!order.empty()) {
+    schedule.accumulation = "listed";
+    schedule.accumulation_digest = hash_hex(order);
+  }
+  claim_record_folder(options.record);
+  if (options.progress) {
+    for (const std::string& note : plan.notes) {
+      std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
+    }
+  }
+  Json manifest = make_manifest("pipeline", options.command, training.run, training.config, training.plan,
+                                plan.schedule.placement.ranks, schedule, stages, training.gpus);
+  manifest["versions"].update(libraries);
+  manifest["clock_skew_ns"] = clock_skew_ns;
+  write_manifest(options.record, manifest);
+  if (!training.recorded()) return;
+  write_schedule_csv(options.record, schedule.csv);
+  if (!order.empty()) write_accumulation_csv(options.record, order);
+}
+
+}  // namespace plumbline

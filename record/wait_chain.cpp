@@ -1,0 +1,56 @@
+#include "record/wait_chain.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "record/progress_page.hpp"
+
+namespace plumbline {
+namespace {
+
+std::optional<ProgressSnapshot> page_of(const std::filesystem::path& record, std::int64_t rank) {
+  return read_progress(record / ("rank-" + std::to_string(rank)) / "progress");
+}
+
+std::string name_of(std::int64_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+/// "last seen in 0F3 of step 2"
+std::string last_seen(const std::optional<ProgressSnapshot>& page) {
+  if (!page) return "of which there is no sign on this machine";
+  if (page->action.empty()) return "which has not begun its first action";
+  return "last seen in " + page->action + " of step " + std::to_string(page->step);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std::int64_t(std::int64_t)>& peer_of) {
+  std::vector<std::int64_t> chain;
+  for (std::int64_t at = start; at >= 0 && std::ranges::find(chain, at) == chain.end(); at = peer_of(at)) {
+    chain.push_back(at);
+  }
+  return chain;
+}
+
+std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept try {
+  const auto peer_of = [&](std::int64_t at) -> std::int64_t {
+    const auto page = page_of(record, at);
+    return page ? page->peer : -1;
+  };
+  const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
+  if (chain.size() < 2) return {};
+  const std::int64_t end = peer_of(chain.back());  // in the chain where they wait in a circle
+  std::string text;
+  for (std::size_t i = 1; i < chain.size(); ++i) {
+    const std::int64_t next = i + 1 < chain.size() ? chain[i + 1] : end;
+    if (next < 0) break;
+    text += (text.empty() ? "; " : ", ") + name_of(chain[i]) + (text.empty() ? " waits for " : " for ") + name_of(next);
+  }
+  if (end >= 0) return text + ": they wait for each other";
+  return (text.empty() ? "; " + name_of(chain.back()) : text) + ", " + last_seen(page_of(record, chain.back()));
+} catch (const std::exception&) {
+  return {};
+}
+
+}  // namespace plumbline

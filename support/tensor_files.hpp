@@ -1,0 +1,46 @@
+// Tensors that lie in one safetensors file or spread over several, found by name.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/safetensors.hpp"
+
+namespace plumbline {
+
+/// A file is opened (mapped, its header read) when the first of its tensors is asked for.
+class TensorFiles {
+ public:
+  /// A model as Hugging Face keeps it: a .safetensors file; a folder with model.safetensors.index.json and the files it
+  /// names, or with model.safetensors; a folder of the hub's cache, with refs/main and snapshots/. Throws InputError
+  /// for anything else, saying what it is (a pickle, a pointer of git LFS).
+  static TensorFiles of_model(const std::filesystem::path& path);
+  /// `<prefix>-00001-of-0000N.safetensors` and so on in a folder. Throws InputError where one of them is missing.
+  static TensorFiles numbered(const std::filesystem::path& folder, const std::string& prefix);
+
+  /// Names of all tensors, ascending.
+  std::vector<std::string> names() const;
+  bool holds(const std::string& name) const { return files_.contains(name); }
+  /// The bytes are valid while this object lives. Throws InputError naming file and tensor: absent, or listed in the
+  /// index and not there.
+  const SafetensorsEntry& at(const std::string& name) const;
+  /// "FILE: NAME", for messages.
+  std::string where(const std::string& name) const;
+  /// The file or folder that was asked for.
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit TensorFiles(std::filesystem::path path) : path_(std::move(path)) {}
+  void add_file(const std::filesystem::path& file);
+  void add_index(const std::filesystem::path& index);
+  const SafetensorsFile& opened(const std::filesystem::path& file) const;
+
+  std::filesystem::path path_;
+  std::map<std::string, std::filesystem::path> files_;  ///< by tensor
+  mutable std::map<std::filesystem::path, std::unique_ptr<SafetensorsFile>> opened_;
+};
+
+}  // namespace plumbline

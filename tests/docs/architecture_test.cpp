@@ -1,0 +1,38 @@
+// The page on the architecture, held to the code that it draws and quotes.
+#include <gmock/gmock.h>
+
+#include "support/files.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// What stands in the page's first block of this language.
+std::string block_of(const std::string& page, const std::string& language) {
+  const std::string opening = "```" + language + "\n";
+  const std::size_t begin = page.find(opening) + opening.size();
+  return page.substr(begin, page.find("```\n", begin) - begin);
+}
+
+class ArchitecturePage : public ::testing::Test {
+ protected:
+  const std::string page_ = read_file(PLUMBLINE_SOURCE "/docs/architecture.md");
+};
+
+TEST_F(ArchitecturePage, DrawsTheRoomsAsTheIncludesAre) {
+  const TemporaryFolder folder;
+  const Ended rooms = end_of(PLUMBLINE_SOURCE "/scripts/rooms", folder.path());
+
+  ASSERT_EQ(rooms.code, 0);
+  EXPECT_EQ(block_of(page_, "mermaid"), rooms.said) << "put the output of scripts/rooms there";
+}
+
+TEST_F(ArchitecturePage, QuotesTheWalkAsItIs) {
+  const std::string quoted = block_of(page_, "cpp");
+  ASSERT_GT(quoted.size(), 500U);
+  EXPECT_THAT(read_file(PLUMBLINE_SOURCE "/pipeline/walk.cpp"), ::testing::HasSubstr(quoted));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,110 @@
+// Runs that are asked to save and stop, killed while they save, and that cannot save: as a user or a scheduler does it.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/json.hpp"
+#include "tests/ended.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class SavedAndStopped : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(folder_.path() / "run.toml")
+        << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n[data]\ntext = \""
+        << PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [8, 4]\nbatch = 1\n[train]\nsteps = 300\n";
+  }
+
+  /// Of these programs with the run file, in the test's folder.
+  Ended run(const std::string& command) const {
+    return end_of("( cd " + folder_.path().string() + " && " + command + " )", folder_.path());
+  }
+  /// Lets the command run until its folder has a first checkpoint, then sends the signal to it.
+  Ended signalled(const std::string& command, const std::string& folder, const std::string& signal) const {
+    return run("{ " + command + " & } ; p=$!; for i in $(seq 3000); do [ -e " + folder +
+               "/latest ] && break; sleep 0.02; done; kill -" + signal + " $p; wait $p");
+  }
+  Json digests(const std::string& folder) const {
+    return read_json(folder_.path() / folder / "latest/checkpoint.json").at("digests");
+  }
+  std::int64_t steps(const std::string& folder) const {
+    return read_json(folder_.path() / folder / "latest/checkpoint.json").at("steps");
+  }
+
+  const std::string reference_ = PLUMBLINE_BIN "/plumbline-reference run.toml --quiet --checkpoint ";
+  const std::string on_two_ranks_ =
+      PLUMBLINE_MPI_LAUNCHER " -n 2 " PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --checkpoint ";
+  TemporaryFolder folder_;
+};
+
+TEST_F(SavedAndStopped, ByASignalAndGoneOnWithElsewhere) {
+  ASSERT_EQ(run(reference_ + "whole").code, 0);
+
+  const Ended one = signalled("exec " + reference_ + "a --checkpoint-every 20", "a", "TERM");
+  EXPECT_EQ(one.code, 0) << one.said;
+  EXPECT_THAT(one.said, HasSubstr("go on with --resume latest"));
+  ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
+  const std::int64_t first = steps("a");
+
+  const Ended two = run(on_two_ranks_ + "a --resume latest");
+  EXPECT_EQ(two.code, 0) << two.said;
+  EXPECT_GT(steps("a"), first);
+  EXPECT_EQ(steps("a"), 300);
+  EXPECT_EQ(digests("a"), digests("whole"));
+}
+
+TEST_F(SavedAndStopped, BySigusr1ThatMpirunHandsOn) {
+  const Ended ended = signalled("exec " + on_two_ranks_ + "a --checkpoint-every 20", "a", "USR1");
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_THAT(ended.said, HasSubstr("go on with --resume latest"));
+  ASSERT_LT(steps("a"), 300) << "it ended before the signal came";
+
+  ASSERT_EQ(run(reference_ + "whole").code, 0);
+  ASSERT_EQ(run(reference_ + "a --resume latest").code, 0);
+  EXPECT_EQ(digests("a"), digests("whole"));
+}
+
+TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
+  ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
+  const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
+  EXPECT_EQ(exit.at("status"), "signal");
+  EXPECT_EQ(exit.at("signal"), "SIGUSR1");
+}
+
+TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
+  ASSERT_EQ(run(reference_ + "a --checkpoint-every 100").code, 0);
+  const std::string kept = "a/step-00000300";
+  ASSERT_TRUE(fs::exists(folder_.path() / kept));
+
+  // A file may have 64 KiB: checkpoint.json has, the weights have not.
+  const Ended ended = run("trap '' XFSZ; ulimit -f 64; " + reference_ + "a --resume a/step-00000100");
+
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_THAT(ended.said,
+              AllOf(HasSubstr("warning: no checkpoint after step 299: "), HasSubstr("model-00001-of-00001")));
+  EXPECT_TRUE(fs::exists(folder_.path() / kept)) << "the last one stays";
+  EXPECT_FALSE(fs::exists(folder_.path() / "a/step-00000300.partial"));
+}
+
+TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {
+  fs::create_directories(folder_.path() / "tmp");
+  ASSERT_EQ(
+      run("export TMPDIR=$PWD/tmp; " + reference_ +
+          "a && " PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b")
+          .code,
+      0);
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "tmp"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

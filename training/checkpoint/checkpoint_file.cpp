@@ -1,0 +1,82 @@
+#include "training/checkpoint/checkpoint_file.hpp"
+
+#include "support/error.hpp"
+#include "support/json_text.hpp"
+#include "training/fed_data.hpp"
+#include "training/manifest.hpp"
+
+namespace plumbline {
+
+Json training_settings(const TrainingRun& training) {
+  const TrainSettings& train = training.run.train;
+  const DataSettings& data = training.run.data;
+  Json settings;
+  settings["model"] = training.config.source;
+  settings["train"] = {{"seed", train.seed},
+                       {"dtype", train.dtype},
+                       {"optimizer", optimizer_json(train.optimizer)},
+                       {"warmup_steps", train.warmup_steps},
+                       {"start_factor", train.start_factor},
+                       {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
+  settings["data"] = {{"seed", data.seed},
+                      {"lengths", data.row_lengths},
+                      {"masked", data.masked},
+                      {"source_tokens", training.plan.source_tokens()},
+                      // Not all of it is read for this: of another text the first microbatch is another too.
+                      {"first_microbatch_digest", data_digest(training.plan.make(0, 0))}};
+  return settings;
+}
+
+void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
+                           const std::filesystem::path& folder) {
+  const Json now = training_settings(training).flatten(), then = checkpoint.training.flatten();
+  const auto value_of = [](const Json& settings, const std::string& key) {
+    const auto found = settings.find(key);
+    return found == settings.end() ? std::string("absent") : json_text(*found);
+  };
+  for (const Json* one : {&then, &now}) {
+    for (const auto& [key, value] : one->items()) {
+      if (value_of(then, key) == value_of(now, key)) continue;
+      std::string name = key.substr(1);
+      for (char& c : name) c = c == '/' ? '.' : c;
+      throw InputError(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
+                       training.run.path.string() + " has " + value_of(now, key) +
+                       "; what may change is train.steps, [pipeline], [record] and [checkpoint]. Take the run file it "
+                       "was begun with, or start anew with model.weights = \"" +
+                       folder.string() + "\"");
+    }
+  }
+}
+
+void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file) {
+  write_json(folder / checkpoint_file_name, {{"schema", checkpoint_schema},
+                                             {"steps", file.steps},
+                                             {"training", file.training},
+                                             {"written_by", file.written_by},
+                                             {"digests", file.digests}});
+}
+
+CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / checkpoint_file_name;
+  const Json json = read_json(path);
+  const auto fail = [&](const std::string& what) { throw InputError(path.string() + ": " + what); };
+  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) fail("is no checkpoint.json");
+  if (json["schema"] != checkpoint_schema) {
+    fail("schema " + json["schema"].get<std::string>() + " is not known; this version reads " + checkpoint_schema);
+  }
+  CheckpointFile file;
+  const bool whole = json.contains("steps") && json["steps"].is_number_integer() && json["steps"] >= 1 &&
+                     json.contains("training") && json["training"].is_object() && json.contains("digests") &&
+                     json["digests"].is_object();
+  if (!whole) fail("lacks steps, training or digests");
+  file.steps = json["steps"];
+  file.training = json["training"];
+  file.written_by = json.value("written_by", Json::object());
+  for (const auto& [name, digest] : json["digests"].items()) {
+    if (!digest.is_string()) fail("digest of " + name + " is no text");
+    file.digests[name] = digest.get<std::string>();
+  }
+  return file;
+}
+
+}  // namespace plumbline

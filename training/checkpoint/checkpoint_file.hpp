@@ -1,0 +1,36 @@
+// checkpoint.json: what a checkpoint is of, and the digests of its tensors (docs/checkpoints.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "support/json.hpp"
+#include "training/training_run.hpp"
+
+namespace plumbline {
+
+inline constexpr const char* checkpoint_file_name = "checkpoint.json";
+inline constexpr const char* checkpoint_schema = "plumbline-checkpoint/1";
+
+struct CheckpointFile {
+  std::int64_t steps = 0;  ///< made so far; the next is step `steps`
+  Json training;           ///< training_settings of the run that wrote it
+  Json written_by;         ///< world_size, schedule, commit: for people
+  /// By name in the files: "model.norm.weight", "moment1/model.norm.weight".
+  std::map<std::string, std::string> digests;
+};
+
+/// What must not change between stopping and going on, or the bits would be another training's: model, data, and the
+/// table [train] but for `steps`.
+Json training_settings(const TrainingRun& training);
+/// Throws InputError naming the first setting that differs, and both values.
+void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
+                           const std::filesystem::path& folder);
+
+void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file);
+/// Throws InputError: not there, half of one, of a newer version.
+CheckpointFile read_checkpoint_file(const std::filesystem::path& folder);
+
+}  // namespace plumbline

@@ -1,0 +1,94 @@
+#include "training/checkpoint/checkpoint_folder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/paths.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string prefix = "step-", partial = ".partial";
+
+/// A rename is on the disk once the folder is.
+void sync_folder(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+void check(const std::error_code& error, const fs::path& path) {
+  if (error) throw SystemError(path.string() + ": cannot be renamed into place: " + error.message());
+}
+
+}  // namespace
+
+fs::path checkpoint_path(const fs::path& folder, std::int64_t steps) {
+  std::array<char, 32> number{};
+  std::snprintf(number.data(), number.size(), "%08lld", static_cast<long long>(steps));
+  return folder / (prefix + number.data());
+}
+
+fs::path partial_path(const fs::path& folder, std::int64_t steps) {
+  return checkpoint_path(folder, steps).string() + partial;
+}
+
+std::vector<fs::path> whole_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> found;
+  if (!folder_exists(folder)) return found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && parse_integer(name.substr(prefix.size())) && !entry.is_symlink() &&
+        path_exists(entry.path() / checkpoint_file_name)) {
+      found.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(found, std::greater{});
+  return found;
+}
+
+void publish_checkpoint(const fs::path& folder, std::int64_t steps) {
+  const fs::path from = partial_path(folder, steps), to = checkpoint_path(folder, steps);
+  std::error_code error;
+  sync_folder(from);
+  fs::remove_all(to, error);  // of a run that was resumed from before it
+  fs::rename(from, to, error);
+  check(error, to);
+  const fs::path link = folder / "latest", made = folder / "latest.partial";
+  fs::remove(made, error);
+  fs::create_directory_symlink(to.filename(), made, error);
+  check(error, made);
+  fs::rename(made, link, error);
+  check(error, link);
+  sync_folder(folder);
+}
+
+void remove_partial_checkpoints(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(partial)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+void prune_checkpoints(const fs::path& folder, std::int64_t keep) {
+  const std::vector<fs::path> whole = whole_checkpoints(folder);
+  std::error_code ignored;
+  for (std::size_t i = static_cast<std::size_t>(keep); i < whole.size(); ++i) {
+    fs::remove(whole[i] / checkpoint_file_name, ignored);  // first: what is half removed is no checkpoint
+    fs::remove_all(whole[i], ignored);
+  }
+}
+
+}  // namespace plumbline

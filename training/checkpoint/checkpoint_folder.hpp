@@ -1,0 +1,26 @@
+// The folder that a run's checkpoints lie in: step-00000200/ and so on, and `latest`, which points to the newest whole
+// one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace plumbline {
+
+/// Where the checkpoint after this many steps lies.
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t steps);
+/// Where it is written until it is whole.
+std::filesystem::path partial_path(const std::filesystem::path& folder, std::int64_t steps);
+/// Whole ones, the newest first.
+std::vector<std::filesystem::path> whole_checkpoints(const std::filesystem::path& folder);
+
+/// Gives a checkpoint its name and lets `latest` point to it, each in one moment, so that a reader sees all of it or
+/// none. Throws SystemError.
+void publish_checkpoint(const std::filesystem::path& folder, std::int64_t steps);
+/// Removes what a run that was ended left half written.
+void remove_partial_checkpoints(const std::filesystem::path& folder);
+/// Removes whole checkpoints but the `keep` newest.
+void prune_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
+
+}  // namespace plumbline

@@ -1,0 +1,79 @@
+#include "training/checkpoint/checkpoints.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "record/writer.hpp"
+#include "support/error.hpp"
+#include "support/failure.hpp"
+#include "support/files.hpp"
+#include "support/paths.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/save_checkpoint.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool any(RankGroup& group, bool mine) {
+  const std::vector<std::string> all = group.gather(mine ? "x" : "");
+  const bool one = std::ranges::any_of(all, [](const std::string& each) { return !each.empty(); });
+  return !group.broadcast(one ? "x" : "").empty();
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
+    : training_(training), group_(group), signal_(group.size() == 1) {
+  const fs::path& folder = *training.run.checkpoint.folder;
+  const fs::path seen = folder / ".seen";  // what rank 0 writes all are to see
+  std::string failure, word;
+  if (group.rank() == 0) {
+    try {
+      make_folder(folder);
+      lock_.emplace(folder);
+      word = new_run_id();
+      write_file(seen, word);
+    } catch (const std::exception& error) {
+      failure = describe_failure(error).words;
+    }
+  }
+  failure = group.broadcast(failure);
+  word = group.broadcast(word);
+  std::string mine;
+  if (failure.empty() && (!path_exists(seen) || read_file(seen) != word)) {
+    mine = folder.string() + ": rank " + std::to_string(group.rank()) +
+           " does not see what rank 0 wrote there; name a folder that all machines share";
+  }
+  const std::vector<std::string> all = group.gather(mine);
+  const auto blind = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
+  if (blind != all.end()) failure = *blind;
+  failure = group.broadcast(failure);
+  std::error_code ignored;
+  if (group.rank() == 0) fs::remove(seen, ignored);
+  if (!failure.empty()) throw InputError(failure);
+}
+
+bool Checkpoints::step_ended(const TrainState& state) {
+  const CheckpointSettings& settings = training_.run.checkpoint;
+  const bool stop = any(group_, signal_.asked());
+  const bool last = state.step == training_.run.train.steps;
+  const bool due = settings.every > 0 && state.step % settings.every == 0;
+  if (!stop && !last && !due) return false;
+  const auto failure = save_checkpoint(*settings.folder, training_, state, group_);
+  if (failure && group_.rank() == 0) {
+    std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
+                 failure->c_str());
+  }
+  if (stop && group_.rank() == 0 && !last) {
+    std::fprintf(stderr, "note: stopped by a signal after %lld steps; go on with --resume latest\n",
+                 static_cast<long long>(state.step));
+  }
+  return stop && !last;
+}
+
+}  // namespace plumbline

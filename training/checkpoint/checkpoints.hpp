@@ -1,0 +1,32 @@
+// When a run saves: every so many steps, at its end, and when it is asked to stop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "support/folder_lock.hpp"
+#include "training/checkpoint/save_signal.hpp"
+#include "training/rank_group.hpp"
+#include "training/train_state.hpp"
+#include "training/training_run.hpp"
+
+namespace plumbline {
+
+class Checkpoints {
+ public:
+  /// Collective. Makes the run file's [checkpoint] folder and takes it for this run alone. Throws InputError, on every
+  /// rank, where another run saves there, or where a rank does not see what rank 0 wrote.
+  Checkpoints(const TrainingRun& training, RankGroup& group);
+
+  /// Collective, after each step. Saves where it is due. Whether training is to end here: a signal asked for it, and
+  /// what was made is saved. What cannot be saved is said on stderr.
+  bool step_ended(const TrainState& state);
+
+ private:
+  const TrainingRun& training_;
+  RankGroup& group_;
+  std::optional<FolderLock> lock_;  ///< of rank 0
+  SaveSignal signal_;
+};
+
+}  // namespace plumbline

@@ -1,0 +1,88 @@
+#include "training/checkpoint/load_checkpoint.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "model/load_weights.hpp"
+#include "model/tied_names.hpp"
+#include "support/error.hpp"
+#include "support/failure.hpp"
+#include "support/tensor_files.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/memory_meter.hpp"
+#include "training/tensor_record.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+void load(const TensorFiles& files, const std::string& name, at::Tensor& value, const CheckpointFile& file) {
+  load_tensor(files, name, value);
+  const auto written = file.digests.find(name);
+  if (written == file.digests.end() || written->second != digest(value)) {
+    throw InputError(files.where(name) + ": is not what was written: the file is damaged, or was changed since");
+  }
+}
+
+}  // namespace
+
+void load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
+  const CheckpointFile file = read_checkpoint_file(checkpoint);
+  require_same_settings(file, training, checkpoint);
+  if (file.steps > training.run.train.steps) {
+    throw InputError(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, and " +
+                     training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
+  }
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::other);
+  const TensorFiles model = TensorFiles::of_model(checkpoint), moments = TensorFiles::numbered(checkpoint, "state");
+  for (TrainedParameter& each : state.parameters) {
+    if (each.alias) continue;
+    const std::string& name = owner_name(training.config, each.name);
+    load(model, name, each.value, file);
+    if (each.moment1.defined()) load(moments, "moment1/" + name, each.moment1, file);
+    if (each.moment2.defined()) load(moments, "moment2/" + name, each.moment2, file);
+    if (each.updates.defined()) each.updates.fill_(static_cast<double>(file.steps));
+  }
+  state.step = file.steps;
+}
+
+std::int64_t resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
+                             RankGroup& group) {
+  const bool latest = resume == "latest";
+  if (latest && !training.run.checkpoint.folder) {
+    throw InputError("--resume latest: " + training.run.path.string() +
+                     " names no folder, [checkpoint] folder = \"...\"");
+  }
+  std::vector<fs::path> candidates{resume};
+  if (latest) candidates = whole_checkpoints(*training.run.checkpoint.folder);
+  for (const fs::path& candidate : candidates) {
+    std::string failure;
+    try {
+      load_checkpoint(candidate, training, state);
+    } catch (const std::exception& error) {
+      failure = describe_failure(error).words;
+    }
+    // All take the same one: a tensor that one rank finds damaged is damaged for all.
+    const std::vector<std::string> failures = group.gather(failure);
+    const auto first = std::ranges::find_if(failures, [](const std::string& each) { return !each.empty(); });
+    failure = group.broadcast(first == failures.end() ? "" : *first);
+    if (failure.empty()) return state.step;
+    const bool damaged = latest && candidate != candidates.back();
+    if (!damaged) throw InputError(failure);
+    if (group.rank() == 0) std::fprintf(stderr, "warning: %s; taking the checkpoint before it\n", failure.c_str());
+  }
+  if (group.rank() == 0) {
+    std::fprintf(stderr, "note: %s holds no checkpoint yet; training starts with step 0\n",
+                 training.run.checkpoint.folder->c_str());
+  }
+  return 0;
+}
+
+}  // namespace plumbline

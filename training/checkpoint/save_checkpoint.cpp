@@ -1,0 +1,140 @@
+#include "training/checkpoint/save_checkpoint.hpp"
+
+#include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "model/tied_names.hpp"
+#include "support/commit.hpp"
+#include "support/error.hpp"
+#include "support/failure.hpp"
+#include "support/files.hpp"
+#include "support/safetensors.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/memory_meter.hpp"
+#include "training/tensor_record.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SavedTensor {
+  std::string name;
+  at::Tensor value;
+};
+
+/// "model-00002-of-00004.safetensors": of rank 1 of 4.
+std::string file_of(const std::string& prefix, int rank, int ranks) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "-%05d-of-%05d.safetensors", rank + 1, ranks);
+  return prefix + text.data();
+}
+
+void write(const fs::path& path, const std::vector<SavedTensor>& tensors) {
+  std::vector<NamedBytes> described;
+  for (const SavedTensor& tensor : tensors) {
+    described.push_back({tensor.name, {dtype_name(tensor.value.scalar_type()), tensor.value.sizes().vec(), {}}});
+  }
+  at::Tensor host;  // of a tensor on a GPU, one at a time
+  write_safetensors(path, described, [&](std::size_t i) {
+    host = tensors[i].value.detach().to(at::kCPU).contiguous();
+    return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
+  });
+}
+
+/// What a rank tells of what it wrote: lines "file name digest bytes"; or "error" and why.
+std::string write_own(const fs::path& folder, const LlamaConfig& config, const TrainState& state,
+                      const RankGroup& group) {
+  std::vector<SavedTensor> model, moments;
+  for (const TrainedParameter& each : state.parameters) {
+    if (each.alias || is_tied_head(config, each.name)) continue;  // the embedding's, which its owner writes
+    model.push_back({each.name, each.value});
+    if (each.moment1.defined()) moments.push_back({"moment1/" + each.name, each.moment1});
+    if (each.moment2.defined()) moments.push_back({"moment2/" + each.name, each.moment2});
+  }
+  std::string told;
+  const auto save = [&](const std::string& prefix, const std::vector<SavedTensor>& tensors) {
+    const std::string file = file_of(prefix, group.rank(), group.size());
+    write(folder / file, tensors);
+    for (const SavedTensor& tensor : tensors) {
+      told +=
+          file + " " + tensor.name + " " + digest(tensor.value) + " " + std::to_string(tensor.value.nbytes()) + "\n";
+    }
+  };
+  try {
+    save("model", model);
+    save("state", moments);
+  } catch (const Error& error) {
+    return std::string("error ") + error.what();
+  }
+  return told;
+}
+
+/// What rank 0 writes of all: the index, the model's config, checkpoint.json.
+void write_shared(const fs::path& folder, const TrainingRun& training, const TrainState& state,
+                  const std::vector<std::string>& told) {
+  CheckpointFile file;
+  Json map = Json::object();
+  std::int64_t total = 0;
+  for (const std::string& lines : told) {
+    std::istringstream in(lines);
+    std::int64_t bytes = 0;
+    for (std::string shard, name, digest; in >> shard >> name >> digest >> bytes;) {
+      file.digests[name] = digest;
+      if (!shard.starts_with("model-")) continue;
+      map[name] = shard;
+      total += bytes;
+    }
+  }
+  Json config = training.config.source;
+  config["torch_dtype"] = training.run.train.dtype;  // what is in the files, whatever the model began as
+  config.erase("dtype");
+  write_json(folder / "config.json", config);
+  write_json(folder / "model.safetensors.index.json",
+             {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
+  file.steps = state.step;
+  file.training = training_settings(training);
+  file.written_by = {{"ranks", told.size()}, {"commit", version_text("plumbline")}};
+  write_checkpoint_file(folder, file);
+}
+
+}  // namespace
+
+std::optional<std::string> save_checkpoint(const fs::path& folder, const TrainingRun& training, const TrainState& state,
+                                           RankGroup& group) {
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::recorder);
+  const fs::path partial = partial_path(folder, state.step);
+  std::optional<std::string> failure;
+  const auto attempt = [&](const auto& body) {
+    if (group.rank() != 0 || failure) return;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      failure = describe_failure(error).words;
+    }
+  };
+  attempt([&] {
+    remove_partial_checkpoints(folder);
+    make_folder(partial);
+  });
+  group.broadcast("");  // the folder is there
+  const std::vector<std::string> told = group.gather(write_own(partial, training.config, state, group));
+  for (const std::string& one : told) {
+    if (one.starts_with("error ") && !failure) failure = one.substr(6);
+  }
+  attempt([&] { write_shared(partial, training, state, told); });
+  attempt([&] { publish_checkpoint(folder, state.step); });
+  attempt([&] { prune_checkpoints(folder, training.run.checkpoint.keep); });
+  if (failure) remove_partial_checkpoints(folder);
+  return failure;
+}
+
+}  // namespace plumbline

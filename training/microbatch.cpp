@@ -1,0 +1,16 @@
+#include "training/microbatch.hpp"
+
+#include <utility>
+
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+
+Microbatch to_device(Microbatch microbatch, at::Device device) {
+  const MemoryScope scope(MemoryOwner::data);
+  microbatch.ids = microbatch.ids.to(device, /*non_blocking=*/true);
+  microbatch.labels = microbatch.labels.to(device, /*non_blocking=*/true);
+  return microbatch;
+}
+
+}  // namespace plumbline
