@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly witness setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly witness publish setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -10,6 +10,7 @@ help: ## this list
 	@echo
 	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
+	@echo '  PUBLISH=FILES  other sweep files for make publish   PUBLISHED=DIR  where their pages go'
 
 sweep: ## set up, build the three programs, run the default sweep over MPI processes, write the report
 	@scripts/sweep
@@ -25,6 +26,9 @@ nightly: ## what takes hours: the large sweeps, the witness, sanitizers, each he
 
 witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
 	@scripts/witness
+
+publish: ## from a clean commit: run the sweeps of reports/published and write their pages and index anew (an hour)
+	@scripts/publish
 
 setup: ## set up and configure only
 	@scripts/set-up cpu
@@ -47,4 +51,4 @@ format: ## clang-format on all C++ files
 clean: ## remove build/ (the packages, LibTorch and finished runs stay)
 	rm -rf build
 
-export SWEEP OUT TESTS JOBS
+export SWEEP OUT TESTS JOBS PUBLISH PUBLISHED

@@ -115,6 +115,7 @@ Json to_json(const CellVerdict& cell) {
           {"holds", cell.holds},
           {"unstable", cell.unstable()},
           {"second_run", to_json(cell.second_run)},
+          {"values", cell.values ? to_json(*cell.values) : Json()},
           {"seconds", finite_or_zero(cell.seconds)},
           {"command", cell.command},
           {"request", cell.request},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "record/value_findings.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -87,6 +88,7 @@ struct CellVerdict {
   std::vector<CheckResult> checks;
   std::optional<FirstDivergence> first_divergence;  ///< the earliest of all checks'
   std::optional<SecondRun> second_run;              ///< of a cell that failed
+  std::optional<ValueFindings> values;              ///< of its dumps, where it failed and was dumped
 
   /// Failed, and held when it was run once more: red all the same.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }

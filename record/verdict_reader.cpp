@@ -109,6 +109,16 @@ std::optional<SecondRun> second_run_of(const JsonKeys& keys) {
   return SecondRun{word(second, "outcome", parse_second_run), second.text("words")};
 }
 
+/// Verdicts of before there were any lack the key.
+std::optional<ValueFindings> values_of(const JsonKeys& keys) {
+  if (!keys.has_value("values")) return std::nullopt;
+  try {
+    return value_findings_from(keys.at("values"));
+  } catch (const nlohmann::json::exception& error) {
+    keys.fail("values", error.what());
+  }
+}
+
 CellVerdict cell_of(const JsonKeys& keys, bool first) {
   CellVerdict cell;
   cell.id = keys.text("id");
@@ -127,6 +137,7 @@ CellVerdict cell_of(const JsonKeys& keys, bool first) {
   cell.variant = keys.text("variant");
   cell.reference = keys.text("reference");
   cell.second_run = second_run_of(keys);
+  cell.values = values_of(keys);
   cell.request = keys.at("request");
   cell.versions = keys.at("versions");
   return cell;

@@ -36,7 +36,7 @@ RankMemory rank_memory(const Record& record, const RankRecord& rank) {
 }
 
 RunSummary summarize(const Record& record) {
-  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}};
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .ratios = {}};
   for (const auto& rank : record.ranks) {
     for (const auto& row : rank.steps) {
       if (row.loss) run.losses[row.step] = *row.loss;
@@ -106,9 +106,10 @@ std::vector<std::string> folder_names(const fs::path& folder) {
 
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Evidence evidence;
+  std::map<std::string, Record> references;
   for (const auto& id : folder_names(folder / "references")) {
     try {
-      const Record record = read_record(record_in(folder / "references" / id));
+      const Record& record = references.emplace(id, read_record(record_in(folder / "references" / id))).first->second;
       evidence.references.emplace(id, summarize(record));
     } catch (const std::exception& error) {
       evidence.missing.push_back("references/" + id + ": " + relative_message(error, folder));
@@ -121,10 +122,23 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
       run.timeline = timeline_of(record);
       take_predictions(run, cell);
       if (const auto id = reference_of(evidence, cell, run.manifest)) evidence.reference_of[cell.id] = *id;
+      if (const auto reference = references.find(cell.reference); reference != references.end()) {
+        run.ratios = gradient_ratios(reference->second, record);
+        if (!cell.holds) {
+          run.spread = spread_of(reference->second, record);
+          run.environment = environment_difference(reference->second.manifest, record.manifest);
+        }
+      }
       evidence.cells.emplace(cell.id, std::move(run));
     } catch (const std::exception& error) {
       evidence.missing.push_back("cells/" + cell.id + ": " + relative_message(error, folder));
     }
+  }
+  evidence.launches = gather_launches(folder, verdict);
+  try {
+    evidence.baseline = read_baseline_result(folder);
+  } catch (const std::exception& error) {
+    evidence.missing.push_back(relative_message(error, folder));
   }
   return evidence;
 }

@@ -10,7 +10,12 @@
 
 #include "record/record.hpp"
 #include "record/verdict.hpp"
+#include "reports/baseline_result.hpp"
+#include "reports/environment_difference.hpp"
+#include "reports/gradient_ratios.hpp"
+#include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
+#include "reports/spread.hpp"
 
 namespace plumbline {
 
@@ -30,18 +35,25 @@ struct RunSummary {
   std::map<std::int64_t, float> losses;  ///< by step
   std::vector<RankMemory> ranks;
   std::optional<MeasuredTimeline> timeline;  ///< of a cell whose ranks did what its schedule.csv says
+  GradientRatios ratios;                     ///< of a cell: to its reference
+  /// Of a cell that does not hold, against its reference.
+  Spread spread = {};
+  std::vector<EnvironmentValue> environment = {};
 };
 
 struct Evidence {
   std::map<std::string, RunSummary> references;     ///< by folder name
   std::map<std::string, RunSummary> cells;          ///< by cell id
   std::map<std::string, std::string> reference_of;  ///< cell id -> reference's folder name
-  std::vector<std::string> missing;                 ///< records that could not be read, with why
+  LaunchEvidences launches;
+  std::optional<BaselineResult> baseline;
+  std::vector<std::string> missing;  ///< records that could not be read, with why
 };
 
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record lying in <id>/ itself). A record
 /// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one with
-/// the same model, data, seed, dtype, optimiser, clip limit and accumulation order.
+/// the same model, data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads
+/// <folder>/launches and <folder>/baseline.json, where they are.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

@@ -124,17 +124,18 @@ void add_checks(Suite& suite, const std::vector<CheckResult>& checks, const std:
   }
 }
 
-std::string output_of(const ErrorOutput& errors, const std::string& launch) {
-  const auto found = errors.find(launch);
-  return found == errors.end() ? "" : found->second;
+std::string output_of(const LaunchEvidences& launches, const std::string& launch) {
+  const auto found = launches.find(launch);
+  return found == launches.end() ? "" : found->second.error_end;
 }
 
-Suite suite_of(const CellVerdict& cell, const ErrorOutput& errors) {
+Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
   Suite suite(suite_name(cell), cell.seconds);
   suite.property("cell", cell.id);
   suite.property("reference", cell.reference);
   suite.properties("candidate", cell.versions);
   add_checks(suite, cell.checks, cell.command);
+  if (cell.values) suite.property("looks_like", to_text(*cell.values));
   if (cell.second_run) {
     const std::string words = cell.second_run->words;
     if (cell.unstable()) {
@@ -146,11 +147,11 @@ Suite suite_of(const CellVerdict& cell, const ErrorOutput& errors) {
   if (!cell.holds && !suite.red()) {
     suite.fail("cell", "does_not_hold", "the cell does not hold", "run this cell again: " + cell.command);
   }
-  suite.standard_error(output_of(errors, cell.id));
+  suite.standard_error(output_of(launches, cell.id));
   return suite;
 }
 
-Suite suite_of(const ReferenceVerdict& reference, const ErrorOutput& errors) {
+Suite suite_of(const ReferenceVerdict& reference, const LaunchEvidences& launches) {
   Suite suite(reference.run + "/" + reference.optimizer + "/reference/" + reference.id, reference.seconds);
   suite.properties("reference", reference.versions);
   if (reference.finished) {
@@ -159,7 +160,7 @@ Suite suite_of(const ReferenceVerdict& reference, const ErrorOutput& errors) {
     suite.error("completion", "did not end well: " + reference.reason, reference.reason);
   }
   add_checks(suite, reference.checks, "");
-  suite.standard_error(output_of(errors, "reference-" + reference.id));
+  suite.standard_error(output_of(launches, "reference-" + reference.id));
   return suite;
 }
 
@@ -196,7 +197,7 @@ std::string suite_name(const CellVerdict& cell) {
   return name;
 }
 
-std::string junit_xml(const Verdict& verdict, const ErrorOutput& errors) {
+std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches) {
   Suite all(verdict.name.empty() ? "plumbline" : verdict.name);
   std::string suites;
   const auto take = [&](const Suite& suite) {
@@ -204,8 +205,8 @@ std::string junit_xml(const Verdict& verdict, const ErrorOutput& errors) {
     suites += suite.xml(verdict.started);
   };
   take(sweep_suite(verdict));
-  for (const auto& reference : verdict.references) take(suite_of(reference, errors));
-  for (const auto& cell : verdict.cells) take(suite_of(cell, errors));
+  for (const auto& reference : verdict.references) take(suite_of(reference, launches));
+  for (const auto& cell : verdict.cells) take(suite_of(cell, launches));
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
          attribute("name", verdict.name.empty() ? "plumbline" : verdict.name) + all.counts() + ">\n" + suites +
          "</testsuites>\n";

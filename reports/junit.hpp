@@ -1,15 +1,12 @@
 // The verdict as CI systems read it: JUnit's XML.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "record/verdict.hpp"
+#include "reports/launch_evidence.hpp"
 
 namespace plumbline {
-
-/// The last lines of a run's standard error, by the name of its launch: a cell's id, "reference-<id>".
-using ErrorOutput = std::map<std::string, std::string>;
 
 /// One test suite a reference and a cell, one test case a check, and the suite "sweep" with one test case "verdict"
 /// that is red whenever the verdict is, so that no reason for a red verdict (a cell that never ran, say) can be lost on
@@ -19,8 +16,8 @@ using ErrorOutput = std::map<std::string, std::string>;
 /// one: made of what a cell is and never of where it stands, so that a CI system knows it again when cells are added. A
 /// run that did not end well is an <error>; fails, and required checks that were not run or not triggered, are
 /// <failure>s (skipped behind a run that did not end well: they say nothing more); not_applicable, and checks that are
-/// only told: <skipped>.
-std::string junit_xml(const Verdict& verdict, const ErrorOutput& errors = {});
+/// only told: <skipped>. The end of a run's standard error is its <system-out>.
+std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches = {});
 
 /// "stories260k-adamw/adamw/1f1b/P4".
 std::string suite_name(const CellVerdict& cell);

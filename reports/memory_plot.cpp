@@ -65,13 +65,17 @@ std::string draw_panel(const MemoryPanel& drawn, const plot::Panel& panel, const
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const Slot at = slot(group, rank, ranks.size());
       if (const auto bytes = ranks[rank].activation_bytes)
-        bars += bar(panel, at, 0, static_cast<double>(*bytes) / unit.bytes, measured_look);
+        bars += bar(panel, at, 0, static_cast<double>(*bytes) / unit.bytes, "");
       if (const auto bytes = ranks[rank].predicted_bytes) {
         const double y = panel.y(static_cast<double>(*bytes) / unit.bytes);
-        laws += plot::line(panel.x(at.low), y, panel.x(at.high), y, law_look);
+        laws += "M" + plot::coordinate(panel.x(at.low)) + " " + plot::coordinate(y) + "H" +
+                plot::coordinate(panel.x(at.high));
       }
     }
   }
+  // The look is said once for all of a kind: there are hundreds on a page.
+  if (!bars.empty()) bars = std::string("<g").append(measured_look) + ">\n" + bars + "</g>\n";
+  if (!laws.empty()) laws = plot::path(laws, std::string(" fill=\"none\"").append(law_look));
   if (!reference_peak) return bars + laws;
   const double y = panel.y(static_cast<double>(*reference_peak) / unit.bytes);
   return bars + plot::line(panel.frame().left, y, panel.frame().right, y, reference_look) + laws;

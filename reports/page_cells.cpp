@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "record/check_claims.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
 
@@ -63,10 +62,10 @@ std::vector<std::string> check_columns(const Verdict& verdict, const std::vector
   return names;
 }
 
+/// Of squares that do not simply hold: these say their own; a tick says it all.
 std::string hint(const CellVerdict& cell, const CheckResult& check) {
   std::string text = check.name + ", P = " + std::to_string(cell.world) + ": " + outcome_words(check.outcome);
   if (check.margin) text += ", margin " + short_number(*check.margin);
-  if (const auto seen = counts_text(check.compared); !seen.empty()) text += " (compared " + seen + ")";
   return text;
 }
 
@@ -77,15 +76,20 @@ PageData square(const Verdict& verdict, std::size_t index, const std::string& na
   for (std::size_t i = 0; i < cell.checks.size(); ++i) {
     const CheckResult& check = cell.checks[i];
     if (check.name != name) continue;
-    const bool told = check.requirement == Requirement::told && check.outcome != Outcome::holds;
+    const bool holds = check.outcome == Outcome::holds;
     data.set("there", PageData(true));
-    data.set("class", to_text(check.outcome) + (told ? " optional" : ""));
+    data.set("other", PageData(!holds));
+    data.set("class", to_text(check.outcome) + (check.requirement == Requirement::told ? " optional" : ""));
     data.set("sign", outcome_sign(check.outcome));
     data.set("anchor", check_anchor(index, i));
-    data.set("hint", page_text(hint(cell, check)));
+    if (!holds) data.set("hint", page_text(hint(cell, check)));
     break;
   }
   return data;
+}
+
+bool all_green(const CellVerdict& cell) {
+  return cell.holds && std::ranges::none_of(cell.checks, stands_in_the_way);
 }
 
 PageData grid_data(const Verdict& verdict, const Grid& grid) {
@@ -96,7 +100,6 @@ PageData grid_data(const Verdict& verdict, const Grid& grid) {
     PageData head;
     head.set("world", std::to_string(world));
     head.set("anchor", cell_anchor(cell));
-    head.set("title", page_text(verdict.cells[cell].id));
     worlds.push_back(head);
   }
   for (const auto& name : check_columns(verdict, cells)) {
@@ -104,8 +107,6 @@ PageData grid_data(const Verdict& verdict, const Grid& grid) {
     for (const auto cell : cells) squares.push_back(square(verdict, cell, name));
     PageData row;
     row.set("check", page_text(spaced(name)));
-    if (const std::string claim = claim_of_check(name); !claim.empty())
-      row.set("claim", page_text("Where it holds: " + claim));
     row.set("squares", squares);
     rows.push_back(row);
   }
@@ -116,14 +117,21 @@ PageData grid_data(const Verdict& verdict, const Grid& grid) {
   return data;
 }
 
-PageData subject_data(const Verdict& verdict, const Subject& subject, bool name_run) {
+/// "27 cells, all green", "27 cells, 2 of them not".
+std::string green_words(std::int64_t cells, std::int64_t not_green) {
+  return count_text(cells, "cell") +
+         (not_green == 0 ? (cells == 1 ? ", green" : ", all green") : ", " + grouped(not_green) + " of them not green");
+}
+
+PageData subject_data(const Verdict& verdict, const Subject& subject, bool name_run, const UsualTexts& usual) {
   PageData grids = page_list(), details = page_list();
-  std::int64_t count = 0;
+  std::int64_t count = 0, not_green = 0;
   for (const auto& grid : subject.grids) {
     grids.push_back(grid_data(verdict, grid));
     for (const auto& [world, cell] : grid.cells) {
-      details.push_back(cell_details(verdict.cells[cell], cell));
+      details.push_back(cell_details(verdict.cells[cell], cell, usual));
       ++count;
+      if (!all_green(verdict.cells[cell])) ++not_green;
     }
   }
   PageData data;
@@ -131,6 +139,8 @@ PageData subject_data(const Verdict& verdict, const Subject& subject, bool name_
   data.set("grids", grids);
   data.set("details", details);
   data.set("count", count_text(count, "cell"));
+  data.set("state", green_words(count, not_green));
+  data.set("open", PageData(not_green > 0));
   return data;
 }
 
@@ -143,85 +153,11 @@ bool run_tells_apart(const std::vector<Subject>& subjects) {
 
 }  // namespace
 
-namespace {
-
-PageData check_rows(const std::vector<CheckResult>& checks, std::size_t index) {
-  PageData rows = page_list();
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    const CheckResult& check = checks[i];
-    const bool judged = check.outcome == Outcome::holds || check.outcome == Outcome::fails;
-    PageData row;
-    row.set("anchor", check_anchor(index, i));
-    row.set("name", page_text(check.name));
-    row.set("outcome", outcome_words(check.outcome));
-    row.set("blocks", PageData(stands_in_the_way(check)));
-    row.set("told", PageData(check.requirement == Requirement::told));
-    row.set("compared", page_text(counts_text(check.compared)));
-    row.set("looked_at", page_text(counts_text(check.looked_at)));
-    row.set("limit", page_text(check.limit));
-    row.set("measured", page_text(check.measured));
-    row.set("margin", check.margin ? short_number(*check.margin) : judged ? "exact" : "-");
-    row.set("reason", page_text(check.reason));
-    row.set("not_shown", page_texts(check.not_shown));
-    row.set("has_place", PageData(check.first_divergence.has_value()));
-    row.set("place", page_text(check.first_divergence ? place_text(*check.first_divergence) : ""));
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
-  const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
-  const auto aside = with(Outcome::not_applicable);
-  std::string text = grouped(with(Outcome::holds)) + " of " + count_text(std::ssize(checks) - aside, "check") + " hold";
-  if (aside > 0) text += ", " + grouped(aside) + " not applicable";
-  return text + ", " + seconds_text(seconds);
-}
-
-PageData details(const std::string& anchor, const std::string& title, bool holds, const std::string& state,
-                 const std::string& tally, const PageData& rows, const std::string& command) {
-  PageData data;
-  data.set("anchor", anchor);
-  data.set("title", page_text(title));
-  data.set("holds", PageData(holds));
-  data.set("state", state);
-  data.set("tally", tally);
-  data.set("checks", rows);
-  data.set("has_command", PageData(!command.empty()));
-  data.set("command", page_text(command));
-  return data;
-}
-
-/// The references stand behind the cells in the numbering of anchors.
-PageData reference_checks(const Verdict& verdict) {
-  PageData list = page_list();
-  for (std::size_t i = 0; i < verdict.references.size(); ++i) {
-    const ReferenceVerdict& reference = verdict.references[i];
-    if (reference.checks.empty()) continue;
-    const std::size_t index = verdict.cells.size() + i;
-    const bool holds = reference.finished && std::ranges::none_of(reference.checks, stands_in_the_way);
-    list.push_back(details(cell_anchor(index), reference.model + ", " + reference.optimizer + " (" + reference.id + ")",
-                           holds, holds ? "nothing in the way" : "does not hold",
-                           tally_text(reference.checks, reference.seconds), check_rows(reference.checks, index), ""));
-  }
-  return list;
-}
-
-}  // namespace
-
-PageData cell_details(const CellVerdict& cell, std::size_t index) {
-  return details(cell_anchor(index), cell_title(cell), cell.holds,
-                 cell.holds        ? "holds"
-                 : cell.unstable() ? "unstable"
-                                   : "does not hold",
-                 tally_text(cell.checks, cell.seconds), check_rows(cell.checks, index), cell.command);
-}
-
-void fill_cells(PageData& page, const Verdict& verdict) {
+void fill_cells(PageData& page, const Verdict& verdict, const UsualTexts& usual) {
   const Arrangement arrangement = arrange(verdict);
   PageData subjects = page_list(), singles = page_list(), details = page_list();
   const bool name_run = run_tells_apart(arrangement.subjects);
-  for (const auto& subject : arrangement.subjects) subjects.push_back(subject_data(verdict, subject, name_run));
+  for (const auto& subject : arrangement.subjects) subjects.push_back(subject_data(verdict, subject, name_run, usual));
   const auto columns = check_columns(verdict, arrangement.singles);
   std::vector<std::string> headings;
   for (const auto& name : columns) headings.push_back(spaced(name));
@@ -233,16 +169,17 @@ void fill_cells(PageData& page, const Verdict& verdict) {
     row.set("anchor", cell_anchor(index));
     row.set("squares", squares);
     singles.push_back(row);
-    details.push_back(cell_details(verdict.cells[index], index));
+    details.push_back(cell_details(verdict.cells[index], index, usual));
   }
   page.set("subjects", subjects);
   page.set("has_singles", PageData(!arrangement.singles.empty()));
   page.set("single_checks", page_texts(headings));
   page.set("singles", singles);
   page.set("single_details", details);
-  const PageData references = reference_checks(verdict);
-  page.set("has_reference_checks", PageData(references.is_non_empty_list()));
-  page.set("reference_checks", references);
+  const auto not_green =
+      std::ranges::count_if(arrangement.singles, [&](std::size_t index) { return !all_green(verdict.cells[index]); });
+  page.set("singles_state", green_words(std::ssize(arrangement.singles), not_green));
+  page.set("singles_open", PageData(not_green > 0));
   page.set("single_count", count_text(static_cast<std::int64_t>(arrangement.singles.size()), "cell"));
 }
 

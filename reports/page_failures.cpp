@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reports/page_parts.hpp"
+#include "reports/ulp_plot.hpp"
 #include "reports/words.hpp"
 #include "support/text.hpp"
 
@@ -82,8 +83,84 @@ std::string second_run_text(const SecondRun& second) {
   return "this was not done" + words;
 }
 
-PageData failure_card(const CellVerdict& cell) {
+PageData environment_data(const std::vector<EnvironmentValue>& differences) {
+  PageData rows = page_list();
+  for (const EnvironmentValue& value : differences) {
+    PageData row;
+    row.set("key", page_text(value.key));
+    row.set("reference", page_text(value.reference));
+    row.set("candidate", page_text(value.candidate));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// What the records and the launch tell beside the verdict.
+void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evidence) {
+  const auto run = evidence.cells.find(cell.id);
+  const bool bits_differ =
+      cell.first_divergence && cell.first_divergence->rung != "completion" && run != evidence.cells.end();
+  const auto differences = bits_differ ? run->second.environment : std::vector<EnvironmentValue>{};
+  card.set("environment_same", PageData(bits_differ && differences.empty()));
+  card.set("has_environment", PageData(!differences.empty()));
+  card.set("environment", environment_data(differences));
+  PageData spread(false), ratios(false);
+  if (run != evidence.cells.end() && !run->second.spread.nothing()) {
+    spread = PageData("svg", PageData(draw_spread(run->second.spread, "Where it differs, " + cell.id)));
+    spread.set("equal", grouped(run->second.spread.equal_rows));
+  }
+  if (run != evidence.cells.end() && run->second.ratios.compared > 0 && !run->second.ratios.all_one()) {
+    ratios = PageData("svg", PageData(draw_gradient_ratios({{cell.id, run->second.ratios}},
+                                                           "Gradient norms over the reference's, " + cell.id)));
+  }
+  card.set("spread", spread);
+  card.set("ratios", ratios);
+  const auto launch = evidence.launches.find(cell.id);
+  const LaunchEvidence left = launch == evidence.launches.end() ? LaunchEvidence{} : launch->second;
+  card.set("has_ran", PageData(!left.command.empty()));
+  card.set("ran", page_text(left.command));
+  card.set("has_error_end", PageData(!left.error_end.empty()));
+  card.set("error_end", page_text(left.error_end));
+}
+
+PageData fingerprint_data(const Fingerprint& found) {
+  PageData data;
+  data.set("name", page_text(found.name));
+  data.set("words", page_text(found.words));
+  data.set("evidence", page_text(found.evidence));
+  data.set("suggests", page_text(found.suggests));
+  return data;
+}
+
+/// What the dumped values look like, with the cause that suggests.
+PageData values_data(const CellVerdict& cell) {
+  if (!cell.values) return PageData(false);
+  const ValueFindings& values = *cell.values;
+  PageData fingerprints = page_list(), data;
+  for (const Fingerprint& found : values.fingerprints) fingerprints.push_back(fingerprint_data(found));
+  data.set("heading",
+           values.fingerprints.size() > 1 ? "What it looks like; several causes fit:" : "What it looks like:");
+  data.set("step", values.step < 0 ? "initial" : std::to_string(values.step));
+  data.set("fingerprints", fingerprints);
+  data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
+  const std::string svg = draw_ulps(values.ulps, "Units in the last place, " + cell.id);
+  PageData ulps(false);
+  if (!svg.empty()) {
+    ulps = PageData("svg", PageData(svg));
+    ulps.set("caption", page_text("Elements of " + values.tensor + " by how many units in the last place they are off" +
+                                  (values.not_numbers > 0 ? "; " + count_text(values.not_numbers, "element") +
+                                                                " more are NaN in one of the two"
+                                                          : "") +
+                                  ". Logarithmic."));
+  }
+  data.set("ulps", ulps);
+  return data;
+}
+
+PageData failure_card(const CellVerdict& cell, const Evidence& evidence) {
   PageData card;
+  add_evidence(card, cell, evidence);
+  card.set("values", values_data(cell));
   card.set("title", page_text(cell_title(cell)));
   card.set("id", page_text(cell.id));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
@@ -112,13 +189,13 @@ PageData failure_row(const CellVerdict& cell) {
 
 }  // namespace
 
-void fill_failures(PageData& page, const Verdict& verdict) {
+void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   PageData cards = page_list(), rows = page_list();
   std::size_t failing = 0;
   for (const auto& cell : verdict.cells) {
     if (cell.holds) continue;
     if (failing++ < most_open) {
-      cards.push_back(failure_card(cell));
+      cards.push_back(failure_card(cell, evidence));
     } else {
       rows.push_back(failure_row(cell));
     }

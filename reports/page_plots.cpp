@@ -1,11 +1,12 @@
 // For each reference: loss and memory of all that was compared with it, drawn and in numbers.
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <set>
 
 #include "reports/loss_plot.hpp"
 #include "reports/memory_plot.hpp"
 #include "reports/page_parts.hpp"
+#include "reports/slots_plot.hpp"
 #include "reports/words.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -15,6 +16,10 @@ namespace {
 
 /// Longer runs show their first and last steps: the page stays readable and small.
 constexpr std::size_t most_step_rows = 60;
+/// More signs than these cannot be told apart.
+constexpr std::size_t most_ratio_runs = 8;
+/// Of the plot of slots; what grows with M shows it by then.
+constexpr std::int32_t most_microbatches = 16;
 
 /// One reference and the cells that were compared with it, in the verdict's order.
 struct Plotted {
@@ -176,6 +181,24 @@ PageData memory_rows(const Plotted& plotted) {
   return rows;
 }
 
+/// Drawn where there is something to see; that all are 1 is said in a sentence.
+void add_ratios(PageData& data, const Plotted& plotted, const std::string& title) {
+  std::vector<NamedRatios> unlike;
+  std::int64_t compared = 0;
+  for (const auto* cell : plotted.cells) {
+    const GradientRatios& ratios = plotted.run(*cell).ratios;
+    compared += ratios.compared;
+    if (!ratios.all_one() && unlike.size() < most_ratio_runs) unlike.push_back({run_label(*cell), ratios});
+  }
+  data.set("ratios_equal", compared > 0 && unlike.empty() ? PageData("count", grouped(compared)) : PageData(false));
+  data.set("ratios_svg",
+           unlike.empty()
+               ? PageData(false)
+               : picture(draw_gradient_ratios(unlike, "Gradient norms over the reference's, " + title),
+                         "The norm of each parameter's gradient over the reference's, the smallest and the largest of "
+                         "all steps. 1 is right."));
+}
+
 PageData plot_data(const Plotted& plotted, const std::string& title) {
   const auto series = loss_series(plotted);
   const auto panels = memory_panels(plotted);
@@ -199,6 +222,7 @@ PageData plot_data(const Plotted& plotted, const std::string& title) {
                               : "Parameters, gradients and optimiser state of each rank, first rank to the left (" +
                                     panels.front().title + "; the schedule changes none of it)."));
   data.set("memory_rows", memory_rows(plotted));
+  add_ratios(data, plotted, title);
   return data;
 }
 
@@ -212,6 +236,48 @@ std::vector<std::string> references_in_order(const Verdict& verdict, const Evide
     if (std::find(ids.begin(), ids.end(), found->second) == ids.end()) ids.push_back(found->second);
   }
   return ids;
+}
+
+/// Each schedule at its largest world size in the verdict.
+std::vector<SlotCurve> slot_curves(const Verdict& verdict) {
+  std::vector<std::pair<std::string, std::int64_t>> largest;
+  for (const auto& cell : verdict.cells) {
+    auto same = std::ranges::find(largest, cell.schedule, [](const auto& each) { return each.first; });
+    if (same == largest.end()) same = largest.insert(largest.end(), {cell.schedule, 0});
+    same->second = std::max(same->second, cell.world);
+  }
+  std::vector<SlotCurve> curves;
+  for (const auto& [schedule, world] : largest) {
+    if (world > std::numeric_limits<std::int16_t>::max()) continue;
+    SlotCurve curve = slot_curve(schedule, static_cast<std::int32_t>(world), most_microbatches);
+    if (!curve.slots.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+PageData slots_data(const Verdict& verdict, const Evidence& evidence) {
+  const auto curves = slot_curves(verdict);
+  if (curves.empty()) return PageData(false);
+  std::set<std::int64_t> counts;
+  for (const auto& [id, run] : evidence.cells) counts.insert(run.manifest.microbatches);
+  const auto marked = counts.size() == 1 && *counts.begin() <= most_microbatches ? *counts.begin() : 0;
+  PageData data =
+      picture(draw_slots(curves, static_cast<std::int32_t>(marked), "Activation slots against microbatches"),
+              "By the schedules' own lists, each at its largest world size here: the most microbatches that "
+              "a rank keeps at once, a share of one for each of its stages. What grows with M is bounded "
+              "by memory, what levels off by the pipeline's depth.");
+  PageData rows = page_list();
+  for (const SlotCurve& curve : curves) {
+    std::vector<std::string> numbers;
+    for (const auto& [microbatches, slots] : curve.slots)
+      numbers.push_back(std::to_string(microbatches) + ": " + short_number(slots));
+    PageData row;
+    row.set("schedule", page_text(curve.schedule + ", P = " + std::to_string(curve.world)));
+    row.set("numbers", join(numbers, ", "));
+    rows.push_back(row);
+  }
+  data.set("rows", rows);
+  return data;
 }
 
 }  // namespace
@@ -231,6 +297,7 @@ void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence
     titles.insert(title);
   }
   page.set("plots", plots);
+  page.set("slots", slots_data(verdict, evidence));
 }
 
 }  // namespace plumbline

@@ -1,46 +1,62 @@
 #include "reports/report.hpp"
 
+#include <algorithm>
+
+#include "reports/annotations.hpp"
 #include "reports/evidence.hpp"
 #include "reports/junit.hpp"
 #include "reports/page.hpp"
 #include "reports/results_csv.hpp"
+#include "reports/summary_md.hpp"
+#include "reports/trace/trace.hpp"
+#include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_output_bytes = 4096;
-
-/// The end of a file, from the start of a line; empty where there is none.
-std::string end_of(const fs::path& path) {
-  std::error_code missing;
-  if (!fs::is_regular_file(path, missing)) return "";
-  std::string text = read_file(path);
-  if (text.size() <= most_output_bytes) return text;
-  const auto line = text.find('\n', text.size() - most_output_bytes);
-  return "...\n" + text.substr(line == std::string::npos ? text.size() - most_output_bytes : line + 1);
+/// In which order cells are worth a trace: those that do not hold first, then those with the most ranks.
+std::vector<const CellVerdict*> worth_a_trace(const Verdict& verdict) {
+  std::vector<const CellVerdict*> cells;
+  for (const CellVerdict& cell : verdict.cells) cells.push_back(&cell);
+  std::ranges::stable_sort(cells, [](const CellVerdict* a, const CellVerdict* b) {
+    return a->holds != b->holds ? !a->holds : a->world > b->world;
+  });
+  return cells;
 }
 
-ErrorOutput error_output(const fs::path& folder, const Verdict& verdict) {
-  ErrorOutput ends;
-  const auto take = [&](const std::string& launch) {
-    const std::string end = end_of(folder / "launches" / launch / "stderr.txt");
-    if (!end.empty()) ends[launch] = end;
-  };
-  for (const auto& reference : verdict.references) take("reference-" + reference.id);
-  for (const auto& cell : verdict.cells) take(cell.id);
-  return ends;
+/// Of the first cell that has one. Records that cannot be drawn are passed over: the page names those that cannot be
+/// read.
+void write_trace_of_sweep(const fs::path& folder, const Verdict& verdict) {
+  std::error_code ignored;
+  fs::remove(folder / "trace.json", ignored);
+  for (const CellVerdict* cell : worth_a_trace(verdict)) {
+    try {
+      const fs::path own = folder / "cells" / cell->id;
+      const bool inside = fs::exists(own / "record" / "manifest.json", ignored);
+      Json trace = trace_of(read_record(inside ? own / "record" : own));
+      trace["otherData"]["cell"] = cell->id;
+      write_file(folder / "trace.json", json_text(trace) + "\n");
+      return;
+    } catch (const InputError&) {
+    }
+  }
 }
 
 }  // namespace
 
-void write_reports(const std::filesystem::path& folder) {
+void write_reports(const fs::path& folder) {
   const Verdict verdict = read_verdict(folder / "verdict.json");
-  write_file(folder / "junit.xml", junit_xml(verdict, error_output(folder, verdict)));
-  write_file(folder / "results.csv", results_csv(verdict));
   const Evidence evidence = gather_evidence(folder, verdict);
+  write_file(folder / "junit.xml", junit_xml(verdict, evidence.launches));
+  write_file(folder / "results.csv", results_csv(verdict));
+  write_file(folder / "summary.md", summary_md(verdict, evidence.baseline));
+  write_file(folder / "annotations.txt", annotations(verdict));
+  write_file(folder / "ctest.txt", ctest_measurements(verdict, fs::absolute(folder / "report.html")));
+  write_trace_of_sweep(folder, verdict);
   write_file(folder / "report.html", make_page(verdict, evidence));
 }
 

@@ -7,9 +7,9 @@
 
 namespace plumbline {
 
-/// Layout of a sweep's folder: verdict.json, junit.xml, results.csv, report.html, references/<id>/ and cells/<id>/ (run
-/// records). Writes junit.xml, results.csv and report.html from verdict.json and the records. Throws InputError when
-/// `folder` holds no verdict.
+/// Layout of a sweep's folder: verdict.json, references/<id>/ and cells/<id>/ (run records), launches/<id>/. From these
+/// alone it writes report.html, junit.xml, results.csv, summary.md, annotations.txt, ctest.txt and trace.json (of one
+/// cell, where one has actions). Throws InputError when `folder` holds no verdict.
 void write_reports(const std::filesystem::path& folder);
 
 }  // namespace plumbline

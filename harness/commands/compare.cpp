@@ -8,10 +8,13 @@
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/rules.hpp"
+#include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "reports/headline.hpp"
+#include "reports/report.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/json_text.hpp"
 #include "support/shell.hpp"
 #include "support/text.hpp"
@@ -50,6 +53,7 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
   std::string& size = cell.first_divergence->size;
   try {
     const auto difference = first_element(*cell.first_divergence, reference, candidate);
+    if (difference) cell.values = find_fingerprints(*cell.first_divergence, reference, candidate);
     if (difference) size += (size.empty() ? "" : "; ") + to_text(*difference);
   } catch (const InputError& error) {
     size += (size.empty() ? "" : "; ") + std::string("no element can be named: ") + error.what();
@@ -104,7 +108,7 @@ Verdict comparison(const std::filesystem::path& reference, const std::filesystem
   judging::BenchRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
   ReferenceVerdict alone;
-  alone.id = cell.reference = reference.filename().string();
+  alone.id = cell.reference = (reference / "").parent_path().filename().string();  // with or without a slash at its end
   alone.run = cell.run;
   alone.model = cell.model;
   alone.optimizer = cell.optimizer;
@@ -137,6 +141,7 @@ std::string comparison_text(const Verdict& verdict) {
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
+    if (cell.values) text += "\nit looks like: " + to_text(*cell.values);
   }
   return text + "\n";
 }
@@ -147,10 +152,25 @@ std::string comparison_text(const CellVerdict& cell) {
   return comparison_text(alone);
 }
 
+void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
+                      const std::filesystem::path& candidate, const Verdict& verdict) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::exists(folder, none) && !fs::is_empty(folder, none))
+    throw InputError(folder.string() + ": is there and not empty; the page needs a folder of its own");
+  make_folder(folder / "references");
+  make_folder(folder / "cells");
+  fs::create_directory_symlink(fs::canonical(reference), folder / "references" / verdict.cells.front().reference);
+  fs::create_directory_symlink(fs::canonical(candidate), folder / "cells" / verdict.cells.front().id);
+  write_verdict(folder / "verdict.json", verdict);
+  write_reports(folder);
+}
+
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration,
-            const std::optional<std::filesystem::path>& request) {
+            const std::optional<std::filesystem::path>& request, const std::optional<std::filesystem::path>& page) {
   const Verdict verdict = comparison(reference, candidate, calibration, request);
+  if (page) write_comparison(*page, reference, candidate, verdict);
   std::cout << (json ? json_text(to_json(verdict), 2) + "\n" : comparison_text(verdict)) << std::flush;
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }

@@ -30,9 +30,15 @@ std::string comparison_text(const Verdict& verdict);
 std::string comparison_text(const CellVerdict& cell);
 
 /// Compares and prints to standard output: the table, or with `json` a verdict of one cell (schema
-/// plumbline-verdict/2). Returns the program's exit code, 0 holds or 1 does not.
+/// plumbline-verdict/2). Returns the program's exit code, 0 holds or 1 does not. `page`: see write_comparison.
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,
             const std::optional<std::filesystem::path>& calibration = std::nullopt,
-            const std::optional<std::filesystem::path>& request = std::nullopt);
+            const std::optional<std::filesystem::path>& request = std::nullopt,
+            const std::optional<std::filesystem::path>& page = std::nullopt);
+
+/// The comparison as a sweep's folder of one cell, with its report: `plumbline report` makes it again. The two records
+/// are linked to, not copied. Throws InputError where the folder is there and not empty.
+void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
+                      const std::filesystem::path& candidate, const Verdict& verdict);
 
 }  // namespace plumbline

@@ -12,6 +12,7 @@
 #include "harness/commands/doctor.hpp"
 #include "harness/commands/history_command.hpp"
 #include "harness/commands/record_command.hpp"
+#include "harness/commands/report_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/commands/sweep_command.hpp"
 #include "support/commit.hpp"
@@ -71,6 +72,8 @@ int run(int argc, char** argv) {
   compare_command->add_option("--request", request,
                               "request.json: what was asked of the candidate, which it is then held to");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
+  std::optional<fs::path> compare_page;
+  compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it");
   compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
 
   const auto run_judge = add_judge_command(app, harness_json());
@@ -99,7 +102,7 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? as_int(ExitCode::holds) : as_int(ExitCode::bad_input);
   }
   if (app.got_subcommand("sweep")) return run_sweep();
-  if (*compare_command) return compare(reference, candidate, compare_json, calibration, request);
+  if (*compare_command) return compare(reference, candidate, compare_json, calibration, request, compare_page);
   if (app.got_subcommand("judge")) return run_judge();
   if (app.got_subcommand("report")) return run_report();
   if (app.got_subcommand("baseline")) return run_baseline();

@@ -4,9 +4,13 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "harness/commands/record_check.hpp"
+#include "record/record.hpp"
+#include "reports/trace/trace.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/json_text.hpp"
 
 namespace plumbline {
@@ -26,11 +30,22 @@ int print_check(const CheckOptions& options) {
   return static_cast<int>(found.holds() ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
+struct TraceOptions {
+  std::filesystem::path folder, out = "trace.json";
+  std::optional<std::int64_t> step;
+};
+
+int write_trace(const TraceOptions& options) {
+  write_file(options.out, json_text(trace_of(read_record(options.folder), options.step)) + "\n");
+  std::cout << options.out.string() << ": open it at https://ui.perfetto.dev or in chrome://tracing" << std::endl;
+  return static_cast<int>(ExitCode::holds);
+}
+
 }  // namespace
 
 std::function<int()> add_record_command(CLI::App& app) {
   const auto options = std::make_shared<CheckOptions>();
-  auto* record = app.add_subcommand("record", "One run record, alone: check");
+  auto* record = app.add_subcommand("record", "One run record, alone: check, trace");
   record->require_subcommand(1);
   auto* check_command = record->add_subcommand(
       "check", "Read a record strictly and recompute its numbers: 0 holds, 1 something was found, 2 unreadable");
@@ -38,7 +53,13 @@ std::function<int()> add_record_command(CLI::App& app) {
   check_command->add_flag("--json", options->json, "Print it as JSON");
   check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
   check_command->footer("Example: plumbline record check reports/runs/latest/references/stories260k-adamw");
-  return [options] { return print_check(*options); };
+  const auto trace = std::make_shared<TraceOptions>();
+  auto* trace_command = record->add_subcommand("trace", "Write what the ranks did when as trace events, for Perfetto");
+  trace_command->add_option("folder", trace->folder, "The record, with its manifest.json")->required();
+  trace_command->add_option("--out", trace->out, "The file to write")->capture_default_str();
+  trace_command->add_option("--step", trace->step, "Only this step");
+  trace_command->footer("Example: plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4");
+  return [options, trace, trace_command] { return *trace_command ? write_trace(*trace) : print_check(*options); };
 }
 
 }  // namespace plumbline

@@ -78,14 +78,6 @@ int judge(const fs::path& folder, const Json& harness) {
   return ended_with(verdict);
 }
 
-int report(const fs::path& folder) {
-  write_reports(folder);
-  std::printf(
-      "written again from verdict.json; the records were not judged again (plumbline judge does that)\nreport: %s\n",
-      (folder / "report.html").c_str());
-  return static_cast<int>(ExitCode::holds);
-}
-
 }  // namespace
 
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const fs::path& trainers,
@@ -136,15 +128,6 @@ std::function<int()> add_judge_command(CLI::App& app, const Json& harness) {
   command->add_option("folder", *folder, "A sweep's folder, with its records and its sweep.json")->required();
   command->footer("Example: plumbline judge reports/runs/latest");
   return [folder, harness] { return judge(*folder, harness); };
-}
-
-std::function<int()> add_report_command(CLI::App& app) {
-  const auto folder = std::make_shared<fs::path>();
-  auto* command = app.add_subcommand(
-      "report", "Write a sweep's report again from its verdict.json; judges nothing again (see: plumbline judge)");
-  command->add_option("folder", *folder, "A sweep's folder, with its verdict.json")->required();
-  command->footer("Example: plumbline report reports/runs/latest");
-  return [folder] { return report(*folder); };
 }
 
 }  // namespace plumbline

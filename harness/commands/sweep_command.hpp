@@ -1,4 +1,4 @@
-// `plumbline sweep`, `plumbline judge` and `plumbline report`: whatever makes or remakes a sweep's verdict.
+// `plumbline sweep` and `plumbline judge`: whatever makes or remakes a sweep's verdict.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -14,6 +14,5 @@ namespace plumbline {
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
                                        const Json& harness);
 std::function<int()> add_judge_command(CLI::App& app, const Json& harness);
-std::function<int()> add_report_command(CLI::App& app);
 
 }  // namespace plumbline

@@ -64,7 +64,10 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
   CellVerdict verdict = services.judge(plan, folder.reference(plan.reference), folder.cell(plan.id), repeated);
   verdict.seconds = launch.seconds;
   const auto earlier = earlier_verdict(folder, plan.id);
-  if (!verdict.holds && earlier) verdict.second_run = earlier->second_run;
+  if (!verdict.holds && earlier) {
+    verdict.second_run = earlier->second_run;
+    verdict.values = earlier->values;
+  }
   folder.keep_cell(verdict);
   return verdict;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/localise.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -73,11 +74,11 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   }
   if (dump) localise(second, one, other, verdict);
   const bool told = second.first_divergence && !second.first_divergence->words.empty();
-  return {SecondRun::Outcome::fails_again,
-          where + join(both, ", ") + (told ? ". First divergence: " + second.first_divergence->words : "") +
-              (dump && verdict.first_divergence && !verdict.first_divergence->size.empty()
-                   ? "; " + verdict.first_divergence->size
-                   : "")};
+  std::string words = where + join(both, ", ");
+  if (told) words += ". First divergence: " + second.first_divergence->words;
+  if (dump && verdict.first_divergence && !verdict.first_divergence->size.empty())
+    words += "; " + verdict.first_divergence->size;
+  return {SecondRun::Outcome::fails_again, words};
 }
 
 fs::path SecondRuns::dumped_reference(const PlannedReference& reference) {
@@ -89,11 +90,13 @@ fs::path SecondRuns::dumped_reference(const PlannedReference& reference) {
   return record;
 }
 
-/// Puts the first differing element in place of the digests, where both runs name the same place.
+/// Notes what the values look like, and puts the first differing element in place of the digests, where both runs name
+/// the same place.
 void SecondRuns::localise(const CellVerdict& second, const fs::path& reference, const fs::path& candidate,
                           CellVerdict& verdict) const {
   if (!second.first_divergence) return;
   const auto difference = first_element(*second.first_divergence, reference, candidate);
+  verdict.values = find_fingerprints(*second.first_divergence, reference, candidate);
   keep_dumps_of_step(candidate, second.first_divergence->step);
   if (!difference || second.first_divergence->words != verdict.first_divergence->words) return;
   std::string& size = verdict.first_divergence->size;

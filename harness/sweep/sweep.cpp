@@ -243,7 +243,8 @@ class Sweep {
       folder_.keep_cell(verdict);
       progress_.line("      " + verdict.id +
                      " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
-                     verdict.second_run->words);
+                     verdict.second_run->words +
+                     (verdict.values ? ". It looks like: " + to_text(*verdict.values) : ""));
     }
   }
 

@@ -56,6 +56,12 @@ Verdict example() {
   cell.reference = "tiny-adamw";
   cell.seconds = 1.5;
   cell.second_run = SecondRun{SecondRun::Outcome::holds, "every check holds"};
+  cell.values = ValueFindings{1,
+                              "gradient/lm_head.weight",
+                              {{0, 0, 3}, {2, 3, 1}},
+                              2,
+                              {{"not_scaled", "gradients are 8 x", "ratio 8", "the loss was not scaled"}},
+                              ""};
   cell.request = {{"world_size", 4}};
   cell.versions = {{"mpi", "Open MPI 4.1.4"}};
   cell.command = "plumbline sweep";
@@ -241,6 +247,7 @@ TEST(Verdict, MissingKeyAndWrongTypeAreNamedWithFileAndPlace) {
   EXPECT_THAT(message([](Json& json) { json["tier"] = "both"; }), HasSubstr("`both` is no tier"));
   EXPECT_THAT(message([](Json& json) { json["cells"][0]["second_run"]["outcome"] = "fine"; }),
               HasSubstr("cells[0].second_run.outcome"));
+  EXPECT_THAT(message([](Json& json) { json["cells"][0]["values"].erase("step"); }), HasSubstr("cells[0].values"));
 }
 
 TEST(Verdict, OutcomesHaveTheNamesOfTheSchema) {

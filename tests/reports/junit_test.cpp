@@ -118,7 +118,7 @@ TEST(Junit, ACrashIsAnErrorAndWhatLiesBehindItIsNoFailureOfItsOwn) {
   completion.outcome = Outcome::fails;
   completion.reason = "rank 1 was killed";
 
-  const std::string xml = junit_xml(verdict, {{verdict.cells[0].id, "terminate called\n<what>"}});
+  const std::string xml = junit_xml(verdict, {{verdict.cells[0].id, {"", "terminate called\n<what>"}}});
 
   EXPECT_EQ(count(xml, "<error type=\"crash\" message=\"fails: rank 1 was killed\">"), 1u);
   EXPECT_EQ(count(xml, "<failure "), 1u) << "the verdict alone";

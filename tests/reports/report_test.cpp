@@ -176,7 +176,7 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("<li>cells/" + verdict.cells[0].id));
   EXPECT_THAT(page(), HasSubstr("rank-1/steps.csv"));
   EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on where it lies";
-  EXPECT_THAT(page(), HasSubstr("Loss and memory"));
+  EXPECT_THAT(page(), HasSubstr("Loss, memory, gradients"));
 }
 
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
@@ -210,6 +210,26 @@ TEST_F(Report, TheEndOfARunsStandardErrorStandsInJUnit) {
   const std::string junit = bytes_of(folder / "junit.xml");
   EXPECT_THAT(junit, HasSubstr("<system-out>...&#10;last words&#10;</system-out>"));
   EXPECT_THAT(junit, Not(HasSubstr("xxx")));
+}
+
+TEST_F(Report, ABaselineThatIsNoneIsNamedAndChangesNothingElse) {
+  write_file(folder / "baseline.json", R"({"baseline": 3})");
+
+  write_reports(folder.path());
+
+  EXPECT_THAT(page(), HasSubstr("<li>baseline.json: not as plumbline baseline compare writes it"));
+  EXPECT_THAT(page(), HasSubstr("no baseline"));
+}
+
+TEST_F(Report, ABaselineBesideTheVerdictIsShown) {
+  write_file(folder / "baseline.json",
+             R"({"baseline": "b", "sweep": "s", "holds": true, "commit_before": "a", "commit_now": "b",
+                 "compared": {"runs": 3, "losses": 12, "parameters": 0}, "changes": [], "environment": [],
+                 "not_compared": [], "allowed": [], "reason": ""})");
+
+  write_reports(folder.path());
+
+  EXPECT_THAT(page(), HasSubstr("baseline b (commit a): equal in 3 runs, 12 losses"));
 }
 
 TEST_F(Report, ACellWithAnotherModelHasNoReference) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
@@ -27,6 +28,22 @@ TEST(Compare, TwoRecordsThatAgreeHold) {
   EXPECT_EQ(verdict.world, 2);
   EXPECT_EQ(verdict.schedule, "1f1b");
   EXPECT_EQ(verdict.optimizer, "adamw");
+}
+
+TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
+  SyntheticCell cell;
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  const auto folder = reference.parent_path() / "page";
+  const Verdict verdict = comparison(reference, candidate);
+
+  write_comparison(folder, reference, candidate, verdict);
+
+  const std::string page = read_file(folder / "report.html");
+  EXPECT_THAT(page, HasSubstr("<title>Holds: 1 of 1 cell - compare - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("differences are exactly 0."));
+  write_reports(folder);
+  EXPECT_EQ(read_file(folder / "report.html"), page);
+  EXPECT_THROW(write_comparison(folder, reference, candidate, verdict), InputError) << "it is not empty";
 }
 
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {

@@ -1,0 +1,214 @@
+// What crossed a cut and is not the reference's.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "harness/sweep/fingerprint/factors.hpp"
+#include "harness/sweep/fingerprint/fingerprints.hpp"
+#include "harness/sweep/fingerprint/relation.hpp"
+#include "harness/sweep/fingerprint/tensor_patterns.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// One microbatch at the cut.
+struct Crossing {
+  const DumpedTensor* expected = nullptr;  ///< the reference's
+  const DumpedTensor* sent = nullptr;
+  const DumpedTensor* received = nullptr;  ///< or taken over on one rank
+
+  bool sent_right() const { return sent != nullptr && sent->equals(*expected); }
+  /// The first that is not the reference's; null where none is.
+  const DumpedTensor* wrong() const {
+    if (sent != nullptr && !sent->equals(*expected)) return sent;
+    if (received != nullptr && !received->equals(*expected)) return received;
+    return nullptr;
+  }
+};
+
+using Crossings = std::map<std::int64_t, Crossing>;
+
+Crossings crossings_at(const DumpedRuns& runs, const std::string& direction, const std::string& cut) {
+  Crossings found;
+  for (const auto& [key, tensor] : runs.reference.tensors()) {
+    const auto place = parse_crossing_key(key);
+    if (place && place->direction == direction && place->cut == cut) found[place->microbatch].expected = &tensor;
+  }
+  for (const auto& [key, tensor] : runs.candidate.tensors()) {
+    const auto place = parse_crossing_key(key);
+    if (!place || place->direction != direction || place->cut != cut || !found.contains(place->microbatch)) continue;
+    (place->side == "send" ? found[place->microbatch].sent : found[place->microbatch].received) = &tensor;
+  }
+  std::erase_if(found, [](const auto& each) { return each.second.expected == nullptr; });
+  return found;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (const auto number : numbers) texts.push_back(std::to_string(number));
+  return join(texts, ", ");
+}
+
+/// What is looked at in turn: the microbatches that differ.
+struct Wrong {
+  std::string what;  ///< "the gradient at cut layers.3"
+  const Crossings& all;
+  std::vector<std::int64_t> microbatches;
+  const StepFacts& facts;
+
+  const Crossing& at(std::int64_t microbatch) const { return all.at(microbatch); }
+  std::string of() const {
+    return (microbatches.size() == 1 ? "microbatch " : "microbatches ") + numbers_text(microbatches);
+  }
+};
+
+std::optional<Fingerprint> another_microbatch(const Wrong& wrong) {
+  std::map<std::int64_t, std::int64_t> taken;  // microbatch -> whose
+  for (const auto microbatch : wrong.microbatches) {
+    const DumpedTensor& got = *wrong.at(microbatch).wrong();
+    const Relation own = relation_of(got.entry, got.entry);
+    if (own.zero) return std::nullopt;  // any masked microbatch's is
+    for (const auto& [other, crossing] : wrong.all) {
+      if (other != microbatch && got.equals(*crossing.expected)) taken.emplace(microbatch, other);
+    }
+  }
+  if (taken.empty() || taken.size() != wrong.microbatches.size()) return std::nullopt;
+  std::vector<std::string> pairs;
+  bool swapped = true, previous = true;
+  for (const auto& [microbatch, other] : taken) {
+    pairs.push_back(std::to_string(microbatch) + " has that of " + std::to_string(other));
+    const auto back = taken.find(other);
+    swapped = swapped && back != taken.end() && back->second == microbatch;
+    previous = previous && other == microbatch - 1;
+  }
+  const std::string evidence = "equal in every bit: microbatch " + join(pairs, ", ");
+  if (swapped)
+    return Fingerprint{"swapped_microbatches", wrong.what + " of " + wrong.of() + " are each other's", evidence,
+                       "two messages of one edge were matched in the wrong order"};
+  if (previous)
+    return Fingerprint{"previous_microbatch", wrong.what + " of " + wrong.of() + " is that of the microbatch before",
+                       evidence, "a buffer was used again before the new message had arrived in it"};
+  return Fingerprint{"another_microbatch", wrong.what + " of " + wrong.of() + " is another microbatch's", evidence,
+                     "messages or buffers of microbatches were mixed up"};
+}
+
+std::optional<Fingerprint> dropped(const Wrong& wrong) {
+  for (const auto microbatch : wrong.microbatches) {
+    const Relation relation = relation_of(wrong.at(microbatch).expected->entry, wrong.at(microbatch).wrong()->entry);
+    if (!relation.comparable || !relation.zero || relation.reference_zero) return std::nullopt;
+  }
+  return Fingerprint{
+      "zero", wrong.what + " of " + wrong.of() + " is all zero, the reference's is not",
+      std::to_string(wrong.microbatches.size()) + " of " + std::to_string(wrong.all.size()) + " microbatches",
+      "a gradient was dropped or the graph detached at or behind this cut"};
+}
+
+std::optional<Fingerprint> not_a_number(const Wrong& wrong) {
+  std::int64_t elements = 0;
+  for (const auto microbatch : wrong.microbatches)
+    elements += relation_of(wrong.at(microbatch).expected->entry, wrong.at(microbatch).wrong()->entry).not_finite;
+  if (elements == 0) return std::nullopt;
+  return Fingerprint{"not_finite", wrong.what + " holds NaN or infinity where the reference's is finite",
+                     std::to_string(elements) + " elements", "an overflow, or memory that was never written"};
+}
+
+float narrowed(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U);
+}
+
+/// What was sent is right, and what was received is not: the difference came on the way.
+std::vector<Fingerprint> on_the_way(const Wrong& wrong) {
+  bool narrow = true, cut_off = true;
+  std::int64_t differing = 0, elements = 0;
+  for (const auto microbatch : wrong.microbatches) {
+    const Crossing& crossing = wrong.at(microbatch);
+    if (!crossing.sent_right() || crossing.received == nullptr) return {};
+    const auto sent = numbers_of(crossing.sent->entry), received = numbers_of(crossing.received->entry);
+    const Relation relation = relation_of(crossing.sent->entry, crossing.received->entry);
+    differing += relation.differing;
+    elements += relation.elements;
+    if (!relation.comparable) return {};
+    const bool single = crossing.sent->entry.dtype == "float32";
+    bool seen = false;  // of a message that was cut off all that differs is zero, and stands where something was
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      narrow = narrow && single && static_cast<float>(received[i]) == narrowed(static_cast<float>(sent[i]));
+      if (received[i] == sent[i]) continue;
+      cut_off = cut_off && received[i] == 0;
+      seen = true;
+    }
+    cut_off = cut_off && seen;
+  }
+  const std::string evidence = "what was sent equals the reference in every bit; " + std::to_string(differing) +
+                               " of " + std::to_string(elements) + " received elements differ";
+  if (narrow)
+    return {{"narrowed_on_the_wire", wrong.what + " arrived rounded to bfloat16", evidence,
+             "the transport narrows float32 to 2 bytes"}};
+  if (cut_off && differing < elements)
+    return {{"cut_off_on_the_wire", wrong.what + " arrived with zeros in the place of values", evidence,
+             "a message shorter than its tensor: the last token lost, or a buffer sized for another microbatch"}};
+  return {{"changed_on_the_wire", wrong.what + " was sent right and arrived otherwise", evidence,
+           "a buffer used again before the transfer had ended, or a fault of the transport"}};
+}
+
+std::vector<Fingerprint> scaled(const Wrong& wrong) {
+  std::optional<double> ratio;
+  double worst = 0, tolerance = 0;
+  for (const auto microbatch : wrong.microbatches) {
+    const Crossing& crossing = wrong.at(microbatch);
+    const Relation relation = relation_of(crossing.expected->entry, crossing.wrong()->entry);
+    tolerance = relation_tolerance(crossing.expected->entry.dtype);
+    if (!relation.comparable || relation.reference_zero) return {};
+    if (!ratio) ratio = relation.ratio;
+    if (!relation.is_multiple(*ratio, tolerance)) return {};
+    worst = std::max(worst, relation.residual);
+  }
+  if (!ratio || *ratio == 0 || std::fabs(*ratio - 1) <= 10 * tolerance) return {};
+  std::vector<Fingerprint> found;
+  for (const FactorCause& cause : causes_of_factor(*ratio, 10 * tolerance, wrong.facts)) {
+    found.push_back({cause.name, wrong.what + " is " + factor_text(*ratio) + " x the reference's; " + cause.meaning,
+                     "ratio " + factor_text(*ratio) + " in all " + std::to_string(wrong.microbatches.size()) +
+                         " microbatches that differ, largest residual " + factor_text(worst),
+                     cause.suggests});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first) {
+  if (first.direction.empty() || first.item.empty()) return {};
+  const Crossings all = crossings_at(runs, first.direction, first.item);
+  Wrong wrong{"the " + std::string(first.direction == "forward" ? "activation" : "gradient") + " at cut " + first.item,
+              all,
+              {},
+              runs.facts};
+  for (const auto& [microbatch, crossing] : all) {
+    if (crossing.wrong() != nullptr) wrong.microbatches.push_back(microbatch);
+  }
+  if (wrong.microbatches.empty()) return {};
+  std::vector<Fingerprint> found;
+  const auto take = [&](const std::optional<Fingerprint>& each) {
+    if (each) found.push_back(*each);
+  };
+  take(another_microbatch(wrong));
+  take(dropped(wrong));
+  take(not_a_number(wrong));
+  if (found.empty() || found.front().name == "not_finite") {
+    for (const Fingerprint& each : on_the_way(wrong)) found.push_back(each);
+  }
+  for (const Fingerprint& each : scaled(wrong)) found.push_back(each);
+  const Crossing& earliest =
+      wrong.at(first.microbatch && all.contains(*first.microbatch) && wrong.all.at(*first.microbatch).wrong() != nullptr
+                   ? *first.microbatch
+                   : wrong.microbatches.front());
+  const SafetensorsEntry &expected = earliest.expected->entry, &got = earliest.wrong()->entry;
+  take(few_elements(wrong.what, expected, got));
+  if (found.empty()) take(rounding(wrong.what, relation_of(expected, got), relation_tolerance(expected.dtype)));
+  return found;
+}
+
+}  // namespace plumbline

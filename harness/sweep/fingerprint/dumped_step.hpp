@@ -1,0 +1,49 @@
+// All tensors that a run dumped in one step, whatever rank dumped them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/safetensors.hpp"
+
+namespace plumbline {
+
+struct DumpedTensor {
+  std::int64_t rank = 0;
+  SafetensorsEntry entry;  ///< its bytes live as long as the DumpedStep
+
+  bool equals(const DumpedTensor& other) const;  ///< dtype, shape and bits
+};
+
+/// A tensor that crossed: "boundary/<direction>/<microbatch>/<cut>/<side>".
+struct CrossingKey {
+  std::int64_t microbatch = 0;
+  std::string direction, cut, side;
+};
+std::optional<CrossingKey> parse_crossing_key(const std::string& key);
+
+/// "step-initial.safetensors" for -1.
+std::string dump_file_name(std::int64_t step);
+
+class DumpedStep {
+ public:
+  /// <record>/rank-*/dumps/step-<step>.safetensors; empty where there are none. Throws InputError for a file that
+  /// cannot be read.
+  DumpedStep(const std::filesystem::path& record, std::int64_t step);
+
+  bool empty() const { return tensors_.empty(); }
+  /// By key, in each rank's order of ranks.
+  const std::multimap<std::string, DumpedTensor>& tensors() const { return tensors_; }
+  /// The first rank's; null where nobody dumped it.
+  const DumpedTensor* find(const std::string& key) const;
+
+ private:
+  std::vector<SafetensorsFile> files_;
+  std::multimap<std::string, DumpedTensor> tensors_;
+};
+
+}  // namespace plumbline

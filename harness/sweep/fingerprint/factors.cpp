@@ -1,0 +1,51 @@
+#include "harness/sweep/fingerprint/factors.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace plumbline {
+
+std::string factor_text(double factor) {
+  char text[32];
+  std::snprintf(text, sizeof text, std::fabs(factor) >= 0.01 && std::fabs(factor) < 1e5 ? "%.4f" : "%.4g", factor);
+  return text;
+}
+
+std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const StepFacts& facts) {
+  const auto microbatches = static_cast<double>(facts.microbatches), tokens = static_cast<double>(facts.valid_tokens);
+  std::vector<FactorCause> causes;
+  const auto fits = [&](double value) {
+    return value != 0 && value != 1 && std::fabs(factor - value) <= tolerance * std::fabs(value);
+  };
+  const std::string count = std::to_string(facts.microbatches), tokens_text = std::to_string(facts.valid_tokens);
+  if (fits(microbatches))
+    causes.push_back({"not_scaled", count + " is the number of microbatches",
+                      "gradients are summed over microbatches, and the loss was not scaled before the backward pass"});
+  if (fits(tokens))
+    causes.push_back({"not_normalised_by_tokens", tokens_text + " is the step's number of valid tokens",
+                      "the loss is normalised by tokens where it is printed and not where it is differentiated"});
+  if (fits(1 / microbatches))
+    causes.push_back({"scaled_twice", "it is 1 / " + count + ", and " + count + " is the number of microbatches",
+                      "the scale for microbatches was applied a second time"});
+  if (fits(1 / tokens))
+    causes.push_back({"normalised_twice", "it is 1 / " + tokens_text + ", the step's number of valid tokens",
+                      "the normalisation by tokens was applied a second time"});
+  if (fits(microbatches * tokens))
+    causes.push_back({"not_scaled_at_all", "it is microbatches times valid tokens",
+                      "neither the scale for microbatches nor that for tokens was applied"});
+  if (fits(tokens / microbatches))
+    causes.push_back({"mean_of_means", "it is valid tokens by microbatches",
+                      "microbatches are weighted alike where tokens should be"});
+  if (fits(2)) causes.push_back({"counted_twice", "it is 2", "each contribution was added twice"});
+  if (fits(-1)) causes.push_back({"sign", "it is -1", "the sign of the gradient is turned"});
+  if (fits(static_cast<double>(facts.stages)))
+    causes.push_back({"summed_over_stages", std::to_string(facts.stages) + " is the number of stages",
+                      "gradients were reduced over the ranks of the pipeline, which hold different layers"});
+  if (causes.empty())
+    causes.push_back({"scaled",
+                      "it is neither the number of microbatches, of tokens, of stages nor an inverse of these",
+                      "a scale that should not be there"});
+  return causes;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "harness/sweep/fingerprint/factors.hpp"
+#include "harness/sweep/fingerprint/fingerprints.hpp"
+#include "harness/sweep/fingerprint/relation.hpp"
+#include "record/digest.hpp"
+
+namespace plumbline {
+namespace {
+
+/// The tensor with this digest: of `rank`, or of any.
+std::pair<std::string, const DumpedTensor*> with_digest(const DumpedStep& step, std::optional<std::int64_t> rank,
+                                                        const std::string& digest) {
+  for (const auto& [key, tensor] : step.tensors()) {
+    if (rank && tensor.rank != *rank) continue;
+    if (tensor_digest(tensor.entry.dtype, tensor.entry.shape, tensor.entry.bytes) == digest) return {key, &tensor};
+  }
+  return {"", nullptr};
+}
+
+/// The same mistake may show at the cut and in the gradients: it is told once, with both.
+std::vector<Fingerprint> merged(std::vector<Fingerprint> all) {
+  std::vector<Fingerprint> kept;
+  for (Fingerprint& each : all) {
+    const auto same = std::ranges::find(kept, each.name, &Fingerprint::name);
+    if (same == kept.end()) {
+      kept.push_back(std::move(each));
+    } else {
+      same->evidence += "; " + each.words + " (" + each.evidence + ")";
+    }
+  }
+  return kept;
+}
+
+std::string otherwise_words(const Relation& relation, const std::string& tensor) {
+  std::string words = "no known mistake leaves these values";
+  if (!relation.comparable) return words + ": the tensors of the first divergence cannot be compared by value";
+  return words + ": " + tensor + " is " + factor_text(relation.ratio) + " x the reference's with a residual of " +
+         factor_text(relation.residual) + ", " + std::to_string(relation.differing) + " of " +
+         std::to_string(relation.elements) + " elements differ";
+}
+
+}  // namespace
+
+std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, const std::filesystem::path& reference,
+                                               const std::filesystem::path& candidate) {
+  const DumpedStep alone(reference, first.step), piped(candidate, first.step);
+  if (alone.empty() || piped.empty()) return std::nullopt;
+  const DumpedStep alone_before(reference, first.step - 1), piped_before(candidate, first.step - 1);
+  const StepFacts facts = step_facts(reference, candidate, first.step);
+  const DumpedRuns runs{alone, piped, alone_before, piped_before, facts};
+  ValueFindings findings;
+  findings.step = first.step;
+  Relation relation;
+  const auto [expected_key, expected] = with_digest(alone, std::nullopt, first.expected);
+  const auto [key, got] = with_digest(piped, first.rank, first.got);
+  if (expected != nullptr && got != nullptr) {
+    findings.tensor = key;
+    relation = relation_of(expected->entry, got->entry);
+    findings.ulps = ulp_buckets(expected->entry, got->entry, findings.not_numbers);
+  }
+  std::vector<Fingerprint> found = crossing_fingerprints(runs, first);
+  for (const Fingerprint& each : gradient_fingerprints(runs)) found.push_back(each);
+  for (const Fingerprint& each : update_fingerprints(runs)) found.push_back(each);
+  findings.fingerprints = merged(std::move(found));
+  if (findings.fingerprints.empty()) findings.otherwise = otherwise_words(relation, key);
+  return findings;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,39 @@
+// Which known mistake leaves such values: each pattern is looked for in the dumps of one step, and all that fit are
+// named.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "harness/sweep/fingerprint/dumped_step.hpp"
+#include "harness/sweep/fingerprint/step_facts.hpp"
+#include "record/value_findings.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline {
+
+/// One step of two runs; `before` is the step before it, empty where it was not dumped.
+struct DumpedRuns {
+  const DumpedStep &reference, &candidate;
+  const DumpedStep &reference_before, &candidate_before;
+  const StepFacts& facts;
+};
+
+/// What crossed the cut at which the first difference lies: another microbatch's, changed on the way, narrowed, cut
+/// off, dropped, scaled, one bit.
+std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first);
+
+/// Gradients of parameters: scaled alike or stage by stage, kept from the step before, without a tied weight's other
+/// use, zero, one bit.
+std::vector<Fingerprint> gradient_fingerprints(const DumpedRuns& runs);
+
+/// Gradients that are right and what became of them: the norm, parameters that were not updated.
+std::vector<Fingerprint> update_fingerprints(const DumpedRuns& runs);
+
+/// Of the step of the first divergence, in the records' dumps; nothing where they have none of it. Throws InputError
+/// for records and dumps that cannot be read.
+std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, const std::filesystem::path& reference,
+                                               const std::filesystem::path& candidate);
+
+}  // namespace plumbline

@@ -1,0 +1,19 @@
+// Patterns that any tensor can show.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/sweep/fingerprint/relation.hpp"
+#include "record/value_findings.hpp"
+
+namespace plumbline {
+
+/// A single element that differs, and whether in a single bit.
+std::optional<Fingerprint> few_elements(const std::string& what, const SafetensorsEntry& expected,
+                                        const SafetensorsEntry& got);
+
+/// The reference's but for rounding, in more than one element.
+std::optional<Fingerprint> rounding(const std::string& what, const Relation& relation, double tolerance);
+
+}  // namespace plumbline

@@ -1,0 +1,99 @@
+#include "reports/annotations.hpp"
+
+#include <algorithm>
+
+#include "reports/headline.hpp"
+#include "reports/markup.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::size_t most_annotations = 10;
+
+/// As GitHub's runner reads it back; of a property colons and commas too.
+std::string command_text(const std::string& text, bool property) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '\n') {
+      out += "%0A";
+    } else if (property && c == ':') {
+      out += "%3A";
+    } else if (property && c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string annotation(const char* level, const std::string& title, const std::string& message) {
+  return std::string("::") + level + " title=" + command_text(title, true) + "::" + command_text(message, false) + "\n";
+}
+
+std::string why_not(const CellVerdict& cell) {
+  std::string message;
+  if (cell.first_divergence) message = cell.first_divergence->words;
+  for (const CheckResult& check : cell.checks) {
+    if (message.empty() && stands_in_the_way(check))
+      message = check.name + " " + to_text(check.outcome) + ": " + check.reason;
+  }
+  if (cell.values) message += "\nIt looks like: " + to_text(*cell.values);
+  if (!cell.command.empty()) message += "\nRun it again: " + cell.command;
+  return message;
+}
+
+std::string measurement(const char* type, const std::string& name, const std::string& value) {
+  return "<CTestMeasurement type=\"" + std::string(type) + "\" name=\"" + xml_escape(name) + "\">" + xml_escape(value) +
+         "</CTestMeasurement>\n";
+}
+
+}  // namespace
+
+std::string annotations(const Verdict& verdict) {
+  std::vector<std::string> lines;
+  for (const CellVerdict& cell : verdict.cells) {
+    if (cell.holds) continue;
+    lines.push_back(
+        annotation("error", cell.id + (cell.unstable() ? " is unstable" : " does not hold"), why_not(cell)));
+  }
+  for (const std::string& line : verdict.not_run) lines.push_back(annotation("error", "not run", line));
+  for (const ReferenceVerdict& reference : verdict.references) {
+    for (const CheckResult& check : reference.checks) {
+      if (stands_in_the_way(check))
+        lines.push_back(annotation("error", "reference " + reference.id, check.name + ": " + check.reason));
+    }
+  }
+  for (const std::string& line : warnings(verdict)) lines.push_back(annotation("warning", "not shown", line));
+  if (lines.empty() || verdict.holds)
+    lines.push_back(annotation(verdict.holds ? "notice" : "error", "Plumbline", headline(verdict)));
+  if (lines.size() > most_annotations) {
+    const auto more = lines.size() - (most_annotations - 1);
+    lines.resize(most_annotations - 1);
+    lines.push_back(annotation(verdict.holds ? "warning" : "error", "Plumbline",
+                               headline(verdict) + "; " + std::to_string(more) + " more stand in report.html"));
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+std::string ctest_measurements(const Verdict& verdict, const std::filesystem::path& report) {
+  double seconds = 0;
+  for (const CellVerdict& cell : verdict.cells) seconds += cell.seconds;
+  for (const ReferenceVerdict& reference : verdict.references) seconds += reference.seconds;
+  std::string text = measurement("text/string", "verdict", headline(verdict));
+  if (verdict.harness.is_object() && verdict.harness.contains("commit") && verdict.harness.at("commit").is_string())
+    text += measurement("text/string", "commit", verdict.harness.at("commit").get<std::string>());
+  for (const auto& [what, count] : verdict.counts) text += measurement("numeric/integer", what, to_text(count));
+  for (const auto& [what, count] : verdict.compared)
+    text += measurement("numeric/integer", "compared_" + what, to_text(count));
+  text += measurement("numeric/double", "run_seconds", to_text(seconds));
+  return text + "<CTestMeasurementFile type=\"file\" name=\"report\">" + xml_escape(report.string()) +
+         "</CTestMeasurementFile>\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,37 @@
+// The norm of each parameter's gradient as a share of the reference's: 1 where nothing is wrong, and what it is instead
+// often tells what is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/record.hpp"
+
+namespace plumbline {
+
+/// Of one parameter, over the steps in which both norms are finite and the reference's is not 0.
+struct GradientRatio {
+  std::string parameter;
+  double low = 1, high = 1;
+};
+
+struct GradientRatios {
+  std::int64_t compared = 0;              ///< norms
+  std::vector<GradientRatio> parameters;  ///< as the candidate's ranks list them
+
+  bool all_one() const;
+};
+
+GradientRatios gradient_ratios(const Record& reference, const Record& candidate);
+
+struct NamedRatios {
+  std::string label;  ///< of the run
+  GradientRatios ratios;
+};
+
+/// One point a parameter for each end of its range, on a logarithmic axis; the runs are told apart by sign and colour.
+/// An SVG element.
+std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std::string& title);
+
+}  // namespace plumbline

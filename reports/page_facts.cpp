@@ -1,0 +1,96 @@
+// Of which commit, when, on what, how much of it, and compared with what: what a reader asks first.
+#include <algorithm>
+#include <map>
+
+#include "reports/page_parts.hpp"
+#include "reports/words.hpp"
+#include "support/json_text.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+std::string text_at(const Json& object, const char* part, const char* key) {
+  if (!object.is_object() || !object.contains(part) || !object.at(part).is_object()) return "";
+  const Json value = object.at(part).value(key, Json());
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
+
+/// "c8a733c74d93 (clean)".
+std::string commit_words(const std::string& commit) {
+  constexpr std::string_view dirty = "-dirty";
+  if (commit.empty()) return "not known: built outside a checkout";
+  if (commit.ends_with(dirty))
+    return commit.substr(0, commit.size() - dirty.size()) + " with changes that are not committed";
+  return commit + " (clean)";
+}
+
+std::string commit_fact(const Verdict& verdict) {
+  if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not told";
+  const std::string judge =
+      verdict.harness.at("commit").is_string() ? verdict.harness.at("commit").get<std::string>() : "";
+  const std::string trainers = text_at(verdict.machine, "versions", "commit");
+  if (trainers.empty() || trainers == judge) return commit_words(judge);
+  return "trainers " + commit_words(trainers) + ", judge " + commit_words(judge);
+}
+
+std::string device_fact(const Verdict& verdict) {
+  std::vector<std::string> parts;
+  if (verdict.machine.is_object() && verdict.machine.contains("device") && verdict.machine.at("device").is_string())
+    parts.push_back(verdict.machine.at("device").get<std::string>());
+  for (const char* key : {"cpu_model", "cpu", "aten_capability", "isa"}) {
+    if (const auto text = text_at(verdict.machine, "machine", key); !text.empty()) parts.push_back(text);
+  }
+  if (const auto cores = text_at(verdict.machine, "machine", "cores"); !cores.empty())
+    parts.push_back(cores + " cores");
+  if (const auto torch = text_at(verdict.machine, "versions", "libtorch"); !torch.empty())
+    parts.push_back("LibTorch " + torch);
+  return parts.empty() ? "not told" : join(parts, ", ");
+}
+
+std::string selection_fact(const Verdict& verdict) {
+  const Selection& selection = verdict.selection;
+  const auto cells = std::max(selection.of_cells, std::ssize(verdict.cells));
+  std::string text = selection.cells < selection.of_cells
+                         ? grouped(selection.cells) + " of " + count_text(cells, "cell")
+                         : (cells == 1 ? "the one cell" : "all " + grouped(cells) + " cells");
+  return text + (selection.checks.empty() ? ", all checks" : ", checks " + join(selection.checks, ", "));
+}
+
+std::string baseline_fact(const std::optional<BaselineResult>& baseline) {
+  if (!baseline) return "the references of this sweep alone: no baseline";
+  std::string text = "baseline " + baseline->name;
+  if (!baseline->commit_before.empty()) text += " (commit " + baseline->commit_before + ")";
+  if (baseline->compared.empty()) return text + ": nothing was comparable";
+  if (baseline->changes.empty()) return text + ": equal in " + baseline->compared;
+  std::map<std::string, std::int64_t> kinds;
+  for (const auto& change : baseline->changes) ++kinds[change.kind];
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : kinds) counts.push_back(grouped(count) + " of " + kind);
+  return text + ": " + (baseline->holds ? "changed as allowed" : "CHANGED") + " (" + join(counts, ", ") + ")";
+}
+
+PageData fact(const std::string& name, const std::string& value) {
+  PageData data;
+  data.set("name", name);
+  data.set("value", page_text(value));
+  return data;
+}
+
+}  // namespace
+
+void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence) {
+  PageData facts = page_list();
+  facts.push_back(fact("Commit", commit_fact(verdict)));
+  facts.push_back(fact("Sweep", (verdict.name.empty() ? std::string("without a name") : verdict.name) +
+                                    (verdict.started.empty() ? "" : ", " + verdict.started)));
+  facts.push_back(fact("Machine", device_fact(verdict)));
+  facts.push_back(fact("Tier", verdict.tier == Tier::bits ? "bits: equal bit for bit"
+                                                          : "calibrated: within measured limits, not in bits"));
+  facts.push_back(fact("Selection", selection_fact(verdict)));
+  facts.push_back(fact("Compared with", baseline_fact(evidence.baseline)));
+  page.set("facts", facts);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,61 @@
+#include "reports/published_index.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "record/verdict.hpp"
+#include "reports/headline.hpp"
+#include "reports/markup.hpp"
+#include "reports/templates.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> report_folders(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / "report.html") && fs::exists(entry.path() / "verdict.json"))
+      names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string commit_of(const Verdict& verdict) {
+  const bool told =
+      verdict.harness.is_object() && verdict.harness.contains("commit") && verdict.harness.at("commit").is_string();
+  return told ? verdict.harness.at("commit").get<std::string>() : "not known";
+}
+
+std::string index_row(const std::string& name, const Verdict& verdict) {
+  const auto cell = [](const std::string& text) { return "<td>" + xml_escape(text) + "</td>"; };
+  std::string row =
+      "<tr><th scope=\"row\"><a href=\"" + xml_escape(name) + "/report.html\">" + xml_escape(name) + "</a></th>";
+  row += cell(headline(verdict)) + cell(to_text(verdict.tier)) + cell(verdict.started) + cell(commit_of(verdict));
+  return row + "</tr>\n";
+}
+
+}  // namespace
+
+std::string published_index(const fs::path& folder) {
+  const auto names = report_folders(folder);
+  if (names.empty()) throw InputError(folder.string() + ": holds no folder with a report.html and a verdict.json");
+  const std::string page = page_template();
+  const auto begin = page.find("<style>"), end = page.find("</style>");
+  std::string text =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Reports - Plumbline</title>\n";
+  text += page.substr(begin, end - begin) + "</style>\n</head>\n<body>\n<main>\n<h1>Reports</h1>\n";
+  text += "<p>Each is one file that needs nothing beside it.</p>\n<div class=\"table\"><table><thead><tr>";
+  for (const char* head : {"report", "verdict", "tier", "started", "commit"})
+    text += std::string("<th scope=\"col\">") + head + "</th>";
+  text += "</tr></thead><tbody>\n";
+  for (const std::string& name : names) text += index_row(name, read_verdict(folder / name / "verdict.json"));
+  return text + "</tbody></table></div>\n</main>\n</body>\n</html>\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,114 @@
+#include "reports/summary_md.hpp"
+
+#include <algorithm>
+
+#include "reports/headline.hpp"
+#include "reports/markup.hpp"
+#include "reports/words.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr std::size_t most_lines = 40;
+
+/// Text that stays text in Markdown and in the HTML that it may hold, on one line.
+std::string md_text(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '\n' || c == '\t') {
+      out += ' ';
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      if (std::string_view("\\`*_[]|~#!>").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// A code span that the text cannot end; in a table's cell a bar stays a bar.
+std::string md_code(const std::string& text) {
+  std::string line;
+  for (const char c : printable(text))
+    line += c == '\n' || c == '`' ? std::string(1, ' ') : c == '|' ? "\\|" : std::string(1, c);
+  return "`" + line + "`";
+}
+
+template <typename Item, typename Line>
+std::string md_lines(const std::vector<Item>& items, Line line, const std::string& more) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(items.size(), most_lines); ++i) text += line(items[i]);
+  if (items.size() > most_lines)
+    text += more + "and " + grouped(static_cast<std::int64_t>(items.size() - most_lines)) +
+            " more; report.html has them all\n";
+  return text;
+}
+
+std::string failing_rows(const Verdict& verdict) {
+  std::vector<const CellVerdict*> failing;
+  for (const CellVerdict& cell : verdict.cells) {
+    if (!cell.holds) failing.push_back(&cell);
+  }
+  if (failing.empty()) return "";
+  return "\n### What does not hold\n\n| cell | checks | first divergence | run it again |\n|---|---|---|---|\n" +
+         md_lines(
+             failing,
+             [](const CellVerdict* cell) {
+               std::vector<std::string> names;
+               for (const CheckResult& check : cell->checks) {
+                 if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
+               }
+               std::string place = cell->first_divergence ? md_text(cell->first_divergence->words) : "-";
+               if (cell->values) place += "<br>**It looks like:** " + md_text(to_text(*cell->values));
+               return "| " + md_text(cell->id) + (cell->unstable() ? " (unstable)" : "") + " | " +
+                      md_text(join(names, ", ")) + " | " + place + " | " +
+                      (cell->command.empty() ? "-" : md_code(cell->command)) + " |\n";
+             },
+             "\n");
+}
+
+std::string baseline_lines(const BaselineResult& baseline) {
+  std::string text = "\n### Against baseline " + md_text(baseline.name) + "\n\n";
+  if (baseline.compared.empty()) return text + "Nothing was comparable.\n";
+  if (baseline.changes.empty()) return text + "All equal: " + md_text(baseline.compared) + ".\n";
+  text += baseline.holds ? "Changed as allowed: " + md_text(baseline.reason) + "\n\n" : "**Changed.**\n\n";
+  return text + md_lines(
+                    baseline.changes,
+                    [](const BaselineResult::Change& change) {
+                      return "* " + md_text(change.kind) + ", " + md_text(change.where) + ": " + md_text(change.words) +
+                             "\n";
+                    },
+                    "* ");
+}
+
+}  // namespace
+
+std::string summary_md(const Verdict& verdict, const std::optional<BaselineResult>& baseline) {
+  std::string text = "## " + outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails) + " " +
+                     md_text(headline(verdict)) + "\n\n" + md_text(claim(verdict)) + "\n\n";
+  std::vector<std::string> compared;
+  for (const char* what : {"tensors", "elements", "bytes"}) {
+    if (const auto count = verdict.compared.find(what); count != verdict.compared.end())
+      compared.push_back(grouped(count->second) + " " + what);
+  }
+  text += "Sweep " + md_text(verdict.name) + ", " + md_text(verdict.started) +
+          ". Compared: " + (compared.empty() ? "nothing" : md_text(join(compared, ", "))) + ".\n";
+  text += failing_rows(verdict);
+  if (!verdict.not_run.empty())
+    text += "\n### Not run\n\n" +
+            md_lines(
+                verdict.not_run, [](const std::string& line) { return "* " + md_text(line) + "\n"; }, "* ");
+  if (baseline) text += baseline_lines(*baseline);
+  const auto warned = warnings(verdict);
+  if (!warned.empty())
+    text += "\n### What these data could not show\n\n" +
+            md_lines(
+                warned, [](const std::string& line) { return "* " + md_text(line) + "\n"; }, "* ");
+  return text;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,55 @@
+#include "harness/commands/report_command.hpp"
+
+#include <gmock/gmock.h>
+
+#include "record/verdict.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A sweep of one cell without records.
+void write_sweep(const std::filesystem::path& folder, bool holds) {
+  CellVerdict cell;
+  cell.id = "tiny-w2";
+  cell.run = cell.model = "tiny";
+  cell.optimizer = "sgd";
+  cell.schedule = "1f1b";
+  cell.world = 2;
+  cell.holds = holds;
+  Verdict verdict;
+  verdict.name = "tiny";
+  verdict.holds = holds;
+  verdict.machine = Json::object();
+  verdict.cells = {cell};
+  sum_up(verdict);
+  make_folder(folder);
+  write_verdict(folder / "verdict.json", verdict);
+}
+
+TEST(ReportCommand, AComparisonSaysWhatChangedAndWhyValuesWereNotCompared) {
+  TemporaryFolder folder;
+  write_sweep(folder / "before", true);
+  write_sweep(folder / "now", false);
+
+  const std::string page = comparison_page(folder / "before", folder / "now");
+
+  EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_THAT(page, HasSubstr("tiny/sgd/1f1b/P2"));
+  EXPECT_THAT(page, HasSubstr("<p class=\"note\">Not compared: "));
+}
+
+TEST(ReportCommand, AFolderWithoutAVerdictIsNoSweeps) {
+  TemporaryFolder folder;
+  write_sweep(folder / "before", true);
+
+  EXPECT_THAT(error_of<InputError>([&] { comparison_page(folder / "before", folder / "nothing"); }),
+              HasSubstr("verdict.json"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,16 @@
+#!/bin/sh
+# publish_test.sh SCRIPTS: make publish refuses a tree with changes that are not committed, before it builds or runs anything.
+set -u
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cp -r "$1" "$folder/scripts" && cd "$folder" || exit 1
+git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -qm start || exit 1
+echo change >> scripts/publish
+said=$(scripts/publish 2>&1)
+code=$?
+[ "$code" = 2 ] || { echo "a dirty tree: exit code $code, not 2: $said"; exit 1; }
+case $said in *"the tree is not clean"*) ;; *) echo "it does not say why: $said"; exit 1 ;; esac
+git checkout -q . && said=$(PUBLISH=no-such.toml scripts/publish 2>&1)
+code=$?
+[ "$code" = 2 ] || { echo "a sweep that is not there: exit code $code, not 2: $said"; exit 1; }
+case $said in *"no-such.toml: there is no such sweep file"*) ;; *) echo "it does not name it: $said"; exit 1 ;; esac

@@ -1,0 +1,134 @@
+// summary.md, annotations.txt and ctest.txt.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "reports/annotations.hpp"
+#include "reports/summary_md.hpp"
+#include "tests/reports/sample_sweep.hpp"
+#include "tests/reports/well_formed.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+Verdict broken() {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 0, "gradients");
+  verdict.cells[0].values = ValueFindings{.step = 1,
+                                          .tensor = "gradient/w",
+                                          .ulps = {},
+                                          .not_numbers = 0,
+                                          .fingerprints = {{"not_scaled", "8 x", "ratio 8", "loss not scaled"}},
+                                          .otherwise = ""};
+  return verdict;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Summary, SaysTheVerdictAndNothingElseWhereAllHolds) {
+  const std::string text = summary_md(testing::sample_verdict(1));
+
+  EXPECT_THAT(text, StartsWith("## \u2713 Holds: 12 of 12 cells\n"));
+  EXPECT_THAT(text, HasSubstr("Sweep default, 2026-11-21T12:00:00Z. Compared: 107,520 tensors, 8,601,600 elements, "
+                              "186,122,240 bytes.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("###")));
+}
+
+TEST(Summary, AFailingCellIsARowWithItsCauseAndItsCommand) {
+  const std::string text = summary_md(broken());
+
+  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-afab-w1 | gradients fails | the gradient that rank 2 received"));
+  EXPECT_THAT(text, HasSubstr("<br>**It looks like:** 8 x (ratio 8): loss not scaled |"));
+  EXPECT_THAT(text, HasSubstr("`plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1` |"));
+}
+
+TEST(Summary, HostileTextStaysTextInItsOwnCell) {
+  Verdict verdict = broken();
+  verdict.cells[0].first_divergence->words = "a | b\n# c <script> `d` *e* [f](g)";
+  verdict.cells[0].command = "x | y `z`";
+
+  const std::string text = summary_md(verdict);
+
+  EXPECT_THAT(text, HasSubstr("a \\| b \\# c &lt;script\\> \\`d\\` \\*e\\* \\[f\\](g)"));
+  EXPECT_THAT(text, HasSubstr("`x \\| y  z `"));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST(Summary, LongListsAreCutAndTheBaselineIsTold) {
+  Verdict verdict = testing::sample_verdict(8);
+  for (std::size_t i = 0; i < verdict.cells.size(); ++i) testing::break_check(verdict, i, "loss");
+  BaselineResult baseline;
+  baseline.name = "release";
+  baseline.compared = "3 runs";
+  baseline.changes = {{"bytes", "cell", "0F0: 12, not 10"}};
+
+  const std::string text = summary_md(verdict, baseline);
+
+  EXPECT_THAT(text, HasSubstr("and " + std::to_string(verdict.cells.size() - 40) + " more; report.html has them all"));
+  EXPECT_THAT(text, HasSubstr("### Against baseline release\n\n**Changed.**\n\n* bytes, cell: 0F0: 12, not 10\n"));
+}
+
+TEST(Annotations, NameEachFailingCellOnOneLine) {
+  Verdict verdict = broken();
+  verdict.cells[0].first_divergence->words = "100 % wrong,\nhere: there";
+  verdict.not_run = {"other: no mpirun"};
+
+  const auto lines = lines_of(annotations(verdict));
+
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0],
+              StartsWith("::error title=stories260k-adamw-afab-w1 does not hold::100 %25 wrong,%0Ahere: there"));
+  EXPECT_THAT(lines[0], HasSubstr("%0AIt looks like: 8 x"));
+  EXPECT_EQ(lines[1], "::error title=not run::other: no mpirun");
+}
+
+TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
+  EXPECT_EQ(annotations(testing::sample_verdict(1)), "::notice title=Plumbline::Holds: 12 of 12 cells\n");
+
+  Verdict many = testing::sample_verdict(8);
+  for (std::size_t i = 0; i < many.cells.size(); ++i) testing::break_check(many, i, "loss");
+  const auto lines = lines_of(annotations(many));
+  ASSERT_THAT(lines, SizeIs(10));
+  EXPECT_THAT(lines[9], HasSubstr("59 more stand in report.html"));
+}
+
+TEST(Annotations, ARedVerdictIsNeverWithoutAnError) {
+  Verdict verdict;
+
+  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cells"));
+}
+
+TEST(Annotations, OfATitleColonsAndCommasAreEscaped) {
+  Verdict verdict = broken();
+  verdict.cells[0].id = "a:b,c";
+
+  EXPECT_THAT(annotations(verdict), StartsWith("::error title=a%3Ab%2Cc does not hold::"));
+}
+
+TEST(CTestMeasurements, AreElementsThatCTestReads) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.name = "<s>";
+
+  const std::string text = ctest_measurements(verdict, "/a/b&c/report.html");
+
+  EXPECT_EQ(testing::parse_markup(text, false).error, "");
+  EXPECT_THAT(text,
+              HasSubstr("<CTestMeasurement type=\"numeric/integer\" name=\"cells_holding\">12</CTestMeasurement>"));
+  EXPECT_THAT(text,
+              HasSubstr("<CTestMeasurement type=\"text/string\" name=\"commit\">0123456789ab</CTestMeasurement>"));
+  EXPECT_THAT(text, HasSubstr("<CTestMeasurement type=\"numeric/double\" name=\"run_seconds\">36</CTestMeasurement>"));
+  EXPECT_THAT(text, HasSubstr("name=\"report\">/a/b&amp;c/report.html</CTestMeasurementFile>"));
+}
+
+}  // namespace
+}  // namespace plumbline

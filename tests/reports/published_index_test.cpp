@@ -1,0 +1,42 @@
+#include "reports/published_index.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/reports/sample_sweep.hpp"
+#include "tests/reports/well_formed.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(PublishedIndex, ListsEachFolderWithAReportByName) {
+  testing::TemporaryFolder folder;
+  for (const char* name : {"full", "default", "a b&c"}) {
+    make_folder(folder / name);
+    write_file(folder / name / "report.html", "page");
+    write_verdict(folder / name / "verdict.json", testing::sample_verdict(1));
+  }
+  make_folder(folder / "without-a-report");
+
+  const std::string page = published_index(folder.path());
+
+  const testing::Markup markup = testing::parse_markup(page, true);
+  EXPECT_EQ(markup.error, "");
+  EXPECT_THAT(markup.references, ElementsAre("a b&amp;c/report.html", "default/report.html", "full/report.html"));
+  EXPECT_THAT(
+      page, HasSubstr("<td>Holds: 12 of 12 cells</td><td>bits</td><td>2026-11-21T12:00:00Z</td><td>0123456789ab</td>"));
+}
+
+TEST(PublishedIndex, OfNothingIsRefused) {
+  testing::TemporaryFolder folder;
+
+  EXPECT_THAT(testing::error_of<InputError>([&] { published_index(folder.path()); }), HasSubstr("holds no folder"));
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,37 @@
+#include "reports/slots_plot.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/reports/well_formed.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SlotCurve, FollowsTheClosedForms) {
+  const SlotCurve afab = slot_curve("afab", 4, 8), one = slot_curve("1f1b", 4, 8);
+
+  ASSERT_EQ(afab.slots.size(), 8U);
+  for (const auto& [microbatches, slots] : afab.slots) EXPECT_EQ(slots, microbatches) << "all of them";
+  for (const auto& [microbatches, slots] : one.slots) EXPECT_EQ(slots, std::min(microbatches, 4)) << "min(m, p)";
+}
+
+TEST(SlotCurve, LeavesOutWhatAScheduleCannotHave) {
+  EXPECT_TRUE(slot_curve("a list of one's own", 4, 8).slots.empty());
+  const auto few = slot_curve("dualpipe-v", 4, 16);
+
+  ASSERT_FALSE(few.slots.empty());
+  EXPECT_GT(few.slots.front().first, 1) << "it needs 2 p microbatches";
+}
+
+TEST(SlotsPlot, DrawsEveryScheduleWithItsName) {
+  const std::string svg = draw_slots({slot_curve("afab", 4, 8), slot_curve("1f1b", 4, 8)}, 5, "<slots>");
+
+  EXPECT_EQ(testing::parse_markup(svg, false).error, "");
+  EXPECT_THAT(svg, HasSubstr(">afab, P = 4</text>"));
+  EXPECT_THAT(svg, HasSubstr(">these runs</text>"));
+}
+
+}  // namespace
+}  // namespace plumbline
