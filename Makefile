@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly witness publish setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly witness publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -26,6 +26,9 @@ nightly: ## what takes hours: the large sweeps, the witness, sanitizers, each he
 
 witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
 	@scripts/witness
+
+gate: ## run the quick sweep, and hold its bits and bytes against the committed baseline
+	@scripts/gate
 
 publish: ## from a clean commit: run the sweeps of reports/published and write their pages and index anew (an hour)
 	@scripts/publish
