@@ -256,7 +256,7 @@ TEST_F(SpoiltGolden, NanOnBothSidesFails) {
   folder_.file("golden/model.safetensors", weights);
   put_float("logits", nan);
 
-  EXPECT_EQ(judge(), 1);
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("not finite"));
 }
 
 TEST_F(SpoiltGolden, AMissingTensorFails) {
@@ -269,10 +269,17 @@ TEST_F(SpoiltGolden, AMissingTensorFails) {
 }
 
 TEST_F(SpoiltGolden, ATensorOfAnotherModelFails) {
-  edit_json("config.json", {{"num_hidden_layers", 1}});  // the golden then has gradients that no parameter answers
+  std::vector<NamedBytes> all;
+  const SafetensorsFile file(goldens / "two_tokens" / "io.safetensors");
+  for (const auto& [name, entry] : file.entries()) all.push_back({name, entry});
+  all.push_back({"grad.model.layers.7.mlp.up_proj.bias", all.front().entry});
+  write_safetensors(golden_ / "io.safetensors", all);
 
   EXPECT_EQ(judge(), 1);
   EXPECT_THAT(out_.str(), HasSubstr("the model has no such tensor"));
+
+  edit_json("config.json", {{"num_hidden_layers", 1}});
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("the config makes no such tensor"));
 }
 
 TEST_F(SpoiltGolden, AnotherShapeFails) {
