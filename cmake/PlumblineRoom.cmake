@@ -47,9 +47,10 @@ function(plumbline_program name)
 endfunction()
 
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
-# shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do.
+# shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do. SLOW: a filter; these
+# have the label slow in place of the others.
 function(plumbline_room_test name)
-  cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED" "USES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
     set(arg_ROOM ${name})
   endif()
@@ -63,7 +64,13 @@ function(plumbline_room_test name)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 PROPERTIES LABELS "${arg_LABELS}"
+    set(filter "")
+    if(arg_SLOW)
+      gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 TEST_FILTER "${arg_SLOW}" TEST_LIST ${name}_slow_tests
+                           PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+      set(filter TEST_FILTER "-${arg_SLOW}")
+    endif()
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${filter} PROPERTIES LABELS "${arg_LABELS}"
                          ENVIRONMENT "OMP_NUM_THREADS=1")
     return()
   endif()

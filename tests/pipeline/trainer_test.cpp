@@ -212,12 +212,12 @@ class ToldBeforePosts : public mutant::ForwardingTransport {
 
 TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 1000"), folder.path() / "r", 3, "afab");
+  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 3, "afab");
   asked.make_transports = [](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
     for (auto& each : transports) {
       each = std::make_unique<ToldBeforePosts>(std::move(each), [](int rank, std::int64_t step, std::int64_t) {
-        if (rank == 2 && step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        if (rank == 2 && step == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
       });
     }
     return transports;
@@ -242,7 +242,7 @@ class StandsBeforeItsNorm : public mutant::ForwardingTransport {
       return each.action.type == ActionType::send_backward && each.action.microbatch == 3;
     });
     const std::vector<OperationId> ids = inner_.post(std::move(batch));
-    if (last) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    if (last) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
     return ids;
   }
 
@@ -253,7 +253,7 @@ class StandsBeforeItsNorm : public mutant::ForwardingTransport {
 // Rank 0 gathers the norms: its page names the rank whose norm is missing, the others' pages name rank 0.
 TEST(PipelineTrainer, InTheNormEachRanksPageNamesWhomItWaitsFor) {
   const testing::TemporaryFolder folder;
-  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 1000"), folder.path() / "r", 4, "1f1b");
+  PipelineOptions asked = options(run_with(folder.path(), "timeout_ms = 3000"), folder.path() / "r", 4, "1f1b");
   asked.make_transports = [](int world, TransportSettings settings) {
     auto transports = make_threads_transports(world, settings);
     transports[2] = std::make_unique<StandsBeforeItsNorm>(std::move(transports[2]));
