@@ -43,14 +43,14 @@ fs::path snapshot_of(const fs::path& folder) {
   return folder / "snapshots" / commit;
 }
 
-std::string numbered_name(const std::string& prefix, std::int64_t number, std::int64_t count) {
+}  // namespace
+
+std::string numbered_file(const std::string& prefix, std::int64_t number, std::int64_t count) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "-%05lld-of-%05lld.safetensors", static_cast<long long>(number),
                 static_cast<long long>(count));
   return prefix + text.data();
 }
-
-}  // namespace
 
 TensorFiles TensorFiles::of_model(const fs::path& path) {
   TensorFiles files(path);
@@ -81,9 +81,9 @@ TensorFiles TensorFiles::numbered(const fs::path& folder, const std::string& pre
     count = parse_integer(name.substr(of + 4, name.size() - of - 4 - std::string(".safetensors").size())).value_or(0);
     break;
   }
-  if (count < 1) throw InputError(folder.string() + ": holds no " + numbered_name(prefix, 1, 1) + " or the like");
+  if (count < 1) throw InputError(folder.string() + ": holds no " + numbered_file(prefix, 1, 1) + " or the like");
   for (std::int64_t number = 1; number <= count; ++number) {
-    const fs::path file = folder / numbered_name(prefix, number, count);
+    const fs::path file = folder / numbered_file(prefix, number, count);
     if (!path_exists(file))
       throw InputError(file.string() + ": is missing; the others say that there are " + to_text(count));
     files.add_file(file);

@@ -1,6 +1,7 @@
 // Tensors that lie in one safetensors file or spread over several, found by name.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +11,9 @@
 #include "support/safetensors.hpp"
 
 namespace plumbline {
+
+/// "model-00002-of-00004.safetensors": the second of four.
+std::string numbered_file(const std::string& prefix, std::int64_t number, std::int64_t count);
 
 /// A file is opened (mapped, its header read) when the first of its tensors is asked for.
 class TensorFiles {

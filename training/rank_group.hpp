@@ -1,6 +1,7 @@
 // The ranks of a run, for what they must agree on outside a step's messages. One device agrees with itself.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ class RankGroup {
   virtual std::vector<std::string> gather(const std::string& bytes) { return {bytes}; }
   /// Rank 0's bytes, on every rank.
   virtual std::string broadcast(const std::string& bytes) { return bytes; }
+
+  /// Of what the ranks say, the lowest rank's that is not empty, on every rank.
+  std::string first_said(const std::string& mine) {
+    const std::vector<std::string> all = gather(mine);
+    const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
+    return broadcast(first == all.end() ? "" : *first);
+  }
 };
 
 }  // namespace plumbline

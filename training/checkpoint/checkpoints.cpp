@@ -1,10 +1,8 @@
 #include "training/checkpoint/checkpoints.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
@@ -19,12 +17,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool any(RankGroup& group, bool mine) {
-  const std::vector<std::string> all = group.gather(mine ? "x" : "");
-  const bool one = std::ranges::any_of(all, [](const std::string& each) { return !each.empty(); });
-  return !group.broadcast(one ? "x" : "").empty();
-}
 
 }  // namespace
 
@@ -50,10 +42,8 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     mine = folder.string() + ": rank " + std::to_string(group.rank()) +
            " does not see what rank 0 wrote there; name a folder that all machines share";
   }
-  const std::vector<std::string> all = group.gather(mine);
-  const auto blind = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
-  if (blind != all.end()) failure = *blind;
-  failure = group.broadcast(failure);
+  mine = group.first_said(mine);
+  if (failure.empty()) failure = mine;
   std::error_code ignored;
   if (group.rank() == 0) fs::remove(seen, ignored);
   if (!failure.empty()) throw InputError(failure);
@@ -62,7 +52,7 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
 bool Checkpoints::step_ended(const TrainState& state) {
   saving_seconds_ = 0;
   const CheckpointSettings& settings = training_.run.checkpoint;
-  const bool stop = any(group_, signal_.asked());
+  const bool stop = !group_.first_said(signal_.asked() ? "stop" : "").empty();
   const bool last = state.step == training_.run.train.steps;
   const bool due = settings.every > 0 && state.step % settings.every == 0;
   if (!stop && !last && !due) return false;

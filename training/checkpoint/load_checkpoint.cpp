@@ -3,7 +3,6 @@
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -70,9 +69,7 @@ std::int64_t resume_training(const std::string& resume, const TrainingRun& train
       failure = describe_failure(error).words;
     }
     // All take the same one: a tensor that one rank finds damaged is damaged for all.
-    const std::vector<std::string> failures = group.gather(failure);
-    const auto first = std::ranges::find_if(failures, [](const std::string& each) { return !each.empty(); });
-    failure = group.broadcast(first == failures.end() ? "" : *first);
+    failure = group.first_said(failure);
     if (failure.empty()) return state.step;
     const bool damaged = latest && candidate != candidates.back();
     if (!damaged) throw InputError(failure);

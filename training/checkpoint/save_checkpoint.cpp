@@ -3,8 +3,6 @@
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include <array>
-#include <cstdio>
 #include <map>
 #include <sstream>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "support/failure.hpp"
 #include "support/files.hpp"
 #include "support/safetensors.hpp"
+#include "support/tensor_files.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/memory_meter.hpp"
@@ -29,13 +28,6 @@ struct SavedTensor {
   std::string name;
   at::Tensor value;
 };
-
-/// "model-00002-of-00004.safetensors": of rank 1 of 4.
-std::string file_of(const std::string& prefix, int rank, int ranks) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "-%05d-of-%05d.safetensors", rank + 1, ranks);
-  return prefix + text.data();
-}
 
 void write(const fs::path& path, const std::vector<SavedTensor>& tensors) {
   std::vector<NamedBytes> described;
@@ -61,7 +53,7 @@ std::string write_own(const fs::path& folder, const LlamaConfig& config, const T
   }
   std::string told;
   const auto save = [&](const std::string& prefix, const std::vector<SavedTensor>& tensors) {
-    const std::string file = file_of(prefix, group.rank(), group.size());
+    const std::string file = numbered_file(prefix, group.rank() + 1, group.size());
     write(folder / file, tensors);
     for (const SavedTensor& tensor : tensors) {
       told +=
