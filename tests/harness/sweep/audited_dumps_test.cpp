@@ -41,9 +41,12 @@ TEST_F(AuditedDumps, StayWhereTheyAreAskedFor) {
 }
 
 TEST_F(AuditedDumps, OfACellThatDoesNotHoldStay) {
-  behave(
-      "mkdir -p $record/rank-$me/dumps; echo values > $record/rank-$me/dumps/step-0.safetensors\n"
-      "case $record in *cells/a-dump*) echo '{}' > $record/manifest.json; ended $record $me error 1; exit 1 ;; esac\n");
+  services_.judge = [judge = services_.judge](const CellPlan& plan, const fs::path& reference,
+                                              const fs::path& candidate, const std::optional<fs::path>& repeated) {
+    auto verdict = judge(plan, reference, candidate, repeated);
+    verdict.holds = verdict.id != "a-dump-1f1b-w2";
+    return verdict;
+  };
 
   EXPECT_FALSE(run().verdict.holds);
 
