@@ -16,6 +16,7 @@ class ResumeCheck : public StepCheck {
       : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {}
 
   void step(const StepEvidence& now) override {
+    if (evidence_.first_step() == 0) return;  // it was to be gone on with, and began anew
     if (now.step < 0) return start(now);
     if (now.step != evidence_.first_step()) return;
     data(now);

@@ -12,11 +12,9 @@ using ::testing::IsEmpty;
 constexpr const char* weight = "model.layers.0.mlp.gate_proj.weight";
 
 /// The candidate is gone on with at step 1.
-SyntheticCell gone_on_with(const SyntheticPlan& plan = {}) {
-  SyntheticCell cell(plan);
-  begin_with_second_step(cell.candidate);
-  return cell;
-}
+struct GoneOnWith : SyntheticCell {
+  explicit GoneOnWith(const SyntheticPlan& asked = {}) : SyntheticCell(asked) { begin_with_second_step(candidate); }
+};
 
 TEST(Resume, DoesNotApplyToARunThatBeganAtTheStart) {
   SyntheticCell cell;
@@ -31,7 +29,7 @@ TEST(Resume, EveryCheckHoldsFromTheFirstStepOn) {
       SyntheticPlan plan;
       plan.tied = tied;
       plan.optimizer = optimizer;
-      SyntheticCell cell = gone_on_with(plan);
+      GoneOnWith cell(plan);
       const auto verdict = cell.judge();
       EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty()) << optimizer << (tied ? " tied" : "");
       const CheckResult& found = result_of(verdict, "resume");
@@ -46,26 +44,26 @@ TEST(Resume, EveryCheckHoldsFromTheFirstStepOn) {
 }
 
 TEST(Resume, AMomentThatWasLostIsNamedAtTheStart) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   tensor_row(cell.candidate, -1, "moment2", weight).digest = other_digest;
   EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("moment2"));
 }
 
 TEST(Resume, AMomentWithoutARowIsMissed) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   std::erase_if(cell.candidate.ranks[0].tensors,
                 [](const TensorRow& row) { return row.step == -1 && row.kind == "moment1" && row.name == weight; });
   EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("the candidate has no such row"));
 }
 
 TEST(Resume, AParameterOfAnotherStep) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   tensor_row(cell.candidate, -1, "parameter", weight).digest = other_digest;
   expect_red(cell, {"parameters", "resume"}, weight, -1);
 }
 
 TEST(Resume, APlaceInTheDataThatWasLost) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   for (auto& rank : cell.candidate.ranks) {
     for (auto& row : rank.microbatches) {
       if (row.microbatch == 1 && !row.data_digest.empty()) row.data_digest = other_digest;
@@ -77,7 +75,7 @@ TEST(Resume, APlaceInTheDataThatWasLost) {
 }
 
 TEST(Resume, ALearningRateThatBeganAnew) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   for (auto& rank : cell.candidate.ranks) rank.steps[0].learning_rate = 0.123;
   expect_red(cell, {"parameters", "resume"}, "learning_rate", 1);
 }
@@ -100,7 +98,7 @@ TEST(Resume, AReferenceThatBeginsLaterIsNoReference) {
 }
 
 TEST(Resume, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
-  SyntheticCell cell = gone_on_with();
+  GoneOnWith cell;
   begin_with_second_step(cell.reference);
   const auto verdict = cell.judge();
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
