@@ -29,10 +29,10 @@ DataSettings data_of(std::vector<std::vector<std::int64_t>> row_lengths, std::ve
 }
 
 /// 0, 1, 2, ...: each token tells its place.
-std::vector<std::int32_t> counting(std::int32_t count) {
+Tokens counting(std::int32_t count) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
-  return tokens;
+  return Tokens(std::move(tokens));
 }
 
 std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
@@ -113,7 +113,7 @@ TEST(BatchPlan, AMaskedMicrobatchHasIdsAndNoLabels) {
 
 TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   const DataSettings data = data_of({{4, 2}, {3, 3}, {1, 1}}, {1});
-  const std::vector<std::int32_t> tokens{5, 6, 7, 5, 6, 8, 9, 9, 5, 1, 2, 3, 4, 5, 5, 0, 0};
+  const Tokens tokens(std::vector<std::int32_t>{5, 6, 7, 5, 6, 8, 9, 9, 5, 1, 2, 3, 4, 5, 5, 0, 0});
   const BatchPlan plan(data, tokens);
   std::set<std::int64_t> live;
   std::int64_t valid = 0;
@@ -136,6 +136,49 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   EXPECT_EQ(plan.longest_sequence(), 4);
   EXPECT_EQ(plan.tokens(1), 6);
   EXPECT_EQ(plan.valid_tokens(1), 0);
+}
+
+TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
+  DataSettings data = data_of({{4, 4}, {3, 1}});
+  data.shuffle = "windows";
+  const BatchPlan plan(data, counting(4 * 22 + 3));  // 22 windows, and two tokens that none of them takes
+
+  std::vector<std::vector<std::int64_t>> orders(2);  // of two epochs, in 11 steps
+  for (std::int64_t step = 0; step < 11; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+      const Microbatch made = plan.make(step, microbatch);
+      for (std::int64_t row = 0; row < 2; ++row) {
+        const auto first = made.ids[row][0].item<std::int64_t>();
+        EXPECT_EQ(first % 4, 0) << "a row begins with its window";
+        EXPECT_EQ(made.labels[row][0].item<std::int64_t>(), first + 1);
+        orders.at(static_cast<std::size_t>(step * 4 + microbatch * 2 + row) / 22).push_back(first / 4);
+      }
+    }
+  }
+  const std::vector<std::vector<std::int64_t>> unsorted = orders;
+  for (auto& order : orders) std::ranges::sort(order);
+
+  std::vector<std::int64_t> all(22);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(orders[0], all);
+  EXPECT_EQ(orders[1], all);
+  EXPECT_NE(unsorted[0], all);
+  EXPECT_NE(unsorted[0], unsorted[1]);
+  EXPECT_DOUBLE_EQ(plan.epochs(11), 2.0);
+}
+
+TEST(BatchPlan, EpochsCountTheTokensThatRowsRead) {
+  EXPECT_DOUBLE_EQ(BatchPlan(data_of({{5}, {4}}), counting(18)).epochs(3), 1.5);
+}
+
+TEST(BatchPlan, ShuffledEachRowOfAStepNeedsAWindow) {
+  DataSettings data = data_of({{4, 1}, {2, 2}});
+  data.shuffle = "windows";
+
+  const std::string message = error_of<InputError>([&] { BatchPlan(data, counting(16)); });
+
+  EXPECT_THAT(message, HasSubstr("needs 17"));
+  EXPECT_NO_THROW(BatchPlan(data, counting(17)));
 }
 
 TEST(BatchPlan, SeedAndTextDecideTheStart) {
@@ -161,7 +204,7 @@ TEST(BatchPlan, TensorsBelongToTheData) {
 }
 
 TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
-  const std::vector<std::int32_t> monotone(100, 3);
+  const Tokens monotone(std::vector<std::int32_t>(100, 3));
 
   const BatchPlan plan(data_of({{4}, {3}, {4}, {4}, {4}}, {3}), monotone);
 
