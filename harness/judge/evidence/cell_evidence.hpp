@@ -35,7 +35,10 @@ struct CellEvidence {
   bool lists_messages = false;           ///< schedule.csv names messages of its own
   std::string schedule_error;            ///< why the lists are absent although the file is there
 
-  std::int64_t steps() const { return reference.manifest.steps; }
+  /// Both records begin there: a candidate that was gone on with is held against the reference from that step on.
+  std::int64_t first_step() const { return reference.first_step; }
+  std::int64_t last_step() const { return reference.manifest.steps - 1; }
+  std::int64_t steps() const { return reference.steps(); }
   std::int64_t microbatches() const { return reference.manifest.microbatches; }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
