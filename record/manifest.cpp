@@ -67,6 +67,8 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
 
 /// A model has no layer that no stage holds; and to list layers costs memory.
 void check_layers(const JsonKeys& keys, const Manifest& manifest) {
+  // What someone else calls a unit may hold several layers.
+  if (manifest.role == "external" && first_unit(manifest) != "embed_tokens") return;
   const Json layers = keys.at("model").value("num_hidden_layers", Json());
   std::size_t units = 0;
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
@@ -124,6 +126,17 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
                                                        : "no resumed_from says which run this one goes on with"));
 }
 
+/// How the norm was added up, and what is added to it: our own trainers have one way.
+void read_norm(const JsonKeys& keys, Manifest& manifest) {
+  if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
+  if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
+  if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
+  if (manifest.role == "external") return;
+  if (manifest.norm_order != "canonical")
+    keys.fail("norm_order", "is 'per_rank', which an external record alone may say");
+  if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
+}
+
 /// What a role leaves no choice in.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.role == "external") return;
@@ -149,6 +162,13 @@ void check_optional_kinds(const JsonKeys& keys) {
 }
 
 }  // namespace
+
+std::string first_unit(const Manifest& manifest) {
+  for (const StageEntry& stage : manifest.stages) {
+    if (!stage.units.empty()) return stage.units.front();
+  }
+  return "";
+}
 
 std::string record_schema_name() {
   return record_family + to_text(record_schema);
@@ -180,6 +200,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   if (keys.has("boundary_gradient_factor")) manifest.boundary_gradient_factor = keys.number("boundary_gradient_factor");
   check_optimizer(keys.object("optimizer"));
   if (!keys.at("clip_norm").is_null()) manifest.clip_norm = keys.number("clip_norm");
+  read_norm(keys, manifest);
   manifest.level = parse_record_level(keys.word("level", {"none", "summary", "full", "dump"}));
   keys.text("started");
   read_learning_rate_schedule(keys, manifest);

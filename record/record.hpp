@@ -54,9 +54,14 @@ struct Manifest {
   std::string loss_scaling = "before";
   double boundary_gradient_factor = 1;
   std::optional<double> clip_norm;
+  std::string norm_order = "canonical";  ///< or per_rank: squares summed on each rank, then over ranks
+  double clip_epsilon = 0;               ///< added to the norm before the limit is divided by it
   std::optional<LearningRateSchedule> learning_rate_schedule;  ///< an external record may lack it, and one of schema 1
   RecordLevel level = RecordLevel::full;
 };
+/// Along the model; empty where the stages list none.
+std::string first_unit(const Manifest& manifest);
+
 Manifest read_manifest(const std::filesystem::path& record);
 
 /// One rank's tables; a table that the level or the role does not ask for and that is absent stays empty and is named

@@ -1,5 +1,8 @@
 #include "support/paths.hpp"
 
+#include <glob.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -20,6 +23,20 @@ bool path_exists(const fs::path& path) {
 
 bool folder_exists(const fs::path& path) {
   return path_exists(path) && fs::is_directory(path);
+}
+
+std::vector<fs::path> files_matching(const fs::path& pattern) {
+  if (path_exists(pattern)) return {pattern};
+  if (pattern.string().find_first_of("*?[") == std::string::npos) return {};
+  glob_t found{};
+  const int code = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
+  std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (code != 0 && code != GLOB_NOMATCH) {
+    throw InputError(pattern.string() + ": a folder on the way cannot be read; check the path and the rights");
+  }
+  std::ranges::sort(files, {}, [](const fs::path& each) { return each.string(); });
+  return files;
 }
 
 fs::path temporary_folder() {

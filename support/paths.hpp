@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 namespace plumbline {
 
@@ -10,6 +11,11 @@ namespace plumbline {
 bool path_exists(const std::filesystem::path& path);
 /// Whether it is a folder; throws as path_exists does.
 bool folder_exists(const std::filesystem::path& path);
+
+/// The files that a name stands for, in ascending order of the names' bytes: itself, or, where none is called so and it
+/// holds *, ? or [, those that match it as in a shell. None: nothing matches. Throws InputError where a folder on the
+/// way cannot be read.
+std::vector<std::filesystem::path> files_matching(const std::filesystem::path& pattern);
 
 /// The system's folder for temporary files. Throws InputError when TMPDIR names none.
 std::filesystem::path temporary_folder();

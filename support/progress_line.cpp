@@ -33,14 +33,14 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
-                      double seconds, std::int64_t first) {
-  std::string line = "step " + std::to_string(done) + "/" + std::to_string(total);
-  if (loss) line += "  loss " + format("%.4f", *loss);
-  if (seconds > 0) line += "  " + rate_text(static_cast<double>(tokens_so_far) / seconds) + " tokens/s";
-  if (done > first && seconds > 0) {
-    const double each = seconds / static_cast<double>(done - first);
-    line += "  remaining " + duration_text(each * static_cast<double>(total - done));
+std::string step_line(const StepProgress& now, double seconds, std::int64_t first) {
+  std::string line = "step " + std::to_string(now.done) + "/" + std::to_string(now.total);
+  if (now.loss) line += "  loss " + format("%.4f", *now.loss);
+  if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
+  if (seconds > 0) line += "  " + rate_text(static_cast<double>(now.tokens_so_far) / seconds) + " tokens/s";
+  if (now.done > first && seconds > 0) {
+    const double each = seconds / static_cast<double>(now.done - first);
+    line += "  remaining " + duration_text(each * static_cast<double>(now.total - now.done));
   }
   return line;
 }
@@ -52,9 +52,9 @@ ProgressLine::ProgressLine(std::FILE* out, std::int64_t first)
       start_(Clock::now()),
       shown_(Clock::time_point::min()) {}
 
-void ProgressLine::step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far) {
+void ProgressLine::step(const StepProgress& now) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  text(step_line(done, total, loss, tokens_so_far, seconds, first_), done == total);
+  text(step_line(now, seconds, first_), now.done == now.total);
 }
 
 void ProgressLine::text(const std::string& line, bool last) {

@@ -9,13 +9,20 @@
 
 namespace plumbline {
 
-/// "step 3/5  loss 5.4321  12.3k tokens/s  remaining 4 s". Writes to `out` (stderr unless told).
+/// Where a training stands after a step. What is absent is left out of the line.
+struct StepProgress {
+  std::int64_t done = 0, total = 0;   ///< steps
+  std::optional<double> loss = {};    ///< absent where the rank does not own it
+  std::int64_t tokens_so_far = 0;     ///< since this program began
+  std::optional<double> epochs = {};  ///< gone through the data
+};
+
+/// "step 3/5  loss 5.4321  epoch 0.25  12.3k tokens/s  remaining 4 s". Writes to `out` (stderr unless told).
 class ProgressLine {
  public:
   /// `first`: steps made before this program began, of a run that goes on.
   explicit ProgressLine(std::FILE* out = stderr, std::int64_t first = 0);
-  /// After a step. `loss` absent where the rank does not own it; `tokens_so_far`: since this program began.
-  void step(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far);
+  void step(const StepProgress& now);
   /// Free text in place of a step (the sweep's cells).
   void text(const std::string& line, bool last);
   void finish();
@@ -29,7 +36,6 @@ class ProgressLine {
 };
 
 /// The text of one step line, apart from the clock: for tests.
-std::string step_line(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens_so_far,
-                      double seconds, std::int64_t first = 0);
+std::string step_line(const StepProgress& now, double seconds, std::int64_t first = 0);
 
 }  // namespace plumbline

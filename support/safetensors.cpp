@@ -1,14 +1,8 @@
 #include "support/safetensors.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -17,6 +11,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -92,31 +87,15 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
 struct SafetensorsFile::Mapping {
   std::filesystem::path path;
   std::map<std::string, SafetensorsEntry> entries;
-  void* address = MAP_FAILED;
-  std::size_t size = 0;
+  MappedFile file;
 
-  explicit Mapping(const std::filesystem::path& file) : path(file) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status {};
-    const bool usable = fd >= 0 && ::fstat(fd, &status) == 0;
-    if (usable && S_ISREG(status.st_mode) && status.st_size > 0) {
-      size = static_cast<std::size_t>(status.st_size);
-      address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    }
-    const int error = errno;
-    if (fd >= 0) ::close(fd);
-    if (usable && !S_ISREG(status.st_mode)) fail(path, "is not a file");
-    if (usable && size == 0) fail(path, "is empty; it is truncated");
-    if (!usable || address == MAP_FAILED) fail(path, std::string("cannot be read: ") + std::strerror(error));
+  explicit Mapping(const std::filesystem::path& from) : path(from), file(from) {
+    if (file.bytes().empty()) fail(path, "is empty; it is truncated");
   }
-  ~Mapping() {
-    if (address != MAP_FAILED) ::munmap(address, size);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
 
   void parse() {
-    const auto* bytes = static_cast<const std::byte*>(address);
+    const std::byte* bytes = file.bytes().data();
+    const std::size_t size = file.bytes().size();
     std::uint64_t header_length = 0;
     if (size < length_bytes) fail(path, "is shorter than 8 bytes; it is truncated or no safetensors file");
     std::memcpy(&header_length, bytes, length_bytes);

@@ -100,6 +100,14 @@ std::optional<std::vector<std::string>> TomlTable::texts(const std::string& key)
   return state_->values<std::string>(key, "an array of texts in quotes");
 }
 
+std::optional<std::vector<std::string>> TomlTable::one_or_more_texts(const std::string& key) const {
+  const std::string wanted = "a text in quotes or an array of them";
+  const toml::node* node = state_->find(key);
+  if (node != nullptr && node->is_array()) return state_->values<std::string>(key, wanted);
+  const auto one = state_->value<std::string>(key, wanted);
+  return one ? std::optional(std::vector{*one}) : std::nullopt;
+}
+
 std::optional<std::vector<std::vector<std::int64_t>>> TomlTable::integer_rows(const std::string& key) const {
   const std::string wanted = "an array of whole numbers or of arrays of them";
   const toml::node* node = state_->find(key);

@@ -26,6 +26,8 @@ class TomlTable {
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::vector<std::int64_t>> integers(const std::string& key) const;
   std::optional<std::vector<std::string>> texts(const std::string& key) const;
+  /// An array of texts, or one text alone.
+  std::optional<std::vector<std::string>> one_or_more_texts(const std::string& key) const;
   /// Rows of integers: [96, [33, 20]] gives {{96}, {33, 20}}; an element may be an integer or an array of integers.
   std::optional<std::vector<std::vector<std::int64_t>>> integer_rows(const std::string& key) const;
   std::optional<TomlTable> table(const std::string& key) const;

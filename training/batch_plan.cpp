@@ -12,6 +12,7 @@
 #include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
 #include "training/token_source.hpp"
+#include "training/window_shuffle.hpp"
 
 namespace plumbline {
 
@@ -29,18 +30,26 @@ at::Tensor as_tensor(std::span<const std::int64_t> numbers, std::int64_t batch, 
 
 }  // namespace
 
-BatchPlan::BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens)
-    : row_lengths_(data.row_lengths), masked_(data.row_lengths.size(), false), tokens_(std::move(tokens)) {
+BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens)
+    : row_lengths_(data.row_lengths),
+      masked_(data.row_lengths.size(), false),
+      tokens_(std::move(tokens)),
+      shuffled_(data.shuffle == "windows"),
+      seed_(data.seed) {
   for (const std::int64_t microbatch : data.masked) {
     masked_.at(static_cast<std::size_t>(microbatch)) = true;
   }
   offsets_.push_back(0);
+  rows_before_.push_back(0);
   for (const std::vector<std::int64_t>& rows : row_lengths_) {
     offsets_.push_back(std::accumulate(rows.begin(), rows.end(), offsets_.back()));
+    rows_before_.push_back(rows_before_.back() + std::ssize(rows));
   }
-  const std::int64_t needed = offsets_.back() + 1;  // the last row's last label is one token further
-  refuse_short_source(data, static_cast<std::int64_t>(tokens_.size()), needed);
-  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % tokens_.size());
+  const std::int64_t read = shuffled_ ? product_of_sizes({rows_before_.back(), longest_sequence()}) : offsets_.back();
+  refuse_short_source(data, tokens_.size(), sum_of_sizes({read, 1}));  // the last label is one token further
+  start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) %
+                                     static_cast<std::uint64_t>(tokens_.size()));
+  windows_ = (tokens_.size() - 1) / longest_sequence();
 }
 
 const std::vector<std::int64_t>& BatchPlan::rows(std::int64_t microbatch) const {
@@ -51,12 +60,23 @@ bool BatchPlan::masked(std::int64_t microbatch) const {
   return masked_.at(static_cast<std::size_t>(microbatch));
 }
 
-std::int64_t BatchPlan::token(std::int64_t position) const {
-  return tokens_[static_cast<std::size_t>(position) % tokens_.size()];
+std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t microbatch) const {
+  std::vector<std::int64_t> begins;
+  std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
+  std::int64_t row = step * rows_before_.back() + rows_before_.at(static_cast<std::size_t>(microbatch));
+  for (const std::int64_t length : rows(microbatch)) {
+    begins.push_back(shuffled_ ? shuffled_window(seed_, row / windows_, row % windows_, windows_) * longest_sequence()
+                               : position);
+    position += length;
+    ++row;
+  }
+  return begins;
 }
 
-std::int64_t BatchPlan::first_position(std::int64_t step, std::int64_t microbatch) const {
-  return start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
+double BatchPlan::epochs(std::int64_t steps) const {
+  const auto [used, all] =
+      shuffled_ ? std::pair(rows_before_.back(), windows_) : std::pair(offsets_.back(), tokens_.size());
+  return static_cast<double>(steps) * static_cast<double>(used) / static_cast<double>(all);
 }
 
 std::int64_t BatchPlan::microbatches() const {
@@ -98,18 +118,15 @@ std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t mic
   std::vector<std::int64_t> both(2 * half, padding_id);
   const std::span labels = std::span(both).subspan(half);
   std::ranges::fill(labels, no_label);
-  std::int64_t position = first_position(step, microbatch);
-  std::size_t row_start = 0;
-  for (const std::int64_t length : rows(microbatch)) {
-    for (std::int64_t i = 0; i < length; ++i) {
-      const std::size_t place = row_start + static_cast<std::size_t>(i);
-      both[place] = token(position + i);
-      if (!masked(microbatch)) {
-        labels[place] = token(position + i + 1);
-      }
-    }
-    position += length;
-    row_start += static_cast<std::size_t>(sequence);
+  const std::vector<std::int64_t> begins = positions(step, microbatch);
+  std::vector<std::int64_t> read;
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    const std::int64_t length = rows(microbatch)[row];
+    read.resize(static_cast<std::size_t>(length) + 1);
+    tokens_.read(begins[row], read);
+    const auto place = static_cast<std::ptrdiff_t>(row) * sequence;
+    std::copy_n(read.begin(), length, both.begin() + place);
+    if (!masked(microbatch)) std::copy_n(read.begin() + 1, length, labels.begin() + place);
   }
   return both;
 }
@@ -136,14 +153,19 @@ std::int64_t BatchPlan::step_valid_tokens() const {
 
 std::int64_t BatchPlan::live_tokens(std::int64_t step) const {
   std::vector<bool> live;  // by id
+  std::vector<std::int64_t> read;
   for (std::int64_t microbatch = 0; microbatch < microbatches(); ++microbatch) {
     // Every real position of an unmasked row has a label, so all its ids are live, and none of a masked one's.
     if (masked(microbatch)) continue;
-    const std::int64_t first = first_position(step, microbatch);
-    for (std::int64_t i = 0; i < tokens(microbatch); ++i) {
-      const auto id = static_cast<std::size_t>(token(first + i));
-      if (id >= live.size()) live.resize(id + 1);
-      live[id] = true;
+    const std::vector<std::int64_t> begins = positions(step, microbatch);
+    for (std::size_t row = 0; row < begins.size(); ++row) {
+      read.resize(static_cast<std::size_t>(rows(microbatch)[row]));
+      tokens_.read(begins[row], read);
+      for (const std::int64_t number : read) {
+        const auto id = static_cast<std::size_t>(number);
+        if (id >= live.size()) live.resize(id + 1);
+        live[id] = true;
+      }
     }
   }
   return std::ranges::count(live, true);

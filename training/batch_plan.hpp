@@ -8,18 +8,21 @@
 
 #include "training/microbatch.hpp"
 #include "training/run_file.hpp"
+#include "training/tokens.hpp"
 
 namespace plumbline {
 
 /// Rows are read one after the other from a start that the seed picks, and on into the next step, round and round: a
 /// row of S tokens at `position` takes ids [position, position + S) and labels one further; the next row begins at
-/// position + S.
+/// position + S. Shuffled, each row begins a window of the longest row's length, and an epoch takes every window once.
 class BatchPlan {
  public:
   /// `data` as load_run_file validated it. Throws InputError when there are fewer tokens than one step needs.
-  BatchPlan(const DataSettings& data, std::vector<std::int32_t> tokens);
+  BatchPlan(const DataSettings& data, Tokens tokens);
 
-  std::int64_t source_tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
+  std::int64_t source_tokens() const { return tokens_.size(); }
+  /// How often the source was gone through by the first `steps` steps: 1.5 is one and a half times.
+  double epochs(std::int64_t steps) const;
   std::int64_t microbatches() const;
   std::int64_t batch(std::int64_t microbatch) const;
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
@@ -40,17 +43,20 @@ class BatchPlan {
  private:
   const std::vector<std::int64_t>& rows(std::int64_t microbatch) const;
   bool masked(std::int64_t microbatch) const;
-  std::int64_t token(std::int64_t position) const;
-  /// Where the first row of a microbatch begins, before wrapping.
-  std::int64_t first_position(std::int64_t step, std::int64_t microbatch) const;
+  /// Where each row of a microbatch begins, before wrapping.
+  std::vector<std::int64_t> positions(std::int64_t step, std::int64_t microbatch) const;
   /// ids, then labels, each batch x sequence.
   std::vector<std::int64_t> numbers(std::int64_t step, std::int64_t microbatch) const;
 
   std::vector<std::vector<std::int64_t>> row_lengths_;
   std::vector<bool> masked_;
-  std::vector<std::int32_t> tokens_;
+  Tokens tokens_;
   std::vector<std::int64_t> offsets_;  ///< of each microbatch within a step; the last entry is the step's tokens
   std::int64_t start_ = 0;
+  bool shuffled_ = false;
+  std::uint64_t seed_ = 1;
+  std::vector<std::int64_t> rows_before_;  ///< of each microbatch within a step; the last entry is the step's rows
+  std::int64_t windows_ = 0;               ///< of an epoch, each longest_sequence() tokens
 };
 
 }  // namespace plumbline

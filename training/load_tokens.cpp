@@ -1,11 +1,12 @@
 #include "training/load_tokens.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <vector>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "support/error.hpp"
-#include "support/files.hpp"
-#include "support/machine_memory.hpp"
 #include "support/text.hpp"
 #include "training/token_source.hpp"
 
@@ -13,63 +14,62 @@ namespace plumbline {
 
 namespace {
 
-void refuse_beyond_vocabulary(const std::filesystem::path& path, std::size_t place, const std::string& unit,
-                              std::int32_t id, std::int64_t vocab_size) {
-  if (id >= vocab_size) {
-    throw InputError(path.string() + ": token " + std::to_string(id) + " at " + unit + " " + std::to_string(place) +
-                     " is beyond the model's vocabulary of " + std::to_string(vocab_size) +
-                     "; use a model with a larger vocab_size or data made for this one");
+void refuse_bytes_beyond(const std::filesystem::path& path, std::string_view text, std::int64_t vocab_size) {
+  const auto beyond =
+      std::ranges::find_if(text, [&](char byte) { return static_cast<unsigned char>(byte) >= vocab_size; });
+  if (beyond != text.end()) {
+    refuse_beyond_vocabulary(path, "byte", beyond - text.begin(), static_cast<unsigned char>(*beyond), vocab_size);
   }
 }
 
-std::vector<std::int32_t> load_text(const DataSettings& data, std::int64_t vocab_size) {
-  std::vector<std::int32_t> tokens;
-  for (const std::filesystem::path& file : token_files(data)) {
-    const std::string bytes = read_file(file);
-    if (const auto offset = first_invalid_utf8(bytes)) {
-      throw InputError(file.string() + ": not UTF-8: invalid byte at offset " + std::to_string(*offset) +
+Tokens load_text(const DataSettings& data, std::int64_t vocab_size) {
+  Tokens tokens(vocab_size);
+  for (const std::filesystem::path& path : token_files(data)) {
+    auto file = std::make_shared<const MappedFile>(path);
+    const auto bytes = file->bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (const auto offset = first_invalid_utf8(text)) {
+      throw InputError(path.string() + ": not UTF-8: invalid byte at offset " + std::to_string(*offset) +
                        "; convert the text to UTF-8");
     }
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const std::int32_t id = static_cast<unsigned char>(bytes[i]);
-      refuse_beyond_vocabulary(file, i, "byte", id, vocab_size);
-      tokens.push_back(id);
-    }
+    refuse_bytes_beyond(path, text, vocab_size);
+    if (!text.empty()) tokens.add(path, std::move(file), {0, 1, false, static_cast<std::int64_t>(text.size())});
   }
-  if (tokens.empty()) {
-    throw InputError(data.text->string() + ": the text is empty");
-  }
+  if (tokens.size() == 0) throw InputError(data.text->string() + ": the text is empty");
   return tokens;
 }
 
-std::vector<std::int32_t> load_uint16(const std::filesystem::path& path, std::int64_t vocab_size) {
-  const std::string bytes = read_file(path);
-  if (bytes.size() % 2 != 0) {
-    throw InputError(path.string() + ": " + std::to_string(bytes.size()) +
-                     " bytes are no whole number of uint16 tokens: the file is truncated or of another token_type");
-  }
-  if (bytes.empty()) {
-    throw InputError(path.string() + ": the file holds no tokens");
-  }
-  std::vector<std::int32_t> tokens;
-  tokens.reserve(bytes.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); i += 2) {
-    const int low = static_cast<unsigned char>(bytes[i]);
-    const int high = static_cast<unsigned char>(bytes[i + 1]);
-    refuse_beyond_vocabulary(path, i / 2, "token", low | high << 8, vocab_size);
-    tokens.push_back(low | high << 8);
-  }
-  return tokens;
+/// Of two bytes an id there can be 65536; a file of four read as such would still look like one.
+void refuse_unsaid_width(const std::filesystem::path& path, const TokenFormat& format, const DataSettings& data,
+                         std::int64_t vocab_size) {
+  constexpr std::int64_t ids_of_uint16 = 65536;
+  const bool says = data.token_type || format.offset > 0 || index_beside(path);
+  if (says || vocab_size <= ids_of_uint16) return;
+  throw InputError(path.string() + ": has no header that says how wide its ids are, and the model's vocabulary of " +
+                   std::to_string(vocab_size) +
+                   " takes more than uint16; write data.token_type = \"uint32\" (or "
+                   "\"uint16\", where that is what it holds)");
 }
 
 }  // namespace
 
-std::vector<std::int32_t> load_tokens(const DataSettings& data, std::int64_t vocab_size) {
-  constexpr std::int64_t bytes_of_id = sizeof(std::int32_t);
-  if (const auto tokens = tokens_by_size(data)) {
-    require_memory(product_of_sizes({*tokens, bytes_of_id}), "a text of " + std::to_string(*tokens) + " tokens");
+Tokens load_tokens(const DataSettings& data, std::int64_t vocab_size) {
+  if (data.text) return load_text(data, vocab_size);
+  Tokens tokens(vocab_size);
+  std::optional<TokenFormat> first;
+  const std::vector<std::filesystem::path> files = token_files(data);
+  for (const std::filesystem::path& path : files) {
+    auto file = std::make_shared<const MappedFile>(path);
+    const TokenFormat format = token_format(path, file->bytes(), data.token_type);
+    refuse_unsaid_width(path, format, data, vocab_size);
+    if (!first) first = format;
+    if (format.type() != first->type()) {
+      throw InputError(path.string() + ": holds " + format.type() + ", and " + files.front().string() + " " +
+                       first->type() + "; the files of one source have ids of one width");
+    }
+    tokens.add(path, std::move(file), format);
   }
-  return data.text ? load_text(data, vocab_size) : load_uint16(*data.tokens, vocab_size);
+  return tokens;
 }
 
 }  // namespace plumbline

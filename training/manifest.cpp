@@ -5,6 +5,7 @@
 #include "support/hash.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
+#include "training/token_source.hpp"
 
 namespace plumbline {
 
@@ -44,7 +45,6 @@ Json stages_json(const std::vector<StageEntry>& stages) {
 Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
                    const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
                    const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus) {
-  const auto& source = run.data.text ? run.data.text : run.data.tokens;
   Json manifest;
   manifest["schema"] = record_schema_name();
   manifest["run_id"] = new_run_id();
@@ -58,7 +58,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
-  manifest["data"] = {{"source", source ? source->generic_string() : ""}, {"microbatches", plan.microbatches()}};
+  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", plan.microbatches()}};
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
                           {"microbatches", plan.microbatches()},

@@ -133,28 +133,33 @@ class Reader {
   }
 
   void read_data(const TomlTable& data) {
-    refuse_other_keys(data, {"text", "tokens", "token_type", "seed", "batch", "lengths", "microbatches", "masked"});
+    refuse_other_keys(
+        data, {"text", "tokens", "token_type", "seed", "shuffle", "batch", "lengths", "microbatches", "masked"});
     const auto text = data.text("text");
-    const auto tokens = data.text("tokens");
+    const auto tokens = data.one_or_more_texts("tokens");
     if (text && tokens) {
       refuse(data, "tokens", "data.text is given as well; keep one of the two");
     }
     if (!text && !tokens) {
-      refuse(data, "text", "is missing; name a UTF-8 file, a folder of .txt files, or a .bin file as data.tokens");
+      refuse(data, "text", "is missing; name a UTF-8 file, a folder of .txt files, or files of ids as data.tokens");
     }
     if (text) {
       run_.data.text = resolve(*text);
+    } else if (tokens->empty()) {
+      refuse(data, "tokens", "names no file; give at least one");
     } else {
-      run_.data.tokens = resolve(*tokens);
+      for (const std::string& each : *tokens) run_.data.tokens.push_back(resolve(each));
     }
-    run_.data.token_type = one_of(data, "token_type", "uint16", {"uint16"});
+    if (data.has("token_type")) run_.data.token_type = one_of(data, "token_type", "", {"uint16", "uint32"});
     if (text && data.has("token_type")) {
       refuse(data, "token_type", "belongs to data.tokens; a text has one token a byte");
     }
     if (other_text_) {
       run_.data.text = other_text_;
-      run_.data.tokens.reset();
+      run_.data.tokens.clear();
+      run_.data.token_type.reset();
     }
+    run_.data.shuffle = one_of(data, "shuffle", run_.data.shuffle, {"none", "windows"});
     run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
     read_lengths(data);
     read_masked(data);

@@ -12,10 +12,11 @@
 namespace plumbline {
 
 struct DataSettings {
-  std::optional<std::filesystem::path> text;    ///< a UTF-8 file, or a folder of .txt files in name order
-  std::optional<std::filesystem::path> tokens;  ///< raw little-endian ids
-  std::string token_type = "uint16";
+  std::optional<std::filesystem::path> text;  ///< a UTF-8 file, or a folder of .txt files in name order
+  std::vector<std::filesystem::path> tokens;  ///< files of ids, or patterns of their names
+  std::optional<std::string> token_type;      ///< uint16 | uint32, of files that do not say it
   std::uint64_t seed = 1;
+  std::string shuffle = "none";  ///< none | windows
   /// Row lengths of each microbatch, `batch` numbers each; already repeated up to `microbatches`.
   std::vector<std::vector<std::int64_t>> row_lengths;
   std::vector<std::int64_t> masked;  ///< microbatches without a valid label

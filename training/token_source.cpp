@@ -1,31 +1,26 @@
 #include "training/token_source.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "support/mapped_file.hpp"
 #include "support/paths.hpp"
+#include "support/text.hpp"
+#include "training/token_format.hpp"
 
 namespace plumbline {
 
 namespace {
 
-constexpr std::int64_t bytes_of_uint16 = 2;
+namespace fs = std::filesystem;
 
-const std::filesystem::path& path_of(const DataSettings& data) {
-  if (data.text) return *data.text;
-  if (data.tokens) return *data.tokens;
-  throw std::logic_error("data settings without a text and without tokens");
-}
-
-}  // namespace
-
-std::vector<std::filesystem::path> token_files(const DataSettings& data) {
-  const std::filesystem::path& path = path_of(data);
-  if (!data.text || !folder_exists(path)) return {path};
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+std::vector<fs::path> text_files(const fs::path& path) {
+  if (!folder_exists(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
     if (entry.is_regular_file() && entry.path().extension() == ".txt") files.push_back(entry.path());
   }
   if (files.empty()) {
@@ -35,23 +30,74 @@ std::vector<std::filesystem::path> token_files(const DataSettings& data) {
   return files;
 }
 
-std::optional<std::int64_t> tokens_by_size(const DataSettings& data) {
-  if (!path_exists(path_of(data))) return std::nullopt;
-  std::int64_t bytes = 0;
-  for (const std::filesystem::path& file : token_files(data)) {
-    std::error_code no_file;
-    const auto size = std::filesystem::file_size(file, no_file);
-    if (no_file) return std::nullopt;
-    bytes = sum_of_sizes({bytes, static_cast<std::int64_t>(size)});
+/// The files that one entry of data.tokens stands for.
+std::vector<fs::path> id_files(const fs::path& named) {
+  std::vector<fs::path> files;
+  for (fs::path file : files_matching(named)) {
+    if (file.extension() == ".idx") {
+      const fs::path index = file;
+      file.replace_extension(".bin");
+      if (!path_exists(file)) {
+        throw InputError(index.string() + ": is an index without its " + file.filename().string() +
+                         "; the tokens themselves are missing");
+      }
+    }
+    files.push_back(file);
   }
-  return data.text ? bytes : bytes / bytes_of_uint16;
+  std::ranges::sort(files, {}, [](const fs::path& each) { return each.string(); });
+  files.erase(std::unique(files.begin(), files.end()), files.end());  // a .bin and its .idx are one
+  if (files.empty()) {
+    const bool pattern = named.string().find_first_of("*?[") != std::string::npos;
+    throw InputError(named.string() + (pattern ? ": matches no file" : ": is not there") +
+                     "; name the files of ids in data.tokens");
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<fs::path> token_files(const DataSettings& data) {
+  if (data.text) return text_files(*data.text);
+  if (data.tokens.empty()) throw std::logic_error("data settings without a text and without tokens");
+  std::vector<fs::path> files;
+  std::set<fs::path> known;
+  for (const fs::path& named : data.tokens) {
+    for (fs::path& file : id_files(named)) {
+      if (!known.insert(file).second) {
+        throw InputError(file.string() + ": data.tokens names it twice, the second time as " + named.string());
+      }
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+std::string source_text(const DataSettings& data) {
+  if (data.text) return data.text->generic_string();
+  std::vector<std::string> names;
+  for (const fs::path& named : data.tokens) names.push_back(named.generic_string());
+  return join(names, ", ");
+}
+
+std::optional<std::int64_t> tokens_by_size(const DataSettings& data) {
+  const auto absent = [](const fs::path& named) { return files_matching(named).empty(); };
+  if (data.text ? absent(*data.text) : std::ranges::any_of(data.tokens, absent)) return std::nullopt;
+  std::int64_t tokens = 0;
+  for (const fs::path& file : token_files(data)) {
+    std::error_code no_file;
+    const auto size = fs::file_size(file, no_file);
+    if (no_file) return std::nullopt;
+    const auto count = data.text ? static_cast<std::int64_t>(size)
+                                 : token_format(file, MappedFile(file).bytes(), data.token_type).count;
+    tokens = sum_of_sizes({tokens, count});
+  }
+  return tokens;
 }
 
 void refuse_short_source(const DataSettings& data, std::int64_t available, std::int64_t needed) {
   if (available >= needed) return;
-  const auto& source = data.text ? data.text : data.tokens;
-  throw InputError((source ? source->string() : std::string("the text")) + " is too short: it holds " +
-                   std::to_string(available) + " tokens, one step needs " + std::to_string(needed) +
+  throw InputError(source_text(data) + " is too short: it holds " + std::to_string(available) +
+                   " tokens, one step needs " + std::to_string(needed) +
                    ". Give a longer text, or smaller data.lengths, data.microbatches or data.batch");
 }
 

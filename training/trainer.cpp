@@ -40,12 +40,23 @@ void Trainer::run(bool show_progress) {
     train_step(step);
     monitor_.step_ended(step);
     step_recorded(step);
-    if (line) line->step(step + 1, steps, monitor_.loss(), (step + 1 - first) * training_.plan.step_tokens());
+    if (line) {
+      line->step({.done = step + 1,
+                  .total = steps,
+                  .loss = monitor_.loss(),
+                  .tokens_so_far = (step + 1 - first) * training_.plan.step_tokens(),
+                  .epochs = training_.plan.epochs(step + 1)});
+    }
     const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
     stopped_ = checkpoints_ && checkpoints_->step_ended(state());
     if (metrics_) {
-      metrics_->add(step, monitor_.loss(), monitor_.update(), training_.plan.step_tokens(), seconds,
-                    checkpoints_->saving_seconds());
+      metrics_->add(step,
+                    {.loss = monitor_.loss(),
+                     .tokens = training_.plan.step_tokens(),
+                     .epochs = training_.plan.epochs(step + 1),
+                     .seconds = seconds,
+                     .saving_seconds = checkpoints_->saving_seconds()},
+                    monitor_.update());
     }
     if (stopped_) break;
   }

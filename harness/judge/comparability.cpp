@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -79,6 +80,18 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
   differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
 }
 
+/// Of a model that is no Llama: every key of its config, but what a library notes of itself.
+void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
+  std::set<std::string> keys;
+  for (const Json* config : {&reference, &candidate}) {
+    for (const auto& [key, value] : config->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) {
+    if (key.starts_with("_") || key == "transformers_version") continue;
+    differences.demand_equal("model: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+}
+
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences) {
   const Json name = value_or(reference, "name", "");
   differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
@@ -124,7 +137,9 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 /// Model, data, hyperparameters. `dtype`: what the first is said to be in.
 void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
-    compare_models(value_or(one.json, "model", nullptr), value_or(other.json, "model", nullptr), differences);
+    const Json &config = one.json.at("model"), &theirs = other.json.at("model");
+    says_llama(one) && says_llama(other) ? compare_models(config, theirs, differences)
+                                         : compare_configs(config, theirs, differences);
   } catch (const InputError& error) {
     differences.words.push_back(error.what());
   }
@@ -139,6 +154,7 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
                            other.clip_norm ? to_text(*other.clip_norm) : "null");
+  differences.demand_equal("clip_epsilon", to_text(one.clip_epsilon), to_text(other.clip_epsilon));
   differences.demand_equal("order of accumulation", one.accumulation, other.accumulation);
   differences.demand_equal("digest of the accumulation order", one.accumulation_digest, other.accumulation_digest);
   differences.demand_equal("frozen parameters", Json(sorted(one.frozen)), Json(sorted(other.frozen)));

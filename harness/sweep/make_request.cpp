@@ -8,6 +8,7 @@
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/paths.hpp"
 #include "support/toml.hpp"
 
 namespace plumbline {
@@ -36,7 +37,7 @@ class Asked {
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
     request.microbatches = microbatches();
-    if (!text("data", "text", "").empty() || !text("data", "tokens", "").empty()) request.data = data();
+    if (!text("data", "text", "").empty() || !id_files().empty()) request.data = data();
     request.device = device;
     request.threads = integer("train", "threads", 1);
     request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
@@ -132,21 +133,44 @@ class Asked {
     return microbatches;
   }
 
+  /// Those that data.tokens names, patterns resolved, an index standing for its .bin.
+  std::vector<fs::path> id_files() const {
+    const auto table = file_.table("data");
+    std::vector<fs::path> files;
+    for (const std::string& named :
+         table ? table->one_or_more_texts("tokens").value_or(std::vector<std::string>{}) : std::vector<std::string>{}) {
+      const fs::path path = (run_.parent_path() / named).lexically_normal();
+      std::set<std::string> matching;  // texts are sorted by their bytes, paths by their folders first
+      for (fs::path each : files_matching(path)) {
+        if (each.extension() == ".idx") each.replace_extension(".bin");
+        matching.insert(each.string());
+      }
+      if (matching.empty()) matching.insert(path.string());  // the trainers say that it is not there
+      files.insert(files.end(), matching.begin(), matching.end());
+    }
+    return files;
+  }
+
+  std::vector<fs::path> text_files() const {
+    const fs::path source = path_of("data", "text");
+    std::error_code error;
+    if (!fs::is_directory(source, error)) return {source};
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(source, error)) {
+      if (entry.is_regular_file(error) && entry.path().extension() == ".txt") files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    return files;
+  }
+
   RequestedData data() const {
     RequestedData data;
     data.seed = static_cast<std::uint64_t>(integer("data", "seed", 1));
-    const bool tokens = !text("data", "tokens", "").empty();
-    data.format = tokens ? text("data", "token_type", "uint16") : "bytes";
-    const fs::path source = path_of("data", tokens ? "tokens" : "text");
+    data.shuffle = text("data", "shuffle", "none");
+    data.files = id_files();
+    data.format = data.files.empty() ? "bytes" : text("data", "token_type", "uint16");
+    if (data.files.empty()) data.files = text_files();
     std::error_code error;
-    if (fs::is_directory(source, error)) {
-      for (const auto& entry : fs::directory_iterator(source, error)) {
-        if (entry.is_regular_file(error) && entry.path().extension() == ".txt") data.files.push_back(entry.path());
-      }
-      std::ranges::sort(data.files);
-    } else {
-      data.files.push_back(source);
-    }
     for (auto& file : data.files) {
       const auto size = fs::file_size(file, error);
       data.sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "harness/sweep/run_paths.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -84,12 +85,15 @@ std::string relative_text(const fs::path& path, const fs::path& folder) {
 std::string text_for(toml::table root, const fs::path& run, const fs::path& folder) {
   const fs::path from = fs::weakly_canonical(fs::absolute(run)).parent_path();
   const fs::path to = fs::weakly_canonical(fs::absolute(folder));
-  for (const auto& [table, key] :
-       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}}) {
-    const auto path = root[table][key].value<std::string>();
-    if (!path || fs::path(*path).is_absolute()) continue;
-    root[table].as_table()->insert_or_assign(key, fs::weakly_canonical(from / *path).lexically_relative(to).string());
-  }
+  change_paths(root, [&](const std::string& path) {
+    if (fs::path(path).is_absolute()) return path;
+    const fs::path whole = from / path;
+    // A link keeps its name: an index is looked for beside it, and shards follow one another by their names.
+    const bool named = whole.has_filename() && whole.filename() != "." && whole.filename() != "..";
+    const fs::path resolved =
+        named ? fs::weakly_canonical(whole.parent_path()) / whole.filename() : fs::weakly_canonical(whole);
+    return resolved.lexically_relative(to).string();
+  });
   std::ostringstream text;
   text << root << "\n";
   return text.str();

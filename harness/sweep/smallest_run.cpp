@@ -39,7 +39,7 @@ std::map<std::string, std::string> smallest_run(const PlannedCell& cell, const f
   const toml::table own = parse_toml(cell.run, pipeline_run(cell.run, {}, "1f1b", folder));
   toml::table root;
   root.insert_or_assign("model", toml::table{{"config", "model.json"}});
-  take_over(own, root, "data", {"text", "tokens", "token_type", "seed"});
+  take_over(own, root, "data", {"text", "tokens", "token_type", "seed", "shuffle"});
   root["data"].as_table()->insert_or_assign("lengths", toml::array{2, 2});
   take_over(own, root, "train", {"dtype", "threads"});
   root["train"].as_table()->insert_or_assign("steps", 1);

@@ -6,6 +6,7 @@ import torch
 
 from .digest import digest, hash64
 from .run_file import InputError
+from .tokens import Tokens
 
 NO_LABEL = -100
 
@@ -25,31 +26,52 @@ class Microbatch:
         return digest(torch.stack([self.ids, self.labels]))
 
 
-def read_tokens(data):
-    try:
-        if not data.is_text:
-            numbers = data.source.read_bytes()
-            if len(numbers) % 2:
-                raise InputError(f"{data.source}: {len(numbers)} bytes are no whole number of 16-bit ids")
-            return [low | high << 8 for low, high in zip(numbers[::2], numbers[1::2])]
-        files = [data.source]
-        if data.source.is_dir():
-            files = sorted((f for f in data.source.iterdir() if f.suffix == ".txt" and f.is_file()), key=lambda f: f.name.encode())
-        return [byte for file in files for byte in file.read_bytes()]
-    except OSError as error:
-        raise InputError(f"{data.source}: {error.strerror}") from error
+def shuffled(seed, epoch, place, windows):
+    """docs/data.md, "Windows in another order": the window that comes at `place` of an epoch."""
+    half = ((windows - 1).bit_length() + 1) // 2
+    mask = (1 << half) - 1
+    while True:
+        left, right = place >> half, place & mask
+        for round in range(4):
+            left, right = right, left ^ (hash64(f"windows/{seed}/{epoch}/{round}/{right}") & mask)
+        place = left << half | right
+        if place < windows:
+            return place
 
 
 class Batches:
     def __init__(self, data, vocab_size):
         self.data = data
-        self.token = read_tokens(data)
+        self.vocab_size = vocab_size
+        self.token = Tokens(data)
         self.step_tokens = sum(map(sum, data.rows))
-        if len(self.token) < self.step_tokens + 1:
-            raise InputError(f"{data.source}: {len(self.token)} tokens, and a step needs {self.step_tokens + 1}")
-        if max(self.token) >= vocab_size:
-            raise InputError(f"{data.source}: id {max(self.token)} is beyond the vocabulary of {vocab_size}")
+        self.step_rows = sum(map(len, data.rows))
+        self.longest = max(map(max, data.rows))
+        shuffle = data.shuffle == "windows"
+        needed = (self.step_rows * self.longest if shuffle else self.step_tokens) + 1
+        if len(self.token) < needed:
+            raise InputError(f"{data.sources[0]}: {len(self.token)} tokens, and a step needs {needed}")
         self.start = hash64(f"data/{data.seed}") % len(self.token)
+        self.windows = (len(self.token) - 1) // self.longest if shuffle else None
+
+    def read(self, position, count):
+        ids = [self.token[(position + i) % len(self.token)] for i in range(count)]
+        if not 0 <= min(ids) <= max(ids) < self.vocab_size:
+            raise InputError(f"{self.data.sources[0]}: an id near position {position} is beyond the vocabulary of {self.vocab_size}")
+        return ids
+
+    def positions(self, step, number):
+        """Where each row of a microbatch begins."""
+        before = self.data.rows[:number]
+        position = self.start + step * self.step_tokens + sum(map(sum, before))
+        drawn = step * self.step_rows + sum(map(len, before))
+        for row, length in enumerate(self.data.rows[number]):
+            if self.windows is None:
+                yield position
+            else:
+                epoch, place = divmod(drawn + row, self.windows)
+                yield shuffled(self.data.seed, epoch, place, self.windows) * self.longest
+            position += length
 
     def __len__(self):
         """Microbatches of a step."""
@@ -57,15 +79,13 @@ class Batches:
 
     def microbatch(self, step, number):
         rows = self.data.rows[number]
-        position = self.start + step * self.step_tokens + sum(map(sum, self.data.rows[:number]))
         ids = torch.zeros(len(rows), max(rows), dtype=torch.int64)
         labels = torch.full_like(ids, NO_LABEL)
-        for row, length in enumerate(rows):
-            read = [self.token[(position + i) % len(self.token)] for i in range(length + 1)]
+        for row, (length, position) in enumerate(zip(rows, self.positions(step, number))):
+            read = self.read(position, length + 1)
             ids[row, :length] = torch.tensor(read[:-1])
             if number not in self.data.masked:
                 labels[row, :length] = torch.tensor(read[1:])
-            position += length
         return Microbatch(ids, labels, sum(rows))
 
     def step(self, step):

@@ -76,7 +76,7 @@ class Recorder:
             "device": "cpu",
             "world_size": 1,
             "steps": run.steps,
-            "data": {"source": str(run.data.source), "microbatches": len(batches)},
+            "data": {"source": ", ".join(map(str, run.data.sources)), "microbatches": len(batches)},
             "schedule": {
                 "name": "sequential",
                 "chunks_per_rank": 1,

@@ -12,7 +12,7 @@ class InputError(Exception):
 
 TABLES = {
     "model": {"config", "weights"},
-    "data": {"text", "tokens", "token_type", "seed", "lengths", "batch", "microbatches", "masked"},
+    "data": {"text", "tokens", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
     "train": {
         "steps", "seed", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
         "warmup_steps", "start_factor", "clip_norm",
@@ -23,8 +23,10 @@ TABLES = {
 
 @dataclass
 class Data:
-    source: Path
+    sources: list  # a text, a folder of texts, or the names of files of ids, patterns among them
     is_text: bool
+    token_type: str | None
+    shuffle: str
     seed: int
     rows: list  # of each microbatch, the lengths of its rows
     masked: set = field(default_factory=set)
@@ -54,8 +56,9 @@ def read_data(path, table):
     """`table`: [data] of the run file at `path`."""
     if ("text" in table) == ("tokens" in table):
         refuse(path, "[data] must name either text or tokens")
-    if table.get("token_type", "uint16") != "uint16":
-        refuse(path, f"data.token_type {table['token_type']!r} is unknown here")
+    for key, known in (("token_type", ("uint16", "uint32")), ("shuffle", ("none", "windows"))):
+        if table.get(key, known[0]) not in known:
+            refuse(path, f"data.{key} {table[key]!r} is unknown here")
     batch = table.get("batch", 1)
     given = []
     for entry in table["lengths"]:
@@ -67,8 +70,16 @@ def read_data(path, table):
     masked = set(table.get("masked", []))
     if count < len(given) or not masked < set(range(count)):
         refuse(path, "data.microbatches or data.masked does not fit data.lengths")
-    source = path.parent / table.get("text", table.get("tokens"))
-    return Data(source, "text" in table, table.get("seed", 1), [given[m % len(given)] for m in range(count)], masked)
+    named = table.get("text", table.get("tokens"))
+    return Data(
+        sources=[path.parent / each for each in ([named] if isinstance(named, str) else named)],
+        is_text="text" in table,
+        token_type=table.get("token_type"),
+        shuffle=table.get("shuffle", "none"),
+        seed=table.get("seed", 1),
+        rows=[given[m % len(given)] for m in range(count)],
+        masked=masked,
+    )
 
 
 def read_optimizer(path, train):

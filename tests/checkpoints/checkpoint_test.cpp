@@ -34,14 +34,15 @@ struct Training {
   std::string dtype = "float32";
   std::string more = {};  ///< lines for [train]
   int steps = 3;
+  std::string data = {};  ///< lines for [data]
 
   std::string text() const {
     const std::string model = tied ? "stories260k" : "untied-128";
     return "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/" + model +
-           "/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-           "/corpus/\"\nlengths = [9, 4, 6, 5]\nbatch = 2\n[train]\nsteps = " +
-           std::to_string(steps) + "\nlearning_rate = 1e-3\nwarmup_steps = 1\nclip_norm = 1.0\noptimizer = \"" +
-           optimizer + "\"\ndtype = \"" + dtype + "\"\n" + (optimizer == "sgd" ? "momentum = 0.9\n" : "") + more;
+           "/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [9, 4, 6, 5]\nbatch = 2\n" +
+           data + "[train]\nsteps = " + std::to_string(steps) +
+           "\nlearning_rate = 1e-3\nwarmup_steps = 1\nclip_norm = 1.0\noptimizer = \"" + optimizer + "\"\ndtype = \"" +
+           dtype + "\"\n" + (optimizer == "sgd" ? "momentum = 0.9\n" : "") + more;
   }
 };
 
@@ -104,6 +105,24 @@ TEST_F(Checkpointing, AnyNumberOfRanksGoesOnWhereAnyOtherStopped) {
       fs::remove_all(into);
     }
   }
+}
+
+TEST_F(Checkpointing, AShuffledRunGoesOnInItsOrder) {
+  const Training plain;
+  Training shuffled;
+  shuffled.data = "shuffle = \"windows\"\n";
+  train(plain, reference_alone, at("plain"));
+  train(shuffled, reference_alone, at("whole"));
+  const auto whole = digests(at("whole") / "latest");
+  EXPECT_NE(whole, digests(at("plain") / "latest"));
+
+  ASSERT_EQ(train(shuffled, 3, at("three"), checkpoint_path(at("whole"), 1), "zb-v"), 0);
+  EXPECT_EQ(digests(at("three") / "latest"), whole);
+  train(shuffled, reference_alone, at("one"), checkpoint_path(at("three"), 2));
+  EXPECT_EQ(digests(at("one") / "latest"), whole);
+  EXPECT_THAT(
+      error_of<InputError>([&] { train(plain, reference_alone, at("other"), checkpoint_path(at("whole"), 1)); }),
+      HasSubstr("data.shuffle = \"windows\""));
 }
 
 class EachKind : public Checkpointing,

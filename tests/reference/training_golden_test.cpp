@@ -20,7 +20,7 @@
 namespace plumbline {
 namespace {
 
-const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
+const std::filesystem::path golden_folder = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
 
 std::vector<double> numbers_of(const SafetensorsEntry& entry) {
   const std::size_t size = dtype_size(entry.dtype);
@@ -66,7 +66,7 @@ void compare_tensor(const SafetensorsEntry& ours, const SafetensorsEntry& golden
 class TrainedGolden {
  public:
   explicit TrainedGolden(const std::string& name)
-      : folder_(goldens / name), json_(read_json(folder_ / "golden.json")), steps_(folder_ / "steps.safetensors") {}
+      : folder_(golden_folder / name), json_(read_json(folder_ / "golden.json")), steps_(folder_ / "steps.safetensors") {}
 
   bool same_code_path() const {
     const Json also = json_.value("also", Json::array());

@@ -17,6 +17,7 @@
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 #include "training/step_losses.hpp"
+#include "training/window_shuffle.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
 #define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
@@ -143,6 +144,16 @@ Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t micr
 #undef MANGLED
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
   return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
+}
+
+#define MANGLED "_ZN9plumbline15shuffled_windowEmlll"
+std::int64_t real_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows)
+    PLUMBLINE_REAL(MANGLED);
+std::int64_t wrap_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+std::int64_t wrap_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows) {
+  return real_shuffled_window(seed, planted("same_order_every_epoch") ? 0 : epoch, index, windows);
 }
 
 }  // namespace plumbline::shared_faults

@@ -8,6 +8,7 @@
 #include "support/json.hpp"
 #include "tests/ended.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/token_file_bytes.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -144,24 +145,48 @@ TEST(SharedFaultsOfTheRows, AreSeenByTheCheckOfTheLossToo) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "fails") << comparison_text(verdict);
 }
 
-TEST(SharedFaultsOfTheData, AreNotWhatWasAskedFor) {
-  const TemporaryFolder folder;
-  folder.file("run.toml", run_file("adamw"));
-  const auto sweep = folder.file("sweep.toml", "launcher = \"" PLUMBLINE_SOURCE
-                                               "/scripts/ranks-as-threads {world}\"\n"
-                                               "run = [\"run.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
-  const auto out = folder / "out";
-  const auto run = [&](const std::string& fault) {
-    std::filesystem::remove_all(out);
+class SharedFaultsOfTheData : public ::testing::Test {
+ protected:
+  /// A sweep of the run with the fault; what it printed.
+  Ended swept(const std::string& run, const std::string& fault) {
+    folder_.file("run.toml", run);
+    const auto sweep = folder_.file("sweep.toml", "launcher = \"" PLUMBLINE_SOURCE
+                                                  "/scripts/ranks-as-threads {world}\"\n"
+                                                  "run = [\"run.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+    std::filesystem::remove_all(out_);
     return end_of("PLUMBLINE_SHARED_FAULT=" + fault + " " PLUMBLINE_BIN "/plumbline sweep " + sweep.string() +
-                      " --trainers " + programs + " --out " + out.string(),
-                  folder.path());
-  };
-  const Ended right = run("none");
-  EXPECT_EQ(right.code, 0) << right.said;
-  const Ended ended = run("data_of_next_step");
-  EXPECT_EQ(ended.code, 1) << ended.said;
-  EXPECT_THAT(read_file(out / "results.csv"), HasSubstr("as_asked,fails")) << ended.said;
+                      " --trainers " + programs + " --out " + out_.string(),
+                  folder_.path());
+  }
+  void expect_seen(const std::string& run, const std::string& fault) {
+    const Ended right = swept(run, "none");
+    EXPECT_EQ(right.code, 0) << right.said;
+    const Ended ended = swept(run, fault);
+    EXPECT_EQ(ended.code, 1) << ended.said;
+    EXPECT_THAT(read_file(out_ / "results.csv"), HasSubstr("as_asked,fails")) << ended.said;
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path out_ = folder_ / "out";
+};
+
+TEST_F(SharedFaultsOfTheData, AreNotWhatWasAskedFor) {
+  expect_seen(run_file("adamw"), "data_of_next_step");
+}
+
+// Eleven windows of four tokens, four rows a step: the third step begins the second epoch.
+TEST_F(SharedFaultsOfTheData, AnEpochInTheOrderOfTheOneBeforeIsNotWhatWasAskedFor) {
+  std::vector<std::int32_t> ids;
+  for (std::int32_t i = 0; i < 45; ++i) ids.push_back(i * 11);
+  folder_.file("shards/1.idx", megatron_index(4, 4, {20}));
+  folder_.file("shards/1.bin", numbers(std::vector(ids.begin(), ids.begin() + 20)));
+  folder_.file("shards/2.idx", megatron_index(4, 4, {25}));
+  folder_.file("shards/2.bin", numbers(std::vector(ids.begin() + 20, ids.end())));
+
+  expect_seen("[model]\nconfig = \"" PLUMBLINE_FIXTURES
+              "/models/stories260k/config.json\"\n[data]\ntokens = \"shards/*\"\nshuffle = \"windows\"\n"
+              "lengths = [4, [3, 1]]\nbatch = 2\n[train]\nsteps = 3\n",
+              "same_order_every_epoch");
 }
 
 }  // namespace

@@ -26,32 +26,38 @@ class Log {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
 };
 
+StepProgress line_of(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens) {
+  return {.done = done, .total = total, .loss = loss, .tokens_so_far = tokens, .epochs = std::nullopt};
+}
+
 TEST(StepLine, SaysStepLossRateAndTimeLeft) {
-  EXPECT_EQ(step_line(3, 5, 5.43211, 36900, 3.0), "step 3/5  loss 5.4321  12.3k tokens/s  remaining 2 s");
+  EXPECT_EQ(step_line({.done = 3, .total = 5, .loss = 5.43211, .tokens_so_far = 36900, .epochs = 1.256}, 3.0),
+            "step 3/5  loss 5.4321  epoch 1.26  12.3k tokens/s  remaining 2 s");
 }
 
 TEST(StepLine, LeavesOutWhatIsNotKnown) {
-  EXPECT_EQ(step_line(0, 5, std::nullopt, 0, 0), "step 0/5");
-  EXPECT_THAT(step_line(95, 100, 1, 500, 10, 90), HasSubstr("remaining 10 s")) << "of a run that went on at step 90";
-  EXPECT_THAT(step_line(1, 5, std::nullopt, 10, 1), Not(HasSubstr("loss")));
+  EXPECT_EQ(step_line({.done = 0, .total = 5}, 0), "step 0/5");
+  EXPECT_THAT(step_line(line_of(95, 100, 1, 500), 10, 90), HasSubstr("remaining 10 s"))
+      << "of a run that went on at step 90";
+  EXPECT_THAT(step_line(line_of(1, 5, std::nullopt, 10), 1), Not(HasSubstr("loss")));
 }
 
 TEST(StepLine, ShowsANan) {
-  EXPECT_THAT(step_line(1, 2, std::numeric_limits<double>::quiet_NaN(), 10, 1), HasSubstr("loss nan"));
+  EXPECT_THAT(step_line(line_of(1, 2, std::numeric_limits<double>::quiet_NaN(), 10), 1), HasSubstr("loss nan"));
 }
 
 TEST(StepLine, ScalesItsUnits) {
-  EXPECT_THAT(step_line(1, 2, 1, 500, 1), HasSubstr("  500 tokens/s  remaining 1 s"));
-  EXPECT_THAT(step_line(1, 101, 1, 2500000, 1), HasSubstr("  2.5M tokens/s  remaining 100 s"));
-  EXPECT_THAT(step_line(1, 601, 1, 1, 1), HasSubstr("remaining 10 min"));
-  EXPECT_THAT(step_line(1, 9001, 1, 1, 1), HasSubstr("remaining 2 h 30 min"));
+  EXPECT_THAT(step_line(line_of(1, 2, 1, 500), 1), HasSubstr("  500 tokens/s  remaining 1 s"));
+  EXPECT_THAT(step_line(line_of(1, 101, 1, 2500000), 1), HasSubstr("  2.5M tokens/s  remaining 100 s"));
+  EXPECT_THAT(step_line(line_of(1, 601, 1, 1), 1), HasSubstr("remaining 10 min"));
+  EXPECT_THAT(step_line(line_of(1, 9001, 1, 1), 1), HasSubstr("remaining 2 h 30 min"));
 }
 
 TEST(ProgressLine, InALogTheFirstAndTheLastLineStandForManyQuickOnes) {
   Log log;
   ProgressLine line(log.file());
 
-  for (int step = 1; step <= 100; ++step) line.step(step, 100, 1.0, step);
+  for (int step = 1; step <= 100; ++step) line.step(line_of(step, 100, 1.0, step));
   line.finish();
 
   const std::string text = log.text();

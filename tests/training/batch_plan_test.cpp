@@ -29,13 +29,13 @@ DataSettings data_of(std::vector<std::vector<std::int64_t>> row_lengths, std::ve
 }
 
 /// 0, 1, 2, ...: each token tells its place.
-std::vector<std::int32_t> counting(std::int32_t count) {
+Tokens counting(std::int32_t count) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
-  return tokens;
+  return Tokens(std::move(tokens));
 }
 
-std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+std::vector<std::int64_t> integers_of(const at::Tensor& tensor) {
   const auto* data = tensor.const_data_ptr<std::int64_t>();
   return {data, data + tensor.numel()};
 }
@@ -52,10 +52,10 @@ TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
   const Microbatch first = plan.make(0, 0);
   const Microbatch second = plan.make(0, 1);
 
-  EXPECT_THAT(numbers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
-  EXPECT_THAT(numbers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
-  EXPECT_THAT(numbers_of(second.ids), ElementsAre(at + 6, at + 7));
-  EXPECT_THAT(numbers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
+  EXPECT_THAT(integers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
+  EXPECT_THAT(integers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
+  EXPECT_THAT(integers_of(second.ids), ElementsAre(at + 6, at + 7));
+  EXPECT_THAT(integers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
   EXPECT_EQ(first.ids.sizes(), at::IntArrayRef({2, 3}));
   EXPECT_EQ(second.ids.sizes(), at::IntArrayRef({2, 1}));
 }
@@ -68,8 +68,8 @@ TEST(BatchPlan, StepsGoOnAndRoundTheEndOfTheText) {
   for (std::int64_t step = 0; step < 7; ++step) {
     for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
       const Microbatch made = plan.make(step, microbatch);
-      const std::vector<std::int64_t> ids = numbers_of(made.ids);
-      const std::vector<std::int64_t> labels = numbers_of(made.labels);
+      const std::vector<std::int64_t> ids = integers_of(made.ids);
+      const std::vector<std::int64_t> labels = integers_of(made.labels);
       for (std::size_t i = 0; i < ids.size(); ++i, ++position) {
         EXPECT_EQ(ids[i], position % 23);
         EXPECT_EQ(labels[i], (position + 1) % 23);
@@ -85,12 +85,12 @@ TEST(BatchPlan, PadsShorterRowsOnTheRight) {
 
   const Microbatch made = plan.make(0, 0);
 
-  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
-                                                at + 4, at + 5, 0, 0,        //
-                                                at + 6, 0, 0, 0));
-  EXPECT_THAT(numbers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
-                                                   at + 5, at + 6, -100, -100,      //
-                                                   at + 7, -100, -100, -100));
+  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
+                                                 at + 4, at + 5, 0, 0,        //
+                                                 at + 6, 0, 0, 0));
+  EXPECT_THAT(integers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
+                                                    at + 5, at + 6, -100, -100,      //
+                                                    at + 7, -100, -100, -100));
   EXPECT_EQ(made.tokens, 7);
   EXPECT_EQ(made.valid_tokens, 7);
   EXPECT_EQ(plan.sequence_length(0), 4);
@@ -104,16 +104,16 @@ TEST(BatchPlan, AMaskedMicrobatchHasIdsAndNoLabels) {
 
   const Microbatch made = plan.make(0, 0);
 
-  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2));
-  EXPECT_THAT(numbers_of(made.labels), ElementsAre(-100, -100, -100));
+  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2));
+  EXPECT_THAT(integers_of(made.labels), ElementsAre(-100, -100, -100));
   EXPECT_EQ(made.tokens, 3);
   EXPECT_EQ(made.valid_tokens, 0);
-  EXPECT_THAT(numbers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
+  EXPECT_THAT(integers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
 }
 
 TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   const DataSettings data = data_of({{4, 2}, {3, 3}, {1, 1}}, {1});
-  const std::vector<std::int32_t> tokens{5, 6, 7, 5, 6, 8, 9, 9, 5, 1, 2, 3, 4, 5, 5, 0, 0};
+  const Tokens tokens(std::vector<std::int32_t>{5, 6, 7, 5, 6, 8, 9, 9, 5, 1, 2, 3, 4, 5, 5, 0, 0});
   const BatchPlan plan(data, tokens);
   std::set<std::int64_t> live;
   std::int64_t valid = 0;
@@ -138,12 +138,55 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   EXPECT_EQ(plan.valid_tokens(1), 0);
 }
 
+TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
+  DataSettings data = data_of({{4, 4}, {3, 1}});
+  data.shuffle = "windows";
+  const BatchPlan plan(data, counting(4 * 22 + 3));  // 22 windows, and two tokens that none of them takes
+
+  std::vector<std::vector<std::int64_t>> orders(2);  // of two epochs, in 11 steps
+  for (std::int64_t step = 0; step < 11; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+      const Microbatch made = plan.make(step, microbatch);
+      for (std::int64_t row = 0; row < 2; ++row) {
+        const auto first = made.ids[row][0].item<std::int64_t>();
+        EXPECT_EQ(first % 4, 0) << "a row begins with its window";
+        EXPECT_EQ(made.labels[row][0].item<std::int64_t>(), first + 1);
+        orders.at(static_cast<std::size_t>(step * 4 + microbatch * 2 + row) / 22).push_back(first / 4);
+      }
+    }
+  }
+  const std::vector<std::vector<std::int64_t>> unsorted = orders;
+  for (auto& order : orders) std::ranges::sort(order);
+
+  std::vector<std::int64_t> all(22);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(orders[0], all);
+  EXPECT_EQ(orders[1], all);
+  EXPECT_NE(unsorted[0], all);
+  EXPECT_NE(unsorted[0], unsorted[1]);
+  EXPECT_DOUBLE_EQ(plan.epochs(11), 2.0);
+}
+
+TEST(BatchPlan, EpochsCountTheTokensThatRowsRead) {
+  EXPECT_DOUBLE_EQ(BatchPlan(data_of({{5}, {4}}), counting(18)).epochs(3), 1.5);
+}
+
+TEST(BatchPlan, ShuffledEachRowOfAStepNeedsAWindow) {
+  DataSettings data = data_of({{4, 1}, {2, 2}});
+  data.shuffle = "windows";
+
+  const std::string message = error_of<InputError>([&] { BatchPlan(data, counting(16)); });
+
+  EXPECT_THAT(message, HasSubstr("needs 17"));
+  EXPECT_NO_THROW(BatchPlan(data, counting(17)));
+}
+
 TEST(BatchPlan, SeedAndTextDecideTheStart) {
   DataSettings other = data_of({{3}});
   other.seed = 8;
 
   const auto ids = [](const DataSettings& data) {
-    return numbers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
+    return integers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
   };
   EXPECT_NE(ids(data_of({{3}})), ids(other));
   EXPECT_EQ(ids(other), ids(other));
@@ -161,7 +204,7 @@ TEST(BatchPlan, TensorsBelongToTheData) {
 }
 
 TEST(BatchPlan, FindsMicrobatchesThatASwapWouldNotShow) {
-  const std::vector<std::int32_t> monotone(100, 3);
+  const Tokens monotone(std::vector<std::int32_t>(100, 3));
 
   const BatchPlan plan(data_of({{4}, {3}, {4}, {4}, {4}}, {3}), monotone);
 

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/token_file_bytes.hpp"
 
 namespace plumbline {
 namespace {
@@ -19,17 +24,35 @@ DataSettings text_at(const std::filesystem::path& path) {
   return data;
 }
 
-DataSettings tokens_at(const std::filesystem::path& path) {
+DataSettings tokens_at(const std::filesystem::path& path, const std::optional<std::string>& token_type = {}) {
   DataSettings data;
-  data.tokens = path;
+  data.tokens = {path};
+  data.token_type = token_type;
   return data;
+}
+
+std::vector<std::int64_t> all_of(const Tokens& tokens) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.size()));
+  tokens.read(0, ids);
+  return ids;
+}
+
+constexpr std::int64_t many = 1 << 30;  // ids of a model that takes whatever stands in these files
+
+std::vector<std::int64_t> ids_of(const std::filesystem::path& path,
+                                 const std::optional<std::string>& token_type = "uint16") {
+  return all_of(load_tokens(tokens_at(path, token_type), many));
+}
+
+std::string refusal(const std::filesystem::path& path, const std::optional<std::string>& token_type = {}) {
+  return error_of<InputError>([&] { load_tokens(tokens_at(path, token_type), 65536); });
 }
 
 TEST(LoadTokens, ATextHasOneIdAByte) {
   const TemporaryFolder folder;
   const auto path = folder.file("a.txt", "Az\n\xC3\xA9");
 
-  EXPECT_THAT(load_tokens(text_at(path), 256), ElementsAre(65, 122, 10, 0xC3, 0xA9));
+  EXPECT_THAT(all_of(load_tokens(text_at(path), 256)), ElementsAre(65, 122, 10, 0xC3, 0xA9));
 }
 
 TEST(LoadTokens, AFolderIsReadInNameOrder) {
@@ -40,14 +63,170 @@ TEST(LoadTokens, AFolderIsReadInNameOrder) {
   folder.file("notes.md", "X");
   folder.file("deeper/c.txt", "X");
 
-  EXPECT_THAT(load_tokens(text_at(folder.path()), 256), ElementsAre('1', 'A', 'B'));
+  EXPECT_THAT(all_of(load_tokens(text_at(folder.path()), 256)), ElementsAre('1', 'A', 'B'));
 }
 
-TEST(LoadTokens, ABinFileIsLittleEndianUint16) {
+TEST(LoadTokens, ARawFileIsLittleEndianUint16) {
   const TemporaryFolder folder;
   const auto path = folder.file("a.bin", std::string("\x01\x00\x34\x12\xFF\xFF", 6));
 
-  EXPECT_THAT(load_tokens(tokens_at(path), 65536), ElementsAre(1, 0x1234, 65535));
+  EXPECT_THAT(all_of(load_tokens(tokens_at(path), 65536)), ElementsAre(1, 0x1234, 65535));
+}
+
+TEST(LoadTokens, ARawFileOfFourBytesAnIdIsReadAsItIsSaid) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("a.bin", testing::numbers<std::uint32_t>({7, 0x12345678}));
+
+  EXPECT_THAT(ids_of(path, "uint32"), ElementsAre(7, 0x12345678));
+  EXPECT_THAT(error_of<InputError>([&] { load_tokens(tokens_at(path), 65537); }),
+              HasSubstr("a.bin: has no header that says how wide its ids are"));
+  EXPECT_EQ(load_tokens(tokens_at(path), 65536).size(), 4) << "of a model that two bytes are enough for";
+}
+
+TEST(LoadTokens, TheHeadersOfLlmcSayTheWidth) {
+  const TemporaryFolder folder;
+  const auto narrow =
+      folder.file("a.bin", testing::llmc_header(20240520, 1, 2) + testing::numbers<std::uint16_t>({5, 50256}));
+  const auto wide =
+      folder.file("b.bin", testing::llmc_header(20240801, 7, 2) + testing::numbers<std::uint32_t>({5, 128000}));
+
+  EXPECT_THAT(ids_of(narrow, std::nullopt), ElementsAre(5, 50256));
+  EXPECT_THAT(ids_of(wide, std::nullopt), ElementsAre(5, 128000));
+  EXPECT_THAT(refusal(wide, "uint16"), HasSubstr("holds uint32 by its own header, and data.token_type is uint16"));
+}
+
+TEST(LoadTokens, HeadersOfLlmcThatDoNotFitTheirFileAreRefused) {
+  const TemporaryFolder folder;
+  const std::string ids = testing::numbers<std::uint16_t>({1, 2, 3});
+  const auto says = [&](const std::string& bytes) { return refusal(folder.file("a.bin", bytes)); };
+
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, 4) + ids),
+              HasSubstr("a.bin: its header counts 4 ids, and 6 bytes follow, which is 3"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, 2) + ids), HasSubstr("counts 2 ids"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, -3) + ids), HasSubstr("counts -3 ids"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, 3) + ids + "x"), HasSubstr("7 bytes follow"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 2, 3) + ids), HasSubstr("version 2; read is version 1"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, 3).substr(0, 1000)), HasSubstr("ends within its header"));
+  EXPECT_THAT(says(testing::llmc_header(20240520, 1, 0)), HasSubstr("holds no tokens"));
+}
+
+TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
+  const TemporaryFolder folder;
+  const auto with = [&](std::uint8_t code, std::int64_t width, const std::string& ids,
+                        const std::vector<std::int32_t>& sequences) {
+    folder.file("a.idx", testing::megatron_index(code, width, sequences));
+    return folder.file("a.bin", ids);
+  };
+
+  EXPECT_THAT(ids_of(with(8, 2, testing::numbers<std::uint16_t>({1, 65535, 3}), {2, 1}), std::nullopt),
+              ElementsAre(1, 65535, 3));
+  EXPECT_THAT(ids_of(with(4, 4, testing::numbers<std::int32_t>({70000, 2, 3}), {3}), std::nullopt),
+              ElementsAre(70000, 2, 3));
+  EXPECT_THAT(ids_of(folder / "a.idx", std::nullopt), ElementsAre(70000, 2, 3)) << "it stands for its .bin";
+  EXPECT_THAT(ids_of(folder / "a.*", std::nullopt), ElementsAre(70000, 2, 3)) << "the two are one";
+  EXPECT_THAT(ids_of(with(1, 1, "\xff", {1}), std::nullopt), ElementsAre(255));
+  EXPECT_THAT(ids_of(with(3, 2, testing::numbers<std::int16_t>({32767}), {1}), std::nullopt), ElementsAre(32767));
+  EXPECT_THAT(ids_of(with(5, 8, testing::numbers<std::int64_t>({3, 900000000}), {1, 1}), std::nullopt),
+              ElementsAre(3, 900000000));
+  folder.file("a.idx", testing::megatron_index(4, 4, {2}) + std::string(1, '\0'));  // a byte a sequence: modes
+  folder.file("a.bin", testing::numbers<std::int32_t>({5, -6}));
+  EXPECT_THAT(error_of<InputError>([&] { ids_of(folder / "a.bin", std::nullopt); }),
+              HasSubstr("token -6 at token 1 is beyond"));
+}
+
+TEST(LoadTokens, IndexesOfMegatronsThatDoNotFitTheirFileAreRefused) {
+  const TemporaryFolder folder;
+  const std::string good = testing::megatron_index(8, 2, {2, 1}), ids = testing::numbers<std::uint16_t>({1, 2, 3});
+  const auto says = [&](const std::string& index, const std::string& bytes) {
+    folder.file("a.idx", index);
+    return refusal(folder.file("a.bin", bytes));
+  };
+  std::string version = good, type = good, many_sequences = good;
+  version[9] = 2;
+  type[17] = 7;
+  many_sequences[25] = '\x7f';
+
+  EXPECT_THAT(says(good.substr(0, 20), ids), HasSubstr("a.idx: is no index of Megatron's (MMIDIDX), or ends within"));
+  EXPECT_THAT(says("MMIDIDY" + good.substr(7), ids), HasSubstr("a.idx: is no index of Megatron's"));
+  EXPECT_THAT(says(good.substr(0, good.size() - 1), ids), HasSubstr("the file is truncated"));
+  EXPECT_THAT(says(many_sequences, ids), HasSubstr("the file is truncated"));
+  EXPECT_THAT(says(version, ids), HasSubstr("version 2; read is version 1"));
+  EXPECT_THAT(says(type, ids), HasSubstr("dtype 7 is none of Megatron's integers"));
+  EXPECT_THAT(says(good, ids.substr(0, 4)), HasSubstr("a.bin: has 4 bytes, and by"));
+  EXPECT_THAT(says(good, ids + "xx"), HasSubstr("a.bin: has 8 bytes, and by"));
+  EXPECT_THAT(says(testing::megatron_index(8, 2, {}), ""), HasSubstr("holds no tokens"));
+  std::filesystem::remove(folder / "a.bin");
+  EXPECT_THAT(refusal(folder / "a.idx"), HasSubstr("a.idx: is an index without its a.bin"));
+  EXPECT_THAT(refusal(folder / "*"), HasSubstr("a.idx: is an index without its a.bin"));
+}
+
+TEST(LoadTokens, ShardsFollowOneAnotherInNameOrder) {
+  const TemporaryFolder folder;
+  folder.file("b/10.bin", testing::numbers<std::uint16_t>({10}));
+  folder.file("b/9.bin", testing::numbers<std::uint16_t>({9, 90}));
+  folder.file("a-b/1.bin", testing::numbers<std::uint16_t>({1}));
+  folder.file("a/2.bin", testing::numbers<std::uint16_t>({2}));
+  DataSettings listed = tokens_at(folder / "b/9.bin");
+  listed.tokens.push_back(folder / "a/*.bin");
+  DataSettings twice = tokens_at(folder / "b/9.bin");
+  twice.tokens.push_back(folder / "b/*.bin");
+
+  EXPECT_THAT(ids_of(folder / "*/*.bin"), ElementsAre(1, 2, 10, 9, 90)) << "- stands before /";
+  EXPECT_THAT(all_of(load_tokens(listed, 100)), ElementsAre(9, 90, 2));
+  EXPECT_THAT(error_of<InputError>([&] { load_tokens(twice, 100); }), HasSubstr("b/9.bin: data.tokens names it twice"));
+  EXPECT_THAT(refusal(folder / "c*/*.bin"), HasSubstr("matches no file"));
+}
+
+TEST(LoadTokens, AnEmptyShardAndMixedWidthsAreRefused) {
+  const TemporaryFolder folder;
+  folder.file("1.bin", testing::numbers<std::uint16_t>({1}));
+  folder.file("2.bin", "");
+  const std::string empty = refusal(folder / "*.bin");
+  folder.file("2.bin", testing::llmc_header(20240801, 7, 1) + testing::numbers<std::uint32_t>({5}));
+
+  EXPECT_THAT(empty, HasSubstr("2.bin: the file holds no tokens"));
+  EXPECT_THAT(refusal(folder / "*.bin"), HasSubstr("2.bin: holds uint32, and"));
+}
+
+TEST(Tokens, AreReadRoundAndRoundAcrossFilesThatDoNotAlignThem) {
+  const TemporaryFolder folder;
+  folder.file("1.bin", testing::numbers<std::uint16_t>({0, 1, 2}));
+  folder.file("2.bin", testing::numbers<std::uint16_t>({3}));
+  folder.file("3.bin", testing::numbers<std::uint16_t>({4, 5}));
+  const Tokens tokens = load_tokens(tokens_at(folder / "*.bin"), 100);
+  std::vector<std::int64_t> read(15);
+
+  for (std::int64_t position = 0; position < 13; ++position) {
+    tokens.read(position, read);
+    for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i], (position + static_cast<std::int64_t>(i)) % 6);
+  }
+}
+
+/// Bytes of /proc/self/status' entry.
+std::int64_t kibibytes(const std::string& entry) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(entry + ":")) return std::stoll(line.substr(entry.size() + 1));
+  }
+  return -1;
+}
+
+// What is mapped is not held: a file of 20 GB costs the pages that are looked at.
+TEST(Tokens, AFileOfTwentyGigabytesIsMappedAndNotRead) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("large.bin", testing::numbers<std::uint16_t>({7, 8}));
+  constexpr std::int64_t bytes = 20'000'000'000;
+  std::filesystem::resize_file(path, bytes);  // sparse
+  const std::int64_t resident = kibibytes("VmRSS"), mapped = kibibytes("VmSize");
+
+  const Tokens tokens = load_tokens(tokens_at(path), 256);
+  std::vector<std::int64_t> last(3);
+  tokens.read(tokens.size() - 1, last);
+
+  EXPECT_EQ(tokens.size(), bytes / 2);
+  EXPECT_THAT(last, ElementsAre(0, 7, 8)) << "positions beyond 32 bits";
+  EXPECT_GT(kibibytes("VmSize") - mapped, bytes / 1024 - 1);
+  EXPECT_LT(kibibytes("VmRSS") - resident, 50 * 1024);
 }
 
 TEST(LoadTokens, BytesThatAreNoUtf8AreNamedWithTheirOffset) {
@@ -65,14 +244,15 @@ TEST(LoadTokens, AnIdBeyondTheVocabularyIsNamedWithItsPlace) {
   const auto text = folder.file("a.txt", "ab~d");
   const auto bin = folder.file("a.bin", std::string("\x01\x00\x00\x02", 4));
 
-  const std::string in_text = error_of<InputError>([&] { load_tokens(text_at(text), 126); });
-  const std::string in_bin = error_of<InputError>([&] { load_tokens(tokens_at(bin), 512); });
+  const std::string in_text = error_of<InputError>([&] { load_tokens(text_at(text), 126); });  // before the first step
+  const Tokens tokens = load_tokens(tokens_at(bin), 512);                                      // told as it is read
+  const std::string in_bin = error_of<InputError>([&] { all_of(tokens); });
 
   EXPECT_THAT(in_text, HasSubstr("token 126 at byte 2"));
   EXPECT_THAT(in_text, HasSubstr("vocabulary of 126"));
   EXPECT_THAT(in_bin, HasSubstr("token 512 at token 1"));
-  EXPECT_NO_THROW(load_tokens(text_at(text), 127));
-  EXPECT_NO_THROW(load_tokens(tokens_at(bin), 513));
+  EXPECT_NO_THROW(all_of(load_tokens(text_at(text), 127)));
+  EXPECT_NO_THROW(all_of(load_tokens(tokens_at(bin), 513)));
 }
 
 TEST(LoadTokens, EmptyMissingAndTruncatedFilesAreRefused) {

@@ -38,8 +38,9 @@ TEST(RunFile, ReadsEveryKey) {
 config = "models/stories260k/config.json"
 weights = "../model.safetensors"
 [data]
-tokens = "file.bin"
-token_type = "uint16"
+tokens = ["file.bin", "shards/*.bin"]
+token_type = "uint32"
+shuffle = "windows"
 seed = 11
 lengths = [96, [33, 20], 1]
 microbatches = 5
@@ -77,8 +78,9 @@ level = "dump"
   EXPECT_EQ(run.config, folder / "models/stories260k/config.json");
   EXPECT_EQ(run.weights, folder.path().parent_path() / "model.safetensors");
   EXPECT_FALSE(run.data.text.has_value());
-  EXPECT_EQ(run.data.tokens, folder / "file.bin");
-  EXPECT_EQ(run.data.token_type, "uint16");
+  EXPECT_THAT(run.data.tokens, ElementsAre(folder / "file.bin", folder / "shards/*.bin"));
+  EXPECT_EQ(run.data.token_type, "uint32");
+  EXPECT_EQ(run.data.shuffle, "windows");
   EXPECT_EQ(run.data.seed, 11U);
   EXPECT_EQ(run.data.row_lengths, (Rows{{96, 96}, {33, 20}, {1, 1}, {96, 96}, {33, 20}}));
   EXPECT_THAT(run.data.masked, ElementsAre(4));
@@ -136,7 +138,7 @@ TEST(RunFile, TextMayBeReplaced) {
   const RunFile run = load_run_file(path, "my.txt");
 
   EXPECT_EQ(run.data.text, "my.txt");
-  EXPECT_FALSE(run.data.tokens.has_value());
+  EXPECT_TRUE(run.data.tokens.empty());
 }
 
 // In time and memory that do not grow with the numbers: each of these would take gigabytes, or for ever.
@@ -244,6 +246,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"TextAndTokens", data_file("text = \"a\"\ntokens = \"b\"\nlengths = [2]"), {":5:", "data.tokens"}},
         Broken{"TokenTypeOfAText", data_file("text = \"a\"\ntoken_type = \"uint16\"\nlengths = [2]"), {"token_type"}},
         Broken{"TokenType", data_file("tokens = \"a\"\ntoken_type = \"uint8\"\nlengths = [2]"), {"uint8", "uint16"}},
+        Broken{"NoTokenFiles", data_file("tokens = []\nlengths = [2]"), {"data.tokens", "names no file"}},
+        Broken{"TokensOfNumbers", data_file("tokens = [1]\nlengths = [2]"), {"data.tokens", "a text in quotes"}},
+        Broken{"Shuffle", data_file("text = \"a\"\nshuffle = \"rows\"\nlengths = [2]"), {"none, windows"}},
         Broken{"NoLengths", data_file("text = \"a\""), {"data.lengths"}},
         Broken{"EmptyLengths", data_file("text = \"a\"\nlengths = []"), {"data.lengths"}},
         Broken{"LengthZero", data_file("text = \"a\"\nlengths = [3, 0]"), {":5:", "data.lengths", "microbatch 1"}},

@@ -26,6 +26,8 @@ Json training_settings(const TrainingRun& training) {
                       {"source_tokens", training.plan.source_tokens()},
                       // Not all of it is read for this: of another text the first microbatch is another too.
                       {"first_microbatch_digest", data_digest(training.plan.make(0, 0))}};
+  // Only where it is asked for, so that what was saved before there was such a setting can be gone on with.
+  if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
   return settings;
 }
 

@@ -12,7 +12,7 @@ namespace plumbline {
 namespace {
 
 const std::string header =
-    "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,seconds,tokens_per_second,saving_seconds\n";
+    "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,epochs,seconds,tokens_per_second,saving_seconds\n";
 
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
@@ -38,12 +38,12 @@ MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first
   if (!file_) throw SystemError(path_.string() + ": cannot be written");
 }
 
-void MetricsFile::add(std::int64_t step, std::optional<float> loss, const StepUpdate& update, std::int64_t tokens,
-                      double seconds, double saving_seconds) {
-  file_ << step << ',' << (loss ? to_text(*loss) : "") << ',' << to_text(update.gradient_norm) << ','
-        << to_text(update.clip_coefficient) << ',' << to_text(update.learning_rate) << ',' << tokens << ','
-        << to_text(seconds) << ',' << to_text(static_cast<double>(tokens) / seconds) << ',' << to_text(saving_seconds)
-        << '\n'
+void MetricsFile::add(std::int64_t step, const MetricsRow& row, const StepUpdate& update) {
+  const auto text_of = [](const std::optional<float>& loss) { return loss ? to_text(*loss) : std::string(); };
+  file_ << step << ',' << text_of(row.loss) << ',' << to_text(update.gradient_norm) << ','
+        << to_text(update.clip_coefficient) << ',' << to_text(update.learning_rate) << ',' << row.tokens << ','
+        << to_text(row.epochs) << ',' << to_text(row.seconds) << ','
+        << to_text(static_cast<double>(row.tokens) / row.seconds) << ',' << to_text(row.saving_seconds) << '\n'
         << std::flush;  // what cannot be written (a full disk) is lost, and training goes on
   file_.clear();
 }

@@ -10,15 +10,22 @@
 
 namespace plumbline {
 
+struct MetricsRow {
+  std::optional<float> loss;
+  std::int64_t tokens = 0;    ///< of the step
+  double epochs = 0;          ///< gone through the data when the step ends
+  double seconds = 0;         ///< of the step
+  double saving_seconds = 0;  ///< of the checkpoint after it; 0 where there was none
+};
+
 class MetricsFile {
  public:
   /// Rows of steps from `first` on, which a run that was ended made beyond its last checkpoint, are removed. Throws
   /// SystemError where it cannot be written, InputError where what stands there is no such file.
   MetricsFile(const std::filesystem::path& folder, std::int64_t first);
 
-  /// Written at once. `seconds`: of the step; `saving_seconds`: of the checkpoint after it, 0 where there was none.
-  void add(std::int64_t step, std::optional<float> loss, const StepUpdate& update, std::int64_t tokens, double seconds,
-           double saving_seconds);
+  /// Written at once.
+  void add(std::int64_t step, const MetricsRow& row, const StepUpdate& update);
 
  private:
   std::filesystem::path path_;

@@ -115,13 +115,14 @@ class SavedBytesPart : public MemoryPart {
   explicit SavedBytesPart(const CellEvidence& evidence)
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
-        no_form_(why_no_layer_form(evidence.model, kernel_)) {
+        no_form_(evidence.model.llama ? why_no_layer_form(evidence.model, kernel_) : "the model is no Llama") {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
   }
 
   /// saved.csv is of the first step.
   void step(const StepEvidence& now, const BothMemories&) override {
     if (now.step != evidence_.first_step()) return;
+    if (!evidence_.model.llama) return;
     for (const auto& [key, row] : saved_table(evidence_.reference)) {
       if (no_form_.empty() || !is_layer(row.unit)) compare(now, row);
     }
@@ -166,6 +167,7 @@ class ActivationsPart : public MemoryPart {
     if (other_kernels_) return;
     saved_ = saved_table(evidence.reference);
     if (saved_.empty()) lacking_.emplace_back("saved.csv of the reference");
+    if (!evidence.model.llama) lacking_.emplace_back("a memory law of this model");
     if (!evidence.compute_list) lacking_.emplace_back("a schedule.csv that can be followed");
   }
 

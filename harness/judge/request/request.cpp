@@ -54,7 +54,9 @@ Json data_json(const RequestedData& data) {
   for (std::size_t i = 0; i < data.files.size(); ++i) {
     files.push_back({{"path", data.files[i].generic_string()}, {"bytes", data.sizes.at(i)}});
   }
-  return {{"files", files}, {"format", data.format}, {"seed", data.seed}};
+  Json json = {{"files", files}, {"format", data.format}, {"seed", data.seed}};
+  if (data.shuffle != "none") json["shuffle"] = data.shuffle;
+  return json;
 }
 
 RequestedData data_from(const Json& json) {
@@ -64,10 +66,14 @@ RequestedData data_from(const Json& json) {
     data.sizes.push_back(file.at("bytes").get<std::int64_t>());
   }
   data.format = json.at("format").get<std::string>();
-  if (data.format != "bytes" && data.format != "uint16") {
-    throw InputError("format `" + data.format + "` is unknown; give bytes or uint16");
+  if (data.format != "bytes" && data.format != "uint16" && data.format != "uint32") {
+    throw InputError("format `" + data.format + "` is unknown; give bytes, uint16 or uint32");
   }
   data.seed = json.at("seed").get<std::uint64_t>();
+  data.shuffle = json.value("shuffle", data.shuffle);
+  if (data.shuffle != "none" && data.shuffle != "windows") {
+    throw InputError("shuffle `" + data.shuffle + "` is unknown; give none or windows");
+  }
   return data;
 }
 

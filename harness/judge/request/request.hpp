@@ -32,8 +32,10 @@ struct RequestedMicrobatch {
 struct RequestedData {
   std::vector<std::filesystem::path> files;  ///< absolute, in the order in which their tokens follow one another
   std::vector<std::int64_t> sizes;           ///< bytes of each
-  std::string format;                        ///< "bytes": one id a byte of a UTF-8 text; "uint16": little-endian ids
+  /// "bytes": one id a byte of a UTF-8 text; "uint16", "uint32": files of ids, so wide where they do not say it.
+  std::string format;
   std::uint64_t seed = 1;
+  std::string shuffle = "none";  ///< none | windows
 };
 
 /// A field that is absent was not asked for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "record/digest.hpp"
 #include "support/error.hpp"
@@ -26,22 +27,53 @@ std::int64_t size_of(const fs::path& file, std::int64_t asked) {
   return asked;
 }
 
+/// docs/data.md, "Windows in another order": which window comes at `place` of an epoch of `all`.
+std::int64_t shuffled(std::uint64_t seed, std::int64_t epoch, std::int64_t place, std::int64_t all) {
+  std::uint64_t bits = 0;  // of each half
+  while (bits < 32 && std::uint64_t{1} << (2 * bits) < static_cast<std::uint64_t>(all)) ++bits;
+  const std::uint64_t size = std::uint64_t{1} << bits;
+  for (;;) {
+    auto high = static_cast<std::uint64_t>(place) / size, low = static_cast<std::uint64_t>(place) % size;
+    for (const char* round : {"0", "1", "2", "3"}) {
+      const std::uint64_t hash = hash64("windows/" + std::to_string(seed) + "/" + std::to_string(epoch) + "/" + round +
+                                        "/" + std::to_string(low));
+      const std::uint64_t next = high ^ (hash % size);
+      high = low;
+      low = next;
+    }
+    place = static_cast<std::int64_t>(high * size + low);
+    if (place < all) return place;
+  }
+}
+
 }  // namespace
 
 TokenSource::TokenSource(const RequestedData& data, const std::vector<RequestedMicrobatch>& microbatches)
-    : microbatches_(microbatches), width_(data.format == "uint16" ? 2 : 1) {
+    : microbatches_(microbatches), windows_(data.shuffle == "windows"), seed_(data.seed) {
   for (std::size_t i = 0; i < data.files.size(); ++i) {
-    const auto bytes = size_of(data.files[i], data.sizes.at(i));
-    if (bytes % width_ != 0) throw InputError(data.files[i].string() + ": is no whole number of uint16 ids");
-    parts_.push_back({data.files[i], tokens_, std::ifstream(data.files[i], std::ios::binary)});
-    tokens_ += bytes / width_;
+    TokenFile file(data.files[i], size_of(data.files[i], data.sizes.at(i)), data.format);
+    const std::int64_t first = tokens_;
+    tokens_ += file.tokens();
+    if (tokens_ > first) parts_.push_back({std::move(file), first});
   }
   if (tokens_ == 0) throw InputError("the data asked for holds no token");
   offsets_.push_back(0);
+  rows_.push_back(0);
   for (const auto& microbatch : microbatches_) {
     offsets_.push_back(std::accumulate(microbatch.lengths.begin(), microbatch.lengths.end(), offsets_.back()));
+    rows_.push_back(rows_.back() + std::ssize(microbatch.lengths));
+    longest_ = std::max(longest_, std::ranges::max(microbatch.lengths));
   }
+  if (windows_ && tokens_ <= longest_) throw InputError("the data asked for holds no window of its longest row");
   start_ = static_cast<std::int64_t>(hash64("data/" + std::to_string(data.seed)) % static_cast<std::uint64_t>(tokens_));
+}
+
+std::int64_t TokenSource::begin(std::int64_t step, std::int64_t microbatch, std::int64_t row,
+                                std::int64_t before) const {
+  const auto number = static_cast<std::size_t>(microbatch);
+  if (!windows_) return start_ + step * offsets_.back() + offsets_.at(number) + before;
+  const std::int64_t drawn = step * rows_.back() + rows_.at(number) + row, all = (tokens_ - 1) / longest_;
+  return longest_ * shuffled(seed_, drawn / all, drawn % all, all);
 }
 
 std::vector<std::int64_t> TokenSource::ids(std::int64_t position, std::int64_t count) {
@@ -52,14 +84,7 @@ std::vector<std::int64_t> TokenSource::ids(std::int64_t position, std::int64_t c
         std::prev(std::find_if(parts_.begin(), parts_.end(), [&](const Part& each) { return each.first > at; }));
     const std::int64_t end = std::next(part) == parts_.end() ? tokens_ : std::next(part)->first;
     const auto take = std::min(count - std::ssize(found), end - at);
-    std::vector<unsigned char> bytes(static_cast<std::size_t>(take * width_));
-    part->stream.clear();
-    part->stream.seekg((at - part->first) * width_);
-    part->stream.read(reinterpret_cast<char*>(bytes.data()), take * width_);
-    if (part->stream.gcount() != take * width_) throw InputError(part->path.string() + ": cannot be read to its end");
-    for (std::size_t i = 0; i < bytes.size(); i += static_cast<std::size_t>(width_)) {
-      found.push_back(width_ == 1 ? bytes[i] : bytes[i] | bytes[i + 1] << 8);
-    }
+    part->file.append(at - part->first, take, found);
   }
   return found;
 }
@@ -71,15 +96,15 @@ std::string TokenSource::data_digest(std::int64_t step, std::int64_t microbatch)
   const auto half = static_cast<std::size_t>(batch * sequence);
   std::vector<std::int64_t> numbers(half, 0);  // padding has id 0
   numbers.resize(2 * half, no_label);
-  std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
+  std::int64_t before = 0;
   for (std::int64_t row = 0; row < batch; ++row) {
     const std::int64_t length = asked.lengths[static_cast<std::size_t>(row)];
-    const auto tokens = ids(position, length + 1);  // the last label is one token further
+    const auto tokens = ids(begin(step, microbatch, row, before), length + 1);  // the last label is one token further
     const auto place = static_cast<std::ptrdiff_t>(row * sequence);
     std::copy_n(tokens.begin(), length, numbers.begin() + place);
     if (!asked.masked)
       std::copy_n(tokens.begin() + 1, length, numbers.begin() + static_cast<std::ptrdiff_t>(half) + place);
-    position += length;
+    before += length;
   }
   return tensor_digest("int64", {2, batch, sequence}, std::as_bytes(std::span(numbers)));
 }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/judge/request/request.hpp"
+#include "harness/judge/request/token_file.hpp"
 
 namespace plumbline::judging {
 
@@ -23,17 +23,22 @@ class TokenSource {
 
  private:
   struct Part {
-    std::filesystem::path path;
+    TokenFile file;
     std::int64_t first = 0;  ///< number of tokens before this file's
-    std::ifstream stream;
   };
+  /// Where the row begins that is the `row`-th of microbatch `microbatch`, of which `before` tokens stand in front of
+  /// it.
+  std::int64_t begin(std::int64_t step, std::int64_t microbatch, std::int64_t row, std::int64_t before) const;
   /// `count` ids from `position` on, round and round.
   std::vector<std::int64_t> ids(std::int64_t position, std::int64_t count);
 
   const std::vector<RequestedMicrobatch>& microbatches_;
   std::vector<Part> parts_;
   std::vector<std::int64_t> offsets_;  ///< of each microbatch's first token within a step, and the step's tokens last
-  std::int64_t width_ = 1;             ///< bytes an id
+  std::vector<std::int64_t> rows_;     ///< the same of rows
+  std::int64_t longest_ = 1;           ///< row of a step
+  bool windows_ = false;               ///< shuffled
+  std::uint64_t seed_ = 1;
   std::int64_t tokens_ = 0;
   std::int64_t start_ = 0;
 };

@@ -27,6 +27,14 @@ TEST(SummaryRun, RecordsTimesAndNoTensorsAndItsPathsHoldElsewhere) {
   EXPECT_THAT(text, HasSubstr((folder / "runs/mine.csv").string()));
 }
 
+TEST(SummaryRun, SoDoThoseOfItsShards) {
+  TemporaryFolder folder;
+  const auto run = folder.file("a.toml", "[model]\nconfig = \"c.json\"\n[data]\ntokens = [\"s/*.bin\", \"t.bin\"]\n");
+
+  EXPECT_THAT(summary_run(run),
+              AllOf(HasSubstr((folder / "s/*.bin").string()), HasSubstr((folder / "t.bin").string())));
+}
+
 TEST(SummaryRun, ASchedulesNameStaysAName) {
   TemporaryFolder folder;
   const auto run = folder.file("a.toml", "[model]\nconfig = \"c.json\"\n[pipeline]\nschedule = \"zb-v\"\n");

@@ -15,6 +15,10 @@
 
 namespace plumbline::testing {
 
+/// The weights that tying makes one.
+inline constexpr const char* embedding_weight = "model.embed_tokens.weight";
+inline constexpr const char* head_weight = "lm_head.weight";
+
 struct SyntheticRun {
   Json manifest;
   std::string schedule_csv;

@@ -66,6 +66,21 @@ TEST_F(RunVariant, PathsAreRebasedToTheFolderOfTheNewFile) {
   EXPECT_EQ(written["data"]["text"].value<std::string>(), "../../../runs/corpus");
 }
 
+TEST_F(RunVariant, ShardsAndPatternsAreRebasedAndKeepTheirNames) {
+  std::filesystem::create_symlink(folder_.file("blobs/1f3a", "ids"), folder_ / "runs/linked.bin");
+  const auto run = folder_.file("runs/b.toml",
+                                "[model]\nconfig = \"c.json\"\n[data]\n"
+                                "tokens = [\"shards/*.bin\", \"/elsewhere/a.bin\", \"linked.bin\"]\n");
+
+  const auto written = parse_toml("made.toml", pipeline_run(run, {}, "afab", folder_ / "out"));
+
+  const auto* tokens = written["data"]["tokens"].as_array();
+  ASSERT_TRUE(tokens != nullptr && tokens->size() == 3);
+  EXPECT_EQ(tokens->get(0)->value<std::string>(), "../runs/shards/*.bin");
+  EXPECT_EQ(tokens->get(1)->value<std::string>(), "/elsewhere/a.bin");
+  EXPECT_EQ(tokens->get(2)->value<std::string>(), "../runs/linked.bin") << "an index is looked for beside the link";
+}
+
 TEST_F(RunVariant, PipelineVariantHasTheCellsScheduleAndProcesses) {
   const auto written = parse_toml("made.toml", pipeline_run(run_, {}, "afab", folder_.path()));
 

@@ -28,7 +28,7 @@ Request whole() {
   request.device = "cpu";
   request.transport = "mpi";
   request.level = "full";
-  request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint16", 9};
+  request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows"};
   return request;
 }
 
@@ -76,6 +76,8 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("schedule", Json::object()), HasSubstr("key schedule"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0], "masked": false}])")), HasSubstr("at least 1"));
   EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "words", "seed": 1})")), HasSubstr("`words`"));
+  EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "bytes", "seed": 1, "shuffle": "rows"})")),
+              HasSubstr("shuffle `rows` is unknown"));
 }
 
 TEST(ModelDigest, DoesNotDependOnTheOrderOfKeysOrOnBlanks) {

@@ -1,0 +1,42 @@
+// docs/data.md: the judge's own reading against fixtures/data_vectors.json, which the trainers' and the witness' tests
+// read as well. What is asked is what a sweep would ask.
+#include <gmock/gmock.h>
+
+#include "harness/judge/request/token_source.hpp"
+#include "harness/sweep/make_request.hpp"
+#include "support/json.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/token_file_bytes.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+/// The case's files and its run file in `folder`; the request that a sweep makes of it.
+Request request_of(const Json& given, const testing::TemporaryFolder& folder) {
+  for (const auto& file : given.at("files").items()) folder.file(file.key(), testing::file_of_vectors(file.value()));
+  folder.file("config.json", "{}");
+  PlannedReference reference;
+  reference.run = folder.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\nsteps = 1\n[data]\n" +
+                                              given.at("data").get<std::string>());
+  return make_request(SweepFile{}, reference, "full");
+}
+
+TEST(JudgedDataVectors, EachMicrobatchHasTheDigestThatTheDocsSay) {
+  const Json cases = read_json(PLUMBLINE_FIXTURES "/data_vectors.json");
+  ASSERT_GE(cases.size(), 9U);
+  for (const Json& given : cases) {
+    SCOPED_TRACE(given.at("name").get<std::string>());
+    const testing::TemporaryFolder folder;
+    const Request request = request_of(given, folder);
+    ASSERT_TRUE(request.data && request.microbatches);
+    TokenSource source(*request.data, *request.microbatches);
+    for (const Json& expected : given.at("microbatches")) {
+      EXPECT_EQ(
+          source.data_digest(expected.at("step").get<std::int64_t>(), expected.at("microbatch").get<std::int64_t>()),
+          expected.at("digest").get<std::string>());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::judging

@@ -1,0 +1,170 @@
+#include "training/token_format.hpp"
+
+#include <cstring>
+
+#include "support/error.hpp"
+#include "support/mapped_file.hpp"
+#include "support/paths.hpp"
+
+namespace plumbline {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Bytes = std::span<const std::byte>;
+
+[[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
+  throw InputError(path.string() + ": " + what);
+}
+
+/// A little-endian number that stands at `offset`, which the caller has seen to be there.
+template <typename Number>
+Number number_at(Bytes bytes, std::size_t offset) {
+  Number number{};
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
+  return number;
+}
+
+/// 256 int32: magic, version, number of ids, zeros. dev/data/data_common.py of github.com/karpathy/llm.c.
+struct LlmcHeader {
+  std::int32_t magic;
+  std::int32_t version;
+  std::int64_t width;
+};
+constexpr std::size_t llmc_header_bytes = 256 * sizeof(std::int32_t);
+constexpr LlmcHeader llmc_headers[] = {{20240520, 1, 2}, {20240801, 7, 4}};
+
+std::optional<TokenFormat> llmc_format(const fs::path& path, Bytes bytes) {
+  if (bytes.size() < sizeof(std::int32_t)) return std::nullopt;
+  const auto magic = number_at<std::int32_t>(bytes, 0);
+  for (const LlmcHeader& header : llmc_headers) {
+    if (magic != header.magic) continue;
+    const std::string whose = "begins with the magic number " + std::to_string(magic) + " of llm.c's token files";
+    if (bytes.size() < llmc_header_bytes) {
+      refuse_file(path, whose + " and ends within its header of " + std::to_string(llmc_header_bytes) +
+                            " bytes: the file is truncated");
+    }
+    const auto version = number_at<std::int32_t>(bytes, sizeof(std::int32_t));
+    if (version != header.version) {
+      refuse_file(
+          path, whose + ", version " + std::to_string(version) + "; read is version " + std::to_string(header.version));
+    }
+    TokenFormat format;
+    format.offset = llmc_header_bytes;
+    format.width = header.width;
+    format.count = number_at<std::int32_t>(bytes, 2 * sizeof(std::int32_t));
+    const auto held = static_cast<std::int64_t>(bytes.size() - llmc_header_bytes);
+    if (format.count < 0 || format.count * format.width != held) {
+      refuse_file(path, "its header counts " + std::to_string(format.count) + " ids, and " + std::to_string(held) +
+                            " bytes follow, which is " + std::to_string(held / format.width) +
+                            ": the file is truncated, or was not written to its end");
+    }
+    return format;
+  }
+  return std::nullopt;
+}
+
+/// By the index's code. megatron/core/datasets/indexed_dataset.py of github.com/NVIDIA/Megatron-LM, DType.
+void set_megatron_type(const fs::path& index, int code, TokenFormat& format) {
+  switch (code) {
+    case 1:
+      format.width = 1;
+      return;
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+      format.width = std::int64_t{1} << (code - 2);
+      format.is_signed = true;
+      return;
+    case 8:
+      format.width = 2;
+      return;
+    default:
+      refuse_file(index, "dtype " + std::to_string(code) + " is none of Megatron's integers (1 to 5, 8)");
+  }
+}
+
+/// Magic (9 bytes), version, dtype, numbers of sequences and documents; then a length and a place in the .bin for each
+/// sequence, the number of the sequence that each document begins with, and maybe a byte a sequence.
+TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path& index) {
+  const MappedFile file(index);
+  const Bytes bytes = file.bytes();
+  constexpr std::size_t magic_bytes = 9, header_bytes = magic_bytes + 8 + 1 + 8 + 8;
+  if (bytes.size() < header_bytes || std::memcmp(bytes.data(), "MMIDIDX\0", magic_bytes) != 0) {
+    refuse_file(index, "is no index of Megatron's (MMIDIDX), or ends within its header; " + bin.string() +
+                           " stands beside it and would be read by it: move one of them away");
+  }
+  const auto version = number_at<std::uint64_t>(bytes, magic_bytes);
+  if (version != 1) refuse_file(index, "is of version " + std::to_string(version) + "; read is version 1");
+  TokenFormat format;
+  set_megatron_type(index, number_at<std::uint8_t>(bytes, magic_bytes + 8), format);
+  const auto sequences = number_at<std::uint64_t>(bytes, magic_bytes + 9);
+  const auto documents = number_at<std::uint64_t>(bytes, magic_bytes + 17);
+  const std::uint64_t rest = bytes.size() - header_bytes;
+  const bool fits = sequences <= rest / 12 && documents <= rest / 8;
+  const std::uint64_t listed = fits ? 12 * sequences + 8 * documents : 0;
+  if (!fits || (rest != listed && rest != listed + sequences)) {
+    refuse_file(index, "names " + std::to_string(sequences) + " sequences and " + std::to_string(documents) +
+                           " documents, and " + std::to_string(rest) + " bytes follow: the file is truncated");
+  }
+  if (sequences == 0) refuse_file(bin, "the file holds no tokens");
+  const auto first = number_at<std::int64_t>(bytes, header_bytes + 4 * sequences);
+  const auto last = number_at<std::int64_t>(bytes, header_bytes + 4 * sequences + 8 * (sequences - 1));
+  const std::int64_t last_length = number_at<std::int32_t>(bytes, header_bytes + 4 * (sequences - 1));
+  const auto size = static_cast<std::int64_t>(bin_bytes.size());
+  const bool ends = last >= 0 && last <= size && last_length >= 0 && last_length * format.width == size - last;
+  if (first != 0 || !ends || size % format.width != 0) {
+    refuse_file(bin, "has " + std::to_string(size) + " bytes, and by " + index.string() +
+                         " its sequences begin at byte " + std::to_string(first) + ", and the last, of " +
+                         std::to_string(last_length) + " ids of " + format.type() + ", at byte " +
+                         std::to_string(last) + ": the file is truncated, or the two do not belong together");
+  }
+  format.count = size / format.width;
+  return format;
+}
+
+TokenFormat raw_format(const fs::path& path, Bytes bytes, const std::string& token_type) {
+  TokenFormat format;
+  format.width = token_type == "uint32" ? 4 : 2;
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (size % format.width != 0) {
+    refuse_file(path, std::to_string(size) + " bytes are no whole number of " + token_type +
+                          " tokens: the file is truncated or of another token_type");
+  }
+  format.count = size / format.width;
+  return format;
+}
+
+}  // namespace
+
+std::string TokenFormat::type() const {
+  return std::string(is_signed ? "int" : "uint").append(std::to_string(8 * width));
+}
+
+std::optional<fs::path> index_beside(const fs::path& path) {
+  fs::path index = path;
+  index.replace_extension(".idx");
+  return path.extension() == ".bin" && path_exists(index) ? std::optional(index) : std::nullopt;
+}
+
+TokenFormat token_format(const fs::path& path, std::span<const std::byte> bytes,
+                         const std::optional<std::string>& token_type) {
+  TokenFormat format;
+  if (const auto index = index_beside(path)) {
+    format = megatron_format(path, bytes, *index);
+  } else if (const auto llmc = llmc_format(path, bytes)) {
+    format = *llmc;
+  } else {
+    format = raw_format(path, bytes, token_type.value_or("uint16"));
+  }
+  if (format.count == 0) refuse_file(path, "the file holds no tokens");
+  if (token_type && format.type() != *token_type) {
+    refuse_file(path, "holds " + format.type() + " by its own header, and data.token_type is " + *token_type +
+                          "; remove that key");
+  }
+  return format;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,54 @@
+// A source of tokens: one long list of ids, read from its files where a microbatch asks for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/mapped_file.hpp"
+#include "training/token_format.hpp"
+
+namespace plumbline {
+
+/// Throws the InputError for an id beyond the vocabulary: number `place` of the file, counted in `unit`s.
+[[noreturn]] void refuse_beyond_vocabulary(const std::filesystem::path& path, const std::string& unit,
+                                           std::int64_t place, std::int64_t id, std::int64_t vocab_size);
+
+/// Positions count from the first id of the first file. Copies share the files.
+class Tokens {
+ public:
+  /// The files' ids, one file after the other. `vocab_size`: ids at or beyond it are an error.
+  explicit Tokens(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
+  /// Ids that stand in memory.
+  explicit Tokens(std::vector<std::int32_t> ids);
+
+  /// The next file. `format` is of `file`; nothing of it is read.
+  void add(const std::filesystem::path& path, std::shared_ptr<const MappedFile> file, const TokenFormat& format);
+
+  std::int64_t size() const { return size_; }
+  /// The ids from `position` on, round and round. Throws InputError naming file and place of an id beyond the
+  /// vocabulary. There is a token.
+  void read(std::int64_t position, std::span<std::int64_t> into) const;
+
+ private:
+  struct Part {
+    std::filesystem::path path;
+    std::shared_ptr<const void> owner;  ///< of the bytes
+    const std::byte* bytes;             ///< of the first id
+    TokenFormat format;
+    std::int64_t first;  ///< position of its first id
+  };
+  /// Ids of one part, from its `place` on.
+  void read_part(const Part& part, std::int64_t place, std::span<std::int64_t> into) const;
+
+  std::int64_t vocab_size_ = std::numeric_limits<std::int64_t>::max();
+  std::vector<Part> parts_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace plumbline
