@@ -111,6 +111,21 @@ void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   read.final_factor = schedule.number("final_factor");
 }
 
+/// A record of a run that was gone on with says where it begins and of which run that was the end.
+void read_start(const JsonKeys& keys, Manifest& manifest) {
+  if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
+  if (keys.has_value("resumed_from")) {
+    const JsonKeys from = keys.object("resumed_from");
+    manifest.resumed_from = ResumedFrom{from.text("run_id"), from.integer("step", 1, manifest.steps - 1)};
+    if (manifest.resumed_from->run_id == manifest.run_id) from.fail("run_id", "is this run's own");
+  }
+  const std::int64_t from = manifest.resumed_from ? manifest.resumed_from->step : 0;
+  if (from != manifest.first_step)
+    keys.fail("first_step", "is " + to_text(manifest.first_step) + ", yet " +
+                                (manifest.resumed_from ? "resumed_from.step is " + to_text(from)
+                                                       : "no resumed_from says which run this one goes on with"));
+}
+
 /// How the norm was added up, and what is added to it: our own trainers have one way.
 void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
@@ -174,6 +189,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   if (keys.has("transport")) manifest.transport = keys.text("transport");
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);
+  read_start(keys, manifest);
   read_data(keys.object("data"), manifest);
   read_schedule(keys.object("schedule"), manifest);
   read_stages(keys, manifest);

@@ -132,7 +132,7 @@ void CellJudge::walk() {
     if (evidence_) {
       StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
       part_where_coefficients_differ(now);
-      show(now, *step < evidence_->steps());
+      show(now, *step <= evidence_->last_step());
       if (*step < 0) end_where_starts_differ(now);
       before = std::move(now.reference_rows);
     }

@@ -96,6 +96,8 @@ void compare_optimizers(const Json& reference, const Json& candidate, Difference
   const Json name = value_or(reference, "name", "");
   differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
   std::vector<std::string> keys = {"learning_rate", "weight_decay"};
+  differences.demand_equal("optimizer: decay", value_or(reference, "decay", "all"),
+                           value_or(candidate, "decay", "all"));
   if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
   if (name == "sgd") keys.push_back("momentum");
   for (const auto& key : keys) {
@@ -147,6 +149,8 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
+  const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
+  if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
                            other.clip_norm ? to_text(*other.clip_norm) : "null");
@@ -196,6 +200,20 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   }
 }
 
+/// A reference may begin earlier: it is read from where the candidate begins.
+void compare_starts(const Record& reference, const Record& candidate, Tier tier, Differences& differences) {
+  if (reference.first_step != candidate.first_step) {
+    differences.words.push_back("the reference begins at step " + to_text(reference.first_step) +
+                                ", the candidate at step " + to_text(candidate.first_step) +
+                                ": what was computed before can be held against nothing; give the record that begins "
+                                "earlier as the reference");
+  }
+  if (tier == Tier::calibrated && candidate.first_step > 0) {
+    differences.words.push_back("the candidate goes on with a run at step " + to_text(candidate.first_step) +
+                                ", and limits are measured of runs from their start: compare such a record in bits");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier) {
@@ -215,6 +233,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
           "compare --calibration` takes them");
     }
   }
+  compare_starts(reference, candidate, tier, differences);
   refuse_measuring_runs(one, "the reference", differences);
   refuse_measuring_runs(other, "the candidate", differences);
   const auto same = why_the_same_run(reference, candidate);

@@ -25,6 +25,11 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
   return std::nullopt;
 }
 
+std::optional<std::string> not_gone_on_with(const CellPlan& plan, const Manifest& candidate) {
+  if (candidate.first_step > 0 || (plan.request && plan.request->first_step.value_or(0) > 0)) return std::nullopt;
+  return "the run began with step 0";
+}
+
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
   return "the sweep repeats other cells, not this one";
@@ -60,6 +65,7 @@ const std::vector<Rule>& all_rules() {
        .make = variable_lengths_check},
       {.check = "memory", .external_may_lack = true, .one_device_reference = true, .make = memory_check},
       {.check = "conformance", .external_may_lack = true, .make = conformance_check},
+      {.check = "resume", .level = full, .not_applicable = not_gone_on_with, .make = resume_check},
       {.check = "repeatability",
        .beyond_the_run = true,
        .not_applicable = no_repeat_asked_for,

@@ -121,7 +121,7 @@ class SavedBytesPart : public MemoryPart {
 
   /// saved.csv is of the first step.
   void step(const StepEvidence& now, const BothMemories&) override {
-    if (now.step > 0) return;
+    if (now.step != evidence_.first_step()) return;
     if (!evidence_.model.llama) return;
     for (const auto& [key, row] : saved_table(evidence_.reference)) {
       if (no_form_.empty() || !is_layer(row.unit)) compare(now, row);
@@ -141,7 +141,7 @@ class SavedBytesPart : public MemoryPart {
     judgement_.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
     FirstDivergence divergence;
-    divergence.step = 0;
+    divergence.step = now.step;
     divergence.microbatch = row.microbatch;
     divergence.item = row.unit;
     divergence.expected = expected ? std::to_string(*expected) : "a unit of the model";
@@ -174,10 +174,10 @@ class ActivationsPart : public MemoryPart {
   void step(const StepEvidence& now, const BothMemories&) override {
     if (other_kernels_) return;
     const auto bytes = now.boundary_bytes();
-    if (now.step == 0) bytes_ = bytes;
+    if (now.step == evidence_.first_step()) bytes_ = bytes;
     same_shapes_ = same_shapes_ && !bytes.empty() && bytes == bytes_;
     if (!lacking_.empty() || !same_shapes_) return;
-    if (now.step == 0) predict();
+    if (now.step == evidence_.first_step()) predict();
     for (auto& rank : ranks_) rank.step();
   }
 

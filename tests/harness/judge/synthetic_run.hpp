@@ -71,6 +71,9 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 /// Leaves a run of one step.
 void keep_first_step(SyntheticRun& run);
 
+/// Leaves what a run writes that goes on with another after its first step.
+void begin_with_second_step(SyntheticRun& run);
+
 /// exit.json's digests, after rows of microbatches were changed.
 void digest_data_again(SyntheticRun& run);
 
