@@ -9,16 +9,16 @@
 namespace {
 
 /// Failures with the rank in front.
-class FailuresOnly : public testing::EmptyTestEventListener {
+class FailuresOnly : public ::testing::EmptyTestEventListener {
  public:
   explicit FailuresOnly(int rank) : rank_(rank) {}
 
   // Remembered here, because GoogleTest holds the lock of current_test_info() while it reports a result.
-  void OnTestStart(const testing::TestInfo& test) override {
+  void OnTestStart(const ::testing::TestInfo& test) override {
     test_ = std::string(test.test_suite_name()) + "." + test.name();
   }
 
-  void OnTestPartResult(const testing::TestPartResult& result) override {
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.failed()) return;
     std::printf("rank %d, %s, %s:%d: %s\n", rank_, test_.c_str(),
                 result.file_name() == nullptr ? "" : result.file_name(), result.line_number(), result.message());
@@ -37,15 +37,15 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   if (rank != 0) {
-    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new FailuresOnly(rank));
   }
   const int failed_here = RUN_ALL_TESTS();
   // A job in which no test ran has shown nothing.
-  const int empty_here = testing::UnitTest::GetInstance()->test_to_run_count() == 0 ? 1 : 0;
+  const int empty_here = ::testing::UnitTest::GetInstance()->test_to_run_count() == 0 ? 1 : 0;
   const int own = failed_here != 0 || empty_here != 0 ? 1 : 0;
   int any = 0;
   MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -12,8 +12,8 @@
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 using Cut = std::vector<std::pair<std::int64_t, std::int64_t>>;
 

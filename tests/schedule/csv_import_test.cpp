@@ -16,10 +16,10 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
-class CsvImport : public testing::Test {
+class CsvImport : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove(path_); }
 
@@ -32,7 +32,7 @@ class CsvImport : public testing::Test {
   }
 
   fs::path path_ = fs::temp_directory_path() / ("plumbline_import_" + std::to_string(getpid()) + "_" +
-                                                testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
+                                                ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
 };
 
 TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {

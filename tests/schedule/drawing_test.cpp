@@ -10,8 +10,8 @@
 namespace plumbline {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::size_t count(const std::string& text, const std::string& word) {
   std::size_t found = 0;

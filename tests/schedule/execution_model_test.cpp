@@ -13,8 +13,8 @@
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string safe_models(const Schedule& lowered) {
   std::string safe;

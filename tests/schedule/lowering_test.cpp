@@ -12,8 +12,8 @@
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 ActionList compute_actions(const ActionList& list) {
   ActionList found;

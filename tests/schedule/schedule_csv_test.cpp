@@ -14,10 +14,10 @@
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
-class ScheduleCsv : public testing::Test {
+class ScheduleCsv : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
 
@@ -31,7 +31,7 @@ class ScheduleCsv : public testing::Test {
 
   std::string path_ = (std::filesystem::temp_directory_path() /
                        ("plumbline_schedule_" + std::to_string(getpid()) + "_" +
-                        testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv"))
+                        ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv"))
                           .string();
 };
 

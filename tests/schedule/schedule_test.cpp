@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(MakeSchedule, OneFOneBOfThreeRanksWrittenOut) {
   const Schedule schedule = make_schedule("1f1b", 3, 4);
@@ -69,7 +69,7 @@ TEST(MakeSchedule, SaysWhatWouldFitForTheSchedulesWithMoreNeeds) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("looped-bfs", 2, 4, 0); }), HasSubstr("at least 1 chunk"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 9, 2); }), HasSubstr("8 or 10"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("dualpipe-v", 4, 7, 2); }),
-              testing::AllOf(HasSubstr("needs at least 2 microbatches a rank, 8"), HasSubstr("at most 3 ranks")));
+              ::testing::AllOf(HasSubstr("needs at least 2 microbatches a rank, 8"), HasSubstr("at most 3 ranks")));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h2", 2, 2000000000); }), HasSubstr("take fewer"));
   EXPECT_NO_THROW(make_schedule("interleaved-1f1b", 4, 10, 2));
 }

@@ -14,7 +14,7 @@
 namespace plumbline {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Published {
   std::int32_t microbatches;

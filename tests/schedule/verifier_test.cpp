@@ -10,8 +10,8 @@
 namespace plumbline {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 Schedule two_ranks(const std::string& rank0, const std::string& rank1, std::int32_t microbatches = 2) {
   return {"test", {2, 1}, microbatches, {actions(rank0), actions(rank1)}};

@@ -18,9 +18,9 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr TransportSettings hasty{milliseconds(400), milliseconds(400)};
 
@@ -101,7 +101,7 @@ TEST(LatePeer, WithinTheDeadlineIsOnlySlow) {
     }
   });
 
-  EXPECT_THAT(outcome.errors, testing::Each(""));
+  EXPECT_THAT(outcome.errors, ::testing::Each(""));
   EXPECT_THAT(outcome.findings, IsEmpty());
   EXPECT_THAT(outcome.leftovers, IsEmpty());
   EXPECT_GE(outcome.took, milliseconds(200));
@@ -213,7 +213,7 @@ TEST(StartUp, OneRankNeedsNoLibrary) {
     t.barrier();
   });
 
-  EXPECT_THAT(outcome.errors, testing::ElementsAre(""));
+  EXPECT_THAT(outcome.errors, ::testing::ElementsAre(""));
 }
 
 TEST(StartUp, AMessageWithoutAConnectionIsAnInvariantBroken) {
@@ -246,7 +246,7 @@ TEST(Groups, OneForEachNeighbourAndBatch) {
     t.reap_sends();
   });
 
-  EXPECT_THAT(all_words(outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_EQ(world.groups() - before, 3 * 2) << "ranks, neighbours";
   EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbours together";
 }

@@ -17,13 +17,13 @@ namespace plumbline::strict {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// As clean as can be: no error, no finding, nothing left.
 void expect_clean(const Outcome& outcome) {
-  EXPECT_THAT(all_words(outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_THAT(outcome.leftovers, IsEmpty());
 }
 
@@ -239,7 +239,7 @@ TEST(Mistakes, ReceiveIntoMemoryThatComputeStillReadsIsFound) {
   const auto findings = receive_into_memory_in_use(plant_cuda<NoEventWaits>({1}), &kernel_saw_old);
 
   EXPECT_FALSE(kernel_saw_old);
-  EXPECT_THAT(findings, testing::Contains(HasSubstr("rank 1's receive of 64 float32 from rank 0 writes memory that "
+  EXPECT_THAT(findings, ::testing::Contains(HasSubstr("rank 1's receive of 64 float32 from rank 0 writes memory that "
                                                     "rank 1's kernel backward reads at that moment")));
 }
 
@@ -265,7 +265,7 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
   EXPECT_TRUE(seen.isnan().all().item<bool>()) << "a reader of an unfinished receive sees NaN, not old values";
   EXPECT_TRUE(at::equal(buffer, content(0, 0, {64})));
   EXPECT_THAT(world.findings(),
-              testing::Contains(HasSubstr("rank 1's kernel forward reads memory that rank 1's "
+              ::testing::Contains(HasSubstr("rank 1's kernel forward reads memory that rank 1's "
                                           "receive of 64 float32 from rank 0 writes at that moment")));
 }
 
@@ -329,7 +329,7 @@ TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
     move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
   }
 
-  EXPECT_THAT(world.findings(), testing::Contains(HasSubstr("rank 0 records an event behind a group that is not on the "
+  EXPECT_THAT(world.findings(), ::testing::Contains(HasSubstr("rank 0 records an event behind a group that is not on the "
                                                             "stream yet")));
 }
 

@@ -18,10 +18,10 @@
 namespace plumbline::strict {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr int rounds = 12;
 
@@ -59,7 +59,7 @@ class AtWorld : public ::testing::TestWithParam<int> {};
 TEST_P(AtWorld, EveryMessageLiesInRegisteredMemoryWhileSegmentsComeAndGo) {
   const Seen seen = run_ring({.ranks = GetParam()});
 
-  EXPECT_THAT(all_words(seen.outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(all_words(seen.outcome), ::testing::MatchesRegex("\n*"));
   EXPECT_THAT(seen.outcome.leftovers, IsEmpty());
   for (const auto& buffers : seen.buffers) {
     ASSERT_TRUE(buffers);
@@ -73,7 +73,7 @@ TEST_P(AtWorld, EveryMessageLiesInRegisteredMemoryWhileSegmentsComeAndGo) {
 INSTANTIATE_TEST_SUITE_P(Registered, AtWorld, ::testing::Range(2, 9));
 
 void expect_none_registered(const Seen& seen, const std::string& why_not) {
-  EXPECT_THAT(all_words(seen.outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(all_words(seen.outcome), ::testing::MatchesRegex("\n*"));
   for (const auto& buffers : seen.buffers) {
     ASSERT_TRUE(buffers);
     EXPECT_THAT(buffers->why_not, HasSubstr(why_not));
@@ -141,7 +141,7 @@ TEST(Registered, ASegmentThatVanishesWaitsForAGroupThatIsStarting) {
     }
   });
 
-  EXPECT_THAT(all_words(outcome), testing::MatchesRegex("\n*"));
+  EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
 }
 
 // The mistakes.
@@ -202,7 +202,7 @@ class NeverDeregisters : public ForwardingNccl {
 TEST(RegisteredMistakes, FreedAndFinalisedWithRegistrationsLeftAreFound) {
   EXPECT_THAT(words_with<NeverDeregisters>(),
               AllOf(HasSubstr("rank 1 frees memory that is still registered"),
-                    testing::ContainsRegex("rank 1 finalises a communicator that has [0-9]+ registrations left")));
+                    ::testing::ContainsRegex("rank 1 finalises a communicator that has [0-9]+ registrations left")));
 }
 
 /// Keeps deregistrations back until the communicator is on its way out, or gone.
@@ -249,7 +249,7 @@ class RegistersTooLittle : public ForwardingNccl {
 
 TEST(RegisteredMistakes, AMessageFromOtherMemoryIsFoundAndSoIsItsRegisteredPeer) {
   EXPECT_THAT(words_with<RegistersTooLittle>(),
-              AllOf(testing::ContainsRegex("the memory of rank 1's send of [0-9]+ float32 to rank 0 is not registered, "
+              AllOf(::testing::ContainsRegex("the memory of rank 1's send of [0-9]+ float32 to rank 0 is not registered, "
                                            "and other memory is"),
                     HasSubstr("NCCL does not define what that does")));
 }

@@ -45,14 +45,14 @@ struct StrictRanks {
       }
       for (std::thread& thread : threads) thread.join();
     }
-    EXPECT_THAT(world.leftovers(), testing::IsEmpty());
+    EXPECT_THAT(world.leftovers(), ::testing::IsEmpty());
     if (ending == Ending::clean) {
-      EXPECT_THAT(world.findings(), testing::IsEmpty());
+      EXPECT_THAT(world.findings(), ::testing::IsEmpty());
     }
   }
 };
 
-using Worlds = testing::Types<StrictRanks<2>, StrictRanks<3>, StrictRanks<5>, StrictRanks<2, Timing::jittery>,
+using Worlds = ::testing::Types<StrictRanks<2>, StrictRanks<3>, StrictRanks<5>, StrictRanks<2, Timing::jittery>,
                               StrictRanks<3, Timing::jittery>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(StrictNccl, TransportSuite, Worlds);
 

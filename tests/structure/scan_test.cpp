@@ -116,8 +116,8 @@ TEST_F(PlantedTree, AFileBesideTheRoomsIsFound) {
   plant("harness/stray.cpp", "");
   plant("harness/judge/judge.cpp", "");
 
-  EXPECT_THAT(scan_homeless(root_).broken, testing::Each("harness/stray.cpp: lies in no room"));
-  EXPECT_THAT(scan_homeless(root_).broken, testing::Not(IsEmpty()));
+  EXPECT_THAT(scan_homeless(root_).broken, ::testing::Each("harness/stray.cpp: lies in no room"));
+  EXPECT_THAT(scan_homeless(root_).broken, ::testing::Not(IsEmpty()));
 }
 
 TEST_F(PlantedTree, AFileOf601LinesIsFound) {

@@ -41,7 +41,7 @@ TEST(Rooms, IncludeOnlyWhatTheTableAllows) {
 TEST(Rooms, OfTheHarnessHoldNoCycleOfIncludes) {
   const Findings findings = scan_cycles(PLUMBLINE_SOURCE);
 
-  EXPECT_THAT(findings.broken, testing::Not(testing::Contains(testing::StartsWith("harness/"))));
+  EXPECT_THAT(findings.broken, ::testing::Not(::testing::Contains(::testing::StartsWith("harness/"))));
   EXPECT_GT(findings.includes, findings.files / 2);
 }
 
@@ -62,7 +62,7 @@ TEST(Rooms, LinkOnlyWhatTheTableAllows) {
     std::getline(cells, room, ';');
     std::vector<std::string> items;
     while (std::getline(cells, item, ';')) items.push_back(item);
-    ASSERT_THAT(items, testing::Not(IsEmpty())) << room;
+    ASSERT_THAT(items, ::testing::Not(IsEmpty())) << room;
     EXPECT_THAT(check_link_interface(room, items), IsEmpty());
     ++rooms;
   }

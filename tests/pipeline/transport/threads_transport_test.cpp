@@ -63,7 +63,7 @@ struct ThreadRanks {
   }
 };
 
-using Worlds = testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>, ThreadRanks<3, Links::reluctant>>;
+using Worlds = ::testing::Types<ThreadRanks<2>, ThreadRanks<3>, ThreadRanks<5>, ThreadRanks<3, Links::reluctant>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Threads, TransportSuite, Worlds);
 
 /// The errors of all ranks; a rank's transport is destroyed as soon as its body has ended.

@@ -12,9 +12,9 @@
 
 namespace plumbline {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr TransportSettings patient{120s};
@@ -24,7 +24,7 @@ constexpr TransportSettings hasty{150ms};
 constexpr TransportSettings short_of_patience{3s};
 
 template <typename Ranks>
-class TransportSuite : public testing::Test {
+class TransportSuite : public ::testing::Test {
  protected:
   void run(const Body& body) { Ranks::run(patient, Ending::clean, body); }
   void run_broken(TransportSettings settings, const Body& body) { Ranks::run(settings, Ending::broken, body); }
