@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly witness publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly witness examples publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -29,6 +29,9 @@ witness: ## transformers and torch.optim train the same runs, and are held again
 
 gate: ## run the quick sweep, and hold its bits and bytes against the committed baseline
 	@scripts/gate
+
+examples: ## train a plain torch.distributed.pipelining trainer, right and wrong, and judge it
+	@scripts/examples
 
 publish: ## from a clean commit: run the sweeps of reports/published and write their pages and index anew (an hour)
 	@scripts/publish

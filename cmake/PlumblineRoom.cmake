@@ -46,6 +46,10 @@ function(plumbline_program name)
   endif()
 endfunction()
 
+# Compiled several at a time, tests hide each other's helpers; named last, so that it comes after -Wshadow.
+add_library(plumbline_test_options INTERFACE)
+target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-shadow>)
+
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
 # shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do. SLOW: a filter; these
 # have the label slow in place of the others.
@@ -59,8 +63,9 @@ function(plumbline_room_test name)
     return()
   endif()
   add_executable(${name}_test ${sources})
-  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main plumbline_test_options)
   plumbline_use_precompiled(${arg_PRECOMPILED} ${name}_test)
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)

@@ -9,8 +9,16 @@
 
 namespace plumbline {
 
+void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
+  claim_record_folder(options.record);
+  if (!options.progress) return;
+  for (const std::string& note : plan.notes) {
+    std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
+  }
+}
+
 void begin_record(const PipelineOptions& options, const TrainingRun& training, const PipelinePlan& plan,
-                  const Json& libraries, std::int64_t clock_skew_ns) {
+                  const RecordStart& start) {
   const auto units = unit_names(training.config);
   std::vector<StageEntry> stages;
   std::vector<std::vector<std::string>> units_of_stages;
@@ -30,16 +38,11 @@ void begin_record(const PipelineOptions& options, const TrainingRun& training, c
     schedule.accumulation = "listed";
     schedule.accumulation_digest = hash_hex(order);
   }
-  claim_record_folder(options.record);
-  if (options.progress) {
-    for (const std::string& note : plan.notes) {
-      std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
-    }
-  }
   Json manifest = make_manifest("pipeline", options.command, training.run, training.config, training.plan,
                                 plan.schedule.placement.ranks, schedule, stages, training.gpus);
-  manifest["versions"].update(libraries);
-  manifest["clock_skew_ns"] = clock_skew_ns;
+  name_run(manifest, training.run_id, start.resumed_from);
+  manifest["versions"].update(start.libraries);
+  manifest["clock_skew_ns"] = start.clock_skew_ns;
   write_manifest(options.record, manifest);
   if (!training.recorded()) return;
   write_schedule_csv(options.record, schedule.csv);

@@ -1,5 +1,7 @@
 #include "pipeline/mpi_job.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -112,6 +114,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   std::optional<TrainingRun> training;
   if (!failure) failure = failure_of([&] { training = load_job(options); });
   if (training && training->recorded()) install_memory_meter();
+  if (training) at::set_num_threads(static_cast<int>(training->run.train.threads));
   const auto transport = open_mpi_job(options, training ? &*training : nullptr, failure);
   const auto leave = [&](int code) {
     transport->finish();
@@ -132,7 +135,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   if (!no_plan)
     no_plan = failure_of([&] {
       plan = make_plan(*training, transport->world_size());
-      if (transport->rank() == 0) begin_record(options, *training, plan, {{"mpi", mpi_version()}}, clock.skew);
+      if (transport->rank() == 0) claim_record(options, plan);
     });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
   plan.origin_ns = clock.origin;
@@ -149,7 +152,12 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);
   }
-  if (const auto code = agree_to_stop(*transport, failure_of([&] { trainer->begin(); }))) {
+  const std::optional<Failure> not_begun = failure_of([&] {
+    trainer->begin();
+    if (transport->rank() != 0) return;
+    begin_record(options, *training, plan, {trainer->resumed_from(), {{"mpi", mpi_version()}}, clock.skew});
+  });
+  if (const auto code = agree_to_stop(*transport, not_begun)) {
     trainer.reset();
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);

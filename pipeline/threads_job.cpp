@@ -51,7 +51,7 @@ int train_with_threads(PipelineOptions options) {
   plan.origin_ns = monotonic_ns();
   std::optional<std::filesystem::path> unrecorded;
   if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());
-  begin_record(options, training, plan);
+  claim_record(options, plan);
   // What the process took of the GPU before its ranks belongs to the first of them, so that no byte of it is nobody's.
   MemoryMeter& before_ranks = this_thread_meter();
   auto transports = options.make_transports
@@ -91,13 +91,16 @@ int train_with_threads(PipelineOptions options) {
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
-      at::set_num_threads(1);  // OpenMP keeps this number a thread
+      at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number a thread
       prepare_device(training, need, who);
       explain_out_of_memory(plan_text, [&] { trainer.emplace(training, plan, transport, options.record); });
     });
     made.arrive_and_wait();
     if (failed()) return;
-    guarded([&] { trainer->begin(); });
+    guarded([&] {
+      trainer->begin();
+      if (rank == 0) begin_record(options, training, plan, {trainer->resumed_from()});
+    });
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;

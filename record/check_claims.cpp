@@ -43,6 +43,10 @@ std::string claim_of_check(const std::string& name) {
       {"conformance",
        "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one named; events "
        "are in causal order across ranks."},
+      {"resume",
+       "what a run that was gone on with began from is, in every parameter and optimiser moment, what the reference "
+       "had "
+       "after the step before, and its first step has that step's data and learning rate."},
       {"repeatability", "the same run done again has the same bits, row by row."},
   };
   const auto found = claims.find(name);

@@ -22,7 +22,7 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   const JsonKeys keys(path, json);
   ExitFile exit;
   exit.rank = keys.integer("rank", 0);
-  exit.status = keys.word("status", {"ok", "error", "signal", "timeout"});
+  exit.status = keys.word("status", {"ok", "stopped", "error", "signal", "timeout"});
   constexpr auto smallest = std::numeric_limits<int>::min(), largest = std::numeric_limits<int>::max();
   exit.code = static_cast<int>(keys.integer("code", smallest, largest));
   exit.signal = keys.optional_text("signal");

@@ -67,6 +67,8 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
 
 /// A model has no layer that no stage holds; and to list layers costs memory.
 void check_layers(const JsonKeys& keys, const Manifest& manifest) {
+  // What someone else calls a unit may hold several layers.
+  if (manifest.role == "external" && first_unit(manifest) != "embed_tokens") return;
   const Json layers = keys.at("model").value("num_hidden_layers", Json());
   std::size_t units = 0;
   for (const StageEntry& stage : manifest.stages) units += stage.units.size();
@@ -109,6 +111,32 @@ void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   read.final_factor = schedule.number("final_factor");
 }
 
+/// A record of a run that was gone on with says where it begins and of which run that was the end.
+void read_start(const JsonKeys& keys, Manifest& manifest) {
+  if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
+  if (keys.has_value("resumed_from")) {
+    const JsonKeys from = keys.object("resumed_from");
+    manifest.resumed_from = ResumedFrom{from.text("run_id"), from.integer("step", 1, manifest.steps - 1)};
+    if (manifest.resumed_from->run_id == manifest.run_id) from.fail("run_id", "is this run's own");
+  }
+  const std::int64_t from = manifest.resumed_from ? manifest.resumed_from->step : 0;
+  if (from != manifest.first_step)
+    keys.fail("first_step", "is " + to_text(manifest.first_step) + ", yet " +
+                                (manifest.resumed_from ? "resumed_from.step is " + to_text(from)
+                                                       : "no resumed_from says which run this one goes on with"));
+}
+
+/// How the norm was added up, and what is added to it: our own trainers have one way.
+void read_norm(const JsonKeys& keys, Manifest& manifest) {
+  if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
+  if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
+  if (!(manifest.clip_epsilon >= 0)) keys.fail("clip_epsilon", "is negative");
+  if (manifest.role == "external") return;
+  if (manifest.norm_order != "canonical")
+    keys.fail("norm_order", "is 'per_rank', which an external record alone may say");
+  if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
+}
+
 /// What a role leaves no choice in.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.role == "external") return;
@@ -135,6 +163,13 @@ void check_optional_kinds(const JsonKeys& keys) {
 
 }  // namespace
 
+std::string first_unit(const Manifest& manifest) {
+  for (const StageEntry& stage : manifest.stages) {
+    if (!stage.units.empty()) return stage.units.front();
+  }
+  return "";
+}
+
 std::string record_schema_name() {
   return record_family + to_text(record_schema);
 }
@@ -154,6 +189,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   if (keys.has("transport")) manifest.transport = keys.text("transport");
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);
+  read_start(keys, manifest);
   read_data(keys.object("data"), manifest);
   read_schedule(keys.object("schedule"), manifest);
   read_stages(keys, manifest);
@@ -164,6 +200,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   if (keys.has("boundary_gradient_factor")) manifest.boundary_gradient_factor = keys.number("boundary_gradient_factor");
   check_optimizer(keys.object("optimizer"));
   if (!keys.at("clip_norm").is_null()) manifest.clip_norm = keys.number("clip_norm");
+  read_norm(keys, manifest);
   manifest.level = parse_record_level(keys.word("level", {"none", "summary", "full", "dump"}));
   keys.text("started");
   read_learning_rate_schedule(keys, manifest);

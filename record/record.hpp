@@ -28,12 +28,20 @@ struct LearningRateSchedule {
   std::int64_t total_steps = 0;
 };
 
+/// Which run a record goes on with, and after how many steps of it.
+struct ResumedFrom {
+  std::string run_id;
+  std::int64_t step = 0;
+};
+
 struct Manifest {
   Json json;                ///< as read, unknown keys kept
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
   std::string transport;  ///< empty: not said
   std::int64_t seed = 0, world_size = 0, steps = 0;
+  std::int64_t first_step = 0;              ///< its tables begin there; above 0 only of a run that was gone on with
+  std::optional<ResumedFrom> resumed_from;  ///< there where first_step is above 0
   /// Schema 1: as the manifest has it. Schema 2: read_record takes it from the ranks' exit.json; empty before that, and
   /// where no rank tells.
   std::string data_digest;
@@ -46,9 +54,14 @@ struct Manifest {
   std::string loss_scaling = "before";
   double boundary_gradient_factor = 1;
   std::optional<double> clip_norm;
+  std::string norm_order = "canonical";  ///< or per_rank: squares summed on each rank, then over ranks
+  double clip_epsilon = 0;               ///< added to the norm before the limit is divided by it
   std::optional<LearningRateSchedule> learning_rate_schedule;  ///< an external record may lack it, and one of schema 1
   RecordLevel level = RecordLevel::full;
 };
+/// Along the model; empty where the stages list none.
+std::string first_unit(const Manifest& manifest);
+
 Manifest read_manifest(const std::filesystem::path& record);
 
 /// One rank's tables; a table that the level or the role does not ask for and that is absent stays empty and is named
@@ -65,6 +78,9 @@ struct RankRecord {
   std::vector<TrafficRow> traffic;
   std::vector<GpuMemoryRow> gpu_memory;  ///< of runs on GPUs
   std::optional<ExitFile> exit;
+  struct LeftOut {
+    std::size_t steps = 0, tensors = 0, boundaries = 0;
+  } left_out;                        ///< rows of steps before those that are read
   std::vector<std::string> absent;   ///< file names, "saved.csv"
   std::vector<std::string> cut_off;  ///< of an incomplete rank: files whose last, half-written line was left out
 };
@@ -74,6 +90,12 @@ struct Record {
   Manifest manifest;
   std::vector<RankRecord> ranks;
   std::optional<std::string> schedule_csv;  ///< the file's bytes
+  std::int64_t first_step = 0;              ///< that it is read from: manifest.first_step, or a later one
+
+  /// Steps that it is read for.
+  std::int64_t steps() const { return manifest.steps - first_step; }
+  /// Whether earlier steps of it were left out.
+  bool in_part() const { return first_step > manifest.first_step; }
 };
 
 /// Reads everything that the level promises. A rank that did not end well (no exit.json, or its status is not ok) is

@@ -150,9 +150,10 @@ void take_data_digest(Record& record) {
 
 class RecordStream::Reader {
  public:
-  explicit Reader(const fs::path& path) {
+  Reader(const fs::path& path, std::int64_t from) {
     record.path = path;
     record.manifest = in_place({"manifest.json", {}, {}}, [&] { return read_manifest(path); });
+    record.first_step = std::clamp(from, record.manifest.first_step, record.manifest.steps);
     refuse_other_ranks(record.manifest, path);
     record.schedule_csv = in_place({"schedule.csv", {}, {}}, [&] { return read_schedule_csv(record.manifest, path); });
     for (std::int64_t number = 0; number < record.manifest.world_size; ++number) {
@@ -168,7 +169,28 @@ class RecordStream::Reader {
   }
 
   void go_to(std::int64_t step) {
-    const bool next = step == step_ + 1;
+    if (step == start && record.in_part()) {
+      for (std::int64_t left_out = start; left_out < record.first_step; ++left_out) {
+        take(left_out);
+        count_as_left_out();
+      }
+      return keep_state_as_start();
+    }
+    take(step);
+  }
+
+  std::optional<std::int64_t> next_step() const {
+    if (record.in_part() && step_ < start) return start;
+    std::optional<std::int64_t> least;
+    for (const RankStream& rank : ranks) {
+      const auto next = rank.next_step();
+      if (next && (!least || *next < *least)) least = next;
+    }
+    return least;
+  }
+
+  void take(std::int64_t step) {
+    const bool next = step == step_ + 1 || (step_ == start && step == record.first_step);
     step_ = step;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       for_each_table(record.ranks[i], before[i], [&](auto& now, auto& earlier) {
@@ -200,13 +222,44 @@ class RecordStream::Reader {
   RowCounts counts;
 
  private:
+  void count_as_left_out() {
+    for (RankRecord& rank : record.ranks) {
+      rank.left_out.steps += rank.steps.size();
+      rank.left_out.tensors += rank.tensors.size();
+      rank.left_out.boundaries += rank.boundaries.size();
+    }
+  }
+
+  /// Of the rows of the last step that was left out.
+  void keep_state_as_start() {
+    const auto drop_all = [&](RankRecord& rank) {
+      for_each_table(rank, rank, [&](auto& rows, auto&) {
+        dropped_ += static_cast<std::int64_t>(rows.size());
+        rows.clear();
+      });
+    };
+    for (RankRecord& rank : record.ranks) {
+      std::vector<TensorRow> tensors = std::move(rank.tensors);
+      rank.tensors.clear();
+      drop_all(rank);
+      dropped_ += static_cast<std::int64_t>(
+          std::erase_if(tensors, [](const TensorRow& row) { return row.kind == "gradient"; }));
+      for (TensorRow& row : tensors) row.step = start;
+      rank.left_out.tensors -= tensors.size();
+      rank.tensors = std::move(tensors);
+    }
+    for (RankRecord& rank : before) drop_all(rank);
+    step_ = start;
+  }
+
   void note_held() { counts.most_held = std::max(counts.most_held, counts.parsed - dropped_); }
 
+  static constexpr std::int64_t start = -1;
   std::int64_t step_ = -2;  ///< in hand
   std::int64_t dropped_ = 0;
 };
 
-RecordStream::RecordStream(const fs::path& path) : reader_(std::make_unique<Reader>(path)) {}
+RecordStream::RecordStream(const fs::path& path, std::int64_t from) : reader_(std::make_unique<Reader>(path, from)) {}
 RecordStream::~RecordStream() = default;
 RecordStream::RecordStream(RecordStream&&) noexcept = default;
 
@@ -219,12 +272,7 @@ const std::vector<RankRecord>& RecordStream::before() const {
 }
 
 std::optional<std::int64_t> RecordStream::next_step() const {
-  std::optional<std::int64_t> least;
-  for (const RankStream& rank : reader_->ranks) {
-    const auto next = rank.next_step();
-    if (next && (!least || *next < *least)) least = next;
-  }
-  return least;
+  return reader_->next_step();
 }
 
 void RecordStream::go_to(std::int64_t step) {

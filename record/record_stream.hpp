@@ -18,7 +18,9 @@ namespace plumbline {
 class RecordStream {
  public:
   /// Reads what is of no step (manifest, schedule.csv, exit files, saved.csv), and opens all tables.
-  explicit RecordStream(const std::filesystem::path& path);
+  /// `from`: leaves out the steps before this one, and takes for the start what parameters and moments were after the
+  /// last of them; 0, or what the record begins with anyway: all of it.
+  explicit RecordStream(const std::filesystem::path& path, std::int64_t from = 0);
   ~RecordStream();
   RecordStream(RecordStream&&) noexcept;
 
@@ -26,7 +28,7 @@ class RecordStream {
   const Record& record() const;
   /// The rows of the step before, by rank, where that was gone to directly before.
   const std::vector<RankRecord>& before() const;
-  /// The next step, from -1, of which any table has a row; nothing when all has been read.
+  /// The next step, from -1 (the start), of which any table has a row; nothing when all has been read.
   std::optional<std::int64_t> next_step() const;
   /// Lets go of the step before the one in hand and reads this one, which comes after it and not after next_step().
   void go_to(std::int64_t step);

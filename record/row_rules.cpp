@@ -22,16 +22,19 @@ class Rules {
   void demand(bool good, const char* column, const char* why) {
     if (!good && !bad_) bad_ = BadCell{column, why};
   }
-  void below(std::int64_t value, std::int64_t end, const char* column, const char* what) {
+  void below(std::int64_t value, std::int64_t end, const char* column, const char* what, std::int64_t first = 0) {
     if (value < end || bad_) return;
-    bad_ = BadCell{column, "is not a " + std::string(what) + " of this run, which by manifest.json has 0 to " +
-                               std::to_string(end - 1)};
+    bad_ = BadCell{column, "is not a " + std::string(what) + " of this run, which by manifest.json has " +
+                               std::to_string(first) + " to " + std::to_string(end - 1)};
   }
   void on_rank(bool good, std::int64_t rank) {
     if (!good && !bad_)
       bad_ = BadCell{"stage", "is not a stage that manifest.json places on rank " + std::to_string(rank)};
   }
-  void step(std::int64_t value, const Manifest& manifest) { below(value, manifest.steps, "step", "step"); }
+  void step(std::int64_t value, const Manifest& manifest) {
+    const bool before = value >= 0 && value < manifest.first_step;
+    below(before ? manifest.steps : value, manifest.steps, "step", "step", manifest.first_step);
+  }
   void microbatch(std::int64_t value, const Manifest& manifest) {
     below(value, manifest.microbatches, "microbatch", "microbatch");
   }
@@ -92,7 +95,9 @@ std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manife
 std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, std::int64_t rank) {
   Rules rules;
   rules.step(row.step, manifest);
-  rules.demand(row.step >= 0 || row.kind == "parameter", "step", "is the start, where parameters alone are listed");
+  // A run that was gone on with starts with moments too.
+  const bool at_start = row.kind == "parameter" || (manifest.first_step > 0 && row.kind != "gradient");
+  rules.demand(row.step >= 0 || at_start, "step", "is the start, where parameters alone are listed");
   stage_of_rank(rules, row.stage, manifest, rank);
   const auto size = size_of(row.shape);
   rules.demand(size.has_value(), "shape", "has more than 2^56 elements");

@@ -31,7 +31,7 @@ std::optional<std::string> TableKeys::accept_step(std::optional<std::int64_t> st
            ": rows are written step by step";
   if (step_ && step && *step > *step_)
     if (const auto missing = end_step()) return missing;
-  const std::int64_t next = !step_ ? 0 : *step == *step_ ? *step : *step_ + 1;
+  const std::int64_t next = !step_ ? manifest_.first_step : *step == *step_ ? *step : *step_ + 1;
   const bool each_step = demand_ != Complete::unique && demand_ != Complete::each_microbatch_unit;
   if (step && each_step && complete_ && *step > next) {
     step_ = next;
@@ -71,7 +71,7 @@ std::optional<std::string> TableKeys::finish() {
   if (demand_ == Complete::unique) return std::nullopt;
   if (const auto missing = end_step()) return missing;
   if (step_ && *step_ + 1 == manifest_.steps) return std::nullopt;
-  step_ = step_ ? *step_ + 1 : 0;
+  step_ = step_ ? *step_ + 1 : manifest_.first_step;
   return "no row of step " + std::to_string(*step_) + ", yet manifest.json says " + std::to_string(manifest_.steps) +
          " steps";
 }

@@ -53,6 +53,9 @@ int run(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoint-keep", options.checkpoint.keep, "How many are kept, the newest")
       ->check(CLI::PositiveNumber);
+  app.add_option("--stop-after", options.checkpoint.stop_after,
+                 "Save when so many steps of the training are made, and end")
+      ->check(CLI::PositiveNumber);
   app.add_option("--resume", options.checkpoint.resume,
                  "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
                  "written")

@@ -1,5 +1,6 @@
 #include "reference/trainer.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
 #include <ATen/ops/ones.h>
 
@@ -151,7 +152,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   ended(backward_action);
 
   if (listed_) listed_->take(microbatch, state_);
-  if (step == 0 && meter != nullptr) add_saved_rows(meter->rows(), microbatch);
+  if (step == first_step() && meter != nullptr) add_saved_rows(meter->rows(), microbatch);
 }
 
 void ReferenceTrainer::add_saved_rows(const std::vector<SavedRow>& rows, std::int64_t microbatch) {
@@ -214,6 +215,7 @@ void train_reference(const ReferenceOptions& options) {
   apply_deterministic_settings();
   TrainingRun training = load_training_run(options.run_file, options.text);
   training.run.device = options.device;
+  at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());
   if (training.recorded()) install_memory_meter();
   Variant variant{options.perturb, std::nullopt};
@@ -247,19 +249,20 @@ void train_reference(const ReferenceOptions& options) {
   if (options.record.empty()) unrecorded.emplace(make_unrecorded_folder(), 0);
   const std::filesystem::path record = unrecorded ? unrecorded->folder() : options.record;
   claim_record_folder(record);
-  Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1, schedule,
-                                {{0, 0, units}}, training.gpus);
-  if (variant.perturb) manifest["perturbation"] = *variant.perturb;
-  if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-  write_manifest(record, manifest);
-  if (training.recorded()) {
-    write_schedule_csv(record, schedule.csv);
-    if (!order.empty()) write_accumulation_csv(record, order);
-  }
   std::optional<ReferenceTrainer> trainer;
   try {
     explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
     trainer->begin();
+    Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1,
+                                  schedule, {{0, 0, units}}, training.gpus);
+    name_run(manifest, training.run_id, trainer->resumed_from());
+    if (variant.perturb) manifest["perturbation"] = *variant.perturb;
+    if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
+    write_manifest(record, manifest);
+    if (training.recorded()) {
+      write_schedule_csv(record, schedule.csv);
+      if (!order.empty()) write_accumulation_csv(record, order);
+    }
   } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(record);
     throw;

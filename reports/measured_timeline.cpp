@@ -46,14 +46,14 @@ class Measurement {
   }
 
   MeasuredTimeline take(std::optional<std::int64_t> chosen) {
-    const std::int64_t last = record_.manifest.steps - 1;
-    if (chosen && (*chosen < 0 || *chosen > last)) {
-      throw InputError(record_.path.string() + ": has steps 0 to " + std::to_string(last) + ", not " +
-                       std::to_string(*chosen));
+    const std::int64_t first = record_.first_step, last = record_.manifest.steps - 1;
+    if (chosen && (*chosen < first || *chosen > last)) {
+      throw InputError(record_.path.string() + ": has steps " + std::to_string(first) + " to " + std::to_string(last) +
+                       ", not " + std::to_string(*chosen));
     }
     std::vector<std::pair<double, std::int64_t>> makespans;
     std::vector<double> plain, rates;
-    for (std::int64_t step = std::min<std::int64_t>(1, last); step <= last; ++step) {
+    for (std::int64_t step = std::min(first + 1, last); step <= last; ++step) {
       const StepTimes times = read(step);
       note_durations(times);
       makespans.emplace_back(times.measured.makespan, step);

@@ -8,8 +8,9 @@
 
 namespace plumbline {
 
-/// Deterministic algorithms on, one compute thread, TF32 off, no filling of uninitialised memory, flush-denormal off,
-/// the attention kernel chosen (exactness.md, 8). Call before the first tensor.
+/// Deterministic algorithms on, one compute thread (until a run says another number), TF32 off, no filling of
+/// uninitialised memory, flush-denormal off, the attention kernel chosen (exactness.md, 8). Call before the first
+/// tensor.
 void apply_deterministic_settings();
 /// The attention kernel for tensors of this device and dtype, in place of any other: on the CPU and for bfloat16 flash,
 /// on a GPU for float32 and float64 the plain one of matrix products and softmax, since flash takes neither there.

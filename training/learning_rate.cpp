@@ -13,7 +13,8 @@ double learning_rate(const TrainSettings& train, std::int64_t step) {
     return peak * (train.start_factor + (1.0 - train.start_factor) * done / warmup);
   }
   const double progress = (done - warmup) / (static_cast<double>(train.steps) - warmup);
-  return peak * (1.0 + std::cos(std::numbers::pi * progress)) / 2.0;
+  const double half_cosine = (1.0 + std::cos(std::numbers::pi * progress)) / 2.0;
+  return peak * (train.final_factor + (1.0 - train.final_factor) * half_cosine);
 }
 
 }  // namespace plumbline

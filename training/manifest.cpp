@@ -19,7 +19,15 @@ Json optimizer_json(const OptimizerSettings& settings) {
     json["momentum"] = settings.momentum;
   }
   json["weight_decay"] = settings.weight_decay;
+  json["decay"] = settings.decay;
   return json;
+}
+
+void name_run(Json& manifest, const std::string& run_id, const std::optional<ResumedFrom>& resumed_from) {
+  manifest["run_id"] = run_id;
+  if (!resumed_from) return;
+  manifest["first_step"] = resumed_from->step;
+  manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
 }
 
 namespace {
@@ -46,6 +54,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["seed"] = run.train.seed;
   manifest["dtype"] = run.train.dtype;
   manifest["device"] = run.device;
+  manifest["threads"] = run.train.threads;
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
@@ -68,7 +77,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["optimizer"] = optimizer_json(run.train.optimizer);
   manifest["learning_rate_schedule"] = {{"warmup_steps", run.train.warmup_steps},
                                         {"start_factor", run.train.start_factor},
-                                        {"final_factor", 0},
+                                        {"final_factor", run.train.final_factor},
                                         {"total_steps", run.train.steps}};
   manifest["clip_norm"] = run.train.clip_norm ? Json(*run.train.clip_norm) : Json(nullptr);
   manifest["level"] = to_text(run.record_level);

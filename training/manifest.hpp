@@ -1,6 +1,7 @@
 // The part of manifest.json that both trainers write alike.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct ManifestSchedule {
 Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
                    const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
                    const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus = nullptr);
+
+/// Under which name the run goes, and, of one that was gone on with, where its record begins.
+void name_run(Json& manifest, const std::string& run_id, const std::optional<ResumedFrom>& resumed_from);
 
 /// Its name and the settings that it takes.
 Json optimizer_json(const OptimizerSettings& settings);

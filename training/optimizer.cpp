@@ -13,11 +13,11 @@ namespace plumbline {
 
 namespace {
 
-/// torch.optim.AdamW(fused=True): the step counts first, one fp32 counter a parameter.
-void step_adamw(const OptimizerSettings& settings, const TrainState& state, double learning_rate) {
+/// torch.optim.AdamW(fused=True), of one of its parameter groups: the step counts first, one fp32 counter a parameter.
+void step_adamw(const OptimizerSettings& settings, const TrainState& state, double learning_rate, double decay) {
   std::vector<at::Tensor> values, gradients, averages, squares, updates;
   for (const TrainedParameter& parameter : state.parameters) {
-    if (parameter.alias) continue;
+    if (parameter.alias || settings.decay_of(parameter.value.dim()) != decay) continue;
     values.push_back(parameter.value);
     gradients.push_back(parameter.gradient());
     averages.push_back(parameter.moment1);
@@ -25,8 +25,9 @@ void step_adamw(const OptimizerSettings& settings, const TrainState& state, doub
     updates.push_back(parameter.updates);
     updates.back().add_(1);
   }
+  if (values.empty()) return;
   at::_fused_adamw_(values, gradients, averages, squares, {}, updates, learning_rate, settings.beta1, settings.beta2,
-                    settings.weight_decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false);
+                    decay, settings.eps, /*amsgrad=*/false, /*maximize=*/false);
 }
 
 /// torch.optim.SGD(foreach=False, fused=False), dampening 0, no Nesterov: g += wd p; b = g at first, then m b + g;
@@ -38,7 +39,8 @@ void step_sgd(const OptimizerSettings& settings, const TrainState& state, double
   for (const TrainedParameter& parameter : state.parameters) {
     if (parameter.alias) continue;
     at::Tensor direction = parameter.gradient();
-    if (settings.weight_decay != 0) direction = at::add(direction, parameter.value, settings.weight_decay);
+    const double decay = settings.decay_of(parameter.value.dim());
+    if (decay != 0) direction = at::add(direction, parameter.value, decay);
     if (settings.momentum != 0) {
       at::Tensor buffer = parameter.moment1;
       if (state.step == 0) {
@@ -60,7 +62,8 @@ void optimizer_step(const OptimizerSettings& settings, TrainState& state, double
   if (state.parameters.empty()) {
     // nothing to update
   } else if (settings.name == "adamw") {
-    step_adamw(settings, state, learning_rate);
+    step_adamw(settings, state, learning_rate, settings.weight_decay);
+    if (settings.decay_of(1) != settings.weight_decay) step_adamw(settings, state, learning_rate, settings.decay_of(1));
   } else {
     step_sgd(settings, state, learning_rate);
   }

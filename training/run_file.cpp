@@ -246,8 +246,9 @@ class Reader {
   }
 
   void read_train(const TomlTable& train) {
-    refuse_other_keys(train, {"steps", "seed", "dtype", "warmup_steps", "start_factor", "clip_norm", "optimizer",
-                              "learning_rate", "weight_decay", "beta1", "beta2", "eps", "momentum"});
+    refuse_other_keys(train,
+                      {"steps", "seed", "dtype", "warmup_steps", "start_factor", "final_factor", "threads", "clip_norm",
+                       "optimizer", "learning_rate", "weight_decay", "decay", "beta1", "beta2", "eps", "momentum"});
     TrainSettings& settings = run_.train;
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
@@ -269,6 +270,15 @@ class Reader {
     settings.start_factor = number_where(
         train, "start_factor", settings.start_factor, [](double value) { return value > 0 && value <= 1; },
         "above 0 and at most 1");
+    settings.final_factor = number_where(
+        train, "final_factor", settings.final_factor, [](double value) { return value >= 0 && value <= 1; },
+        "from 0 to 1");
+    settings.threads = integer_from(train, "threads", 1, 1);
+    constexpr std::int64_t most_threads = 1024;
+    if (settings.threads > most_threads) {
+      refuse(train, "threads",
+             "is " + std::to_string(settings.threads) + "; it must be at most " + std::to_string(most_threads));
+    }
     if (train.has("clip_norm")) {
       settings.clip_norm = positive(train, "clip_norm", 1.0);
     }
@@ -280,6 +290,7 @@ class Reader {
     settings.name = one_of(train, "optimizer", settings.name, known_optimizers);
     settings.learning_rate = positive(train, "learning_rate", settings.learning_rate);
     settings.weight_decay = not_negative(train, "weight_decay", settings.weight_decay);
+    settings.decay = one_of(train, "decay", settings.decay, {"all", "matrices"});
     settings.beta1 = below_one(train, "beta1", settings.beta1);
     settings.beta2 = below_one(train, "beta2", settings.beta2);
     settings.eps = positive(train, "eps", settings.eps);

@@ -29,7 +29,11 @@ struct OptimizerSettings {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.0;
+  std::string decay = "all";  ///< all | matrices: which parameters it acts on
   double momentum = 0.0;
+
+  /// What acts on a parameter of this many dimensions: norms and biases are no matrices.
+  double decay_of(std::int64_t dimensions) const { return decay == "matrices" && dimensions < 2 ? 0.0 : weight_decay; }
 
   /// Another optimiser than the run file names (a sweep's), with what the file says of it. Throws InputError naming the
   /// known ones.
@@ -43,6 +47,8 @@ struct TrainSettings {
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
+  double final_factor = 0.0;  ///< where the cosine ends, as a share of the rate
+  std::int64_t threads = 1;   ///< that compute, of each rank
   std::optional<double> clip_norm;
   /// No key of the file: whether training ends where the gradients are not finite. A record is to show such steps.
   bool ends_where_not_finite = false;

@@ -17,7 +17,7 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       observers_{&log_, &ranges_, &page_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
-  recorder_.parameters(initial_step, state);
+  recorder_.start(state);
   recorder_.step_ended(initial_step);
   writer_.flush();
 }

@@ -36,10 +36,8 @@ void StepRecorder::tensor(std::int64_t step, std::int64_t stage, const std::stri
   keep(kind + "/" + name, value);
 }
 
-void StepRecorder::parameters(std::int64_t step, const TrainState& state) {
-  if (!writer_.wants_tensors()) return;
-  const MemoryScope scope(MemoryOwner::recorder);
-  for (const TrainedParameter& each : state.parameters) tensor(step, each.stage, "parameter", each.name, each.value);
+void StepRecorder::start(const TrainState& state) {
+  parameters_and_moments(initial_step, state, /*with_moments=*/state.step > 0);
 }
 
 void StepRecorder::before_tied_sum(const TiedWeight& tied) {
@@ -56,6 +54,10 @@ void StepRecorder::before_update(std::int64_t step, const TrainState& state) {
 }
 
 void StepRecorder::after_update(std::int64_t step, const TrainState& state, const StepUpdate& /*update*/) {
+  parameters_and_moments(step, state, /*with_moments=*/true);
+}
+
+void StepRecorder::parameters_and_moments(std::int64_t step, const TrainState& state, bool with_moments) {
   if (!writer_.wants_tensors()) return;
   const MemoryScope scope(MemoryOwner::recorder);
   const auto of_stage = [](const TrainedParameter& one, const TrainedParameter& next) {
@@ -65,7 +67,7 @@ void StepRecorder::after_update(std::int64_t step, const TrainState& state, cons
   for (auto first = all.begin(); first != all.end();) {
     const auto end = std::find_if_not(first, all.end(), [&](const auto& each) { return of_stage(*first, each); });
     std::for_each(first, end, [&](const auto& each) { tensor(step, each.stage, "parameter", each.name, each.value); });
-    for (auto each = first; each != end; ++each) {
+    for (auto each = first; with_moments && each != end; ++each) {
       // an alias shows the moments of the weight whose storage it shares, which is the slice's first
       const TrainedParameter& owner = each->alias ? *first : *each;
       if (owner.moment1.defined()) tensor(step, each->stage, "moment1", each->name, owner.moment1);

@@ -19,8 +19,8 @@ class StepRecorder : public StepObserver {
  public:
   explicit StepRecorder(RecordWriter& writer) : writer_(writer) {}
 
-  /// Of a moment that is no step's: the initial ones.
-  void parameters(std::int64_t step, const TrainState& state);
+  /// What training starts from, as step -1: parameters, and of a run that is gone on with its moments too.
+  void start(const TrainState& state);
 
   void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
   /// At level dump: what each use of a tied weight has of its gradient.
@@ -31,6 +31,7 @@ class StepRecorder : public StepObserver {
   void step_ended(std::int64_t step) override;
 
  private:
+  void parameters_and_moments(std::int64_t step, const TrainState& state, bool with_moments);
   void tensor(std::int64_t step, std::int64_t stage, const std::string& kind, const std::string& name,
               const at::Tensor& value);
   void keep(std::string key, const at::Tensor& value);

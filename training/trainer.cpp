@@ -1,7 +1,9 @@
 #include "training/trainer.hpp"
 
 #include <optional>
+#include <string>
 
+#include "support/error.hpp"
 #include "support/progress_line.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
@@ -10,13 +12,17 @@ namespace plumbline {
 
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
-  if (training_.resume) resume_training(*training_.resume, training_, state(), group());
+  if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
+  if (training_.recorded() && state().step == training_.run.train.steps) {
+    throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
+                     " steps, so that none is left to record; leave --record out, or raise train.steps");
+  }
   if (checkpoints_ && owns_loss_) metrics_.emplace(*training_.run.checkpoint.folder, state().step);
 }
 
 void Trainer::finish(const std::string& status, int code) {
   // Saved and ended as it was asked to: its record has not all steps.
-  if (status == "ok" && stopped_) return monitor_.run_ended("signal", code, "SIGUSR1");
+  if (status == "ok" && stopped_) return monitor_.run_ended("stopped", code);
   monitor_.run_ended(status, code);
 }
 

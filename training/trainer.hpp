@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "record/record.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
 #include "training/rank_group.hpp"
@@ -31,9 +32,11 @@ class Trainer {
   void run(bool show_progress);
   /// Writes exit.json.
   virtual void finish(const std::string& status, int code);
+  /// What begin() loaded; nothing of a run that starts with step 0.
+  const std::optional<ResumedFrom>& resumed_from() const { return resumed_from_; }
 
  protected:
-  /// Loaded, and the record of the initial values written: the next is step 0.
+  /// Loaded, and the record of the initial values written: the next is the first step.
   virtual void ready() {}
   /// From zeroed gradients to updated parameters.
   virtual void train_step(std::int64_t step) = 0;
@@ -41,13 +44,15 @@ class Trainer {
   virtual void step_recorded(std::int64_t /*step*/) {}
   virtual TrainState& state() = 0;
   virtual RankGroup& group() = 0;
+  std::int64_t first_step() const { return resumed_from_ ? resumed_from_->step : 0; }
 
   const TrainingRun& training_;
   RunMonitor monitor_;
 
  private:
   bool owns_loss_;
-  bool stopped_ = false;  ///< by a signal, before its last step
+  bool stopped_ = false;  ///< as it was asked to, before its last step
+  std::optional<ResumedFrom> resumed_from_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<MetricsFile> metrics_;  ///< of the rank that owns the loss
 };

@@ -53,7 +53,9 @@ TrainingRun load_training_run(const std::filesystem::path& run_file, const std::
   check_lengths(run, config, plan);
   check_padding(run, plan);
   warn_of_equal_microbatches(plan);
-  return {std::move(run), std::move(config), std::move(plan)};
+  TrainingRun training{std::move(run), std::move(config), std::move(plan)};
+  training.run_id = new_run_id();
+  return training;
 }
 
 }  // namespace plumbline

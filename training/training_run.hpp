@@ -1,6 +1,7 @@
 // What both trainers read before they begin: the run file, the model's shape, the data.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,9 +18,11 @@ struct TrainingRun {
   RunFile run;
   LlamaConfig config;
   BatchPlan plan;
-  at::Device device = at::kCPU;         ///< of this rank
-  std::optional<std::string> resume{};  ///< "latest" or a checkpoint's folder; none: a start from step 0
-  std::vector<std::string> gpus{};      ///< models that the run uses, each once; none on the CPU
+  at::Device device = at::kCPU;              ///< of this rank
+  std::optional<std::string> resume{};       ///< "latest" or a checkpoint's folder; none: a start from step 0
+  std::optional<std::int64_t> stop_after{};  ///< steps made, of all of the training, after which to save and to end
+  std::string run_id{};                      ///< a new one for every run; of a job rank 0's counts
+  std::vector<std::string> gpus{};           ///< models that the run uses, each once; none on the CPU
 
   /// Whether anything is counted, digested or written of its steps.
   bool recorded() const { return run.record_level != RecordLevel::none; }

@@ -26,6 +26,13 @@ Json without_places(Json request) {
   if (request.contains("data") && request["data"].is_object() && request["data"].contains("files"))
     for (Json& file : request["data"]["files"])
       file["path"] = std::filesystem::path(file.value("path", std::string())).filename().string();
+  // Keys that requests of earlier versions lacked, where they say what those asked for without a word.
+  const auto drop = [](Json& json, const char* key, const Json& unsaid) {
+    if (json.is_object() && json.contains(key) && json[key] == unsaid) json.erase(key);
+  };
+  drop(request, "first_step", 0);
+  drop(request, "threads", 1);
+  if (request.contains("optimizer")) drop(request["optimizer"], "decay", "all");
   return request;
 }
 

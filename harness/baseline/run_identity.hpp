@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// A request with the names of its files in place of their paths.
+/// A request with the names of its files in place of their paths, and without what an older one did not have to say.
 Json without_places(Json request);
 
 /// Digest of a request without where its files lay: the same sweep in another checkout asks for the same. Empty where

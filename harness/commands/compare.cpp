@@ -22,13 +22,10 @@
 namespace plumbline {
 namespace {
 
-judging::RecordReading open_or_throw(const std::filesystem::path& path, const std::string& whose) {
+void need_folder(const std::filesystem::path& path, const std::string& whose) {
   if (!std::filesystem::is_directory(path)) {
     throw InputError(path.string() + " (the " + whose + ") is no folder; give the folder that holds manifest.json");
   }
-  judging::RecordReading reading(path);
-  reading.rethrow();
-  return reading;
 }
 
 std::string text_or(const Json& json, const char* key, const std::string& fallback) {
@@ -65,7 +62,12 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
 CellVerdict compare_records(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                             const std::optional<std::filesystem::path>& calibration,
                             const std::optional<std::filesystem::path>& request) {
-  auto one = open_or_throw(reference, "reference"), other = open_or_throw(candidate, "candidate");
+  need_folder(reference, "reference");
+  need_folder(candidate, "candidate");
+  judging::RecordReading other(candidate);
+  judging::RecordReading one = judging::read_beside(other, reference);
+  one.rethrow();
+  other.rethrow();
   const bool external = one.record()->manifest.role == "external" || other.record()->manifest.role == "external";
   CellPlan plan = plan_of(other.record()->manifest);
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};

@@ -80,7 +80,7 @@ RecordCheck check_record(const std::filesystem::path& path, const auditing::Audi
   check.dtype = manifest.dtype;
   check.optimizer = manifest.json.at("optimizer").value("name", "");
   check.world_size = manifest.world_size;
-  check.steps = manifest.steps;
+  check.steps = manifest.steps - manifest.first_step;
   check.audit = auditing::audit_record(path, options);
   return check;
 }

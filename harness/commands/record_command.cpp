@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "harness/commands/record_check.hpp"
+#include "harness/commands/record_rules.hpp"
+#include "harness/commands/record_show.hpp"
 #include "record/record.hpp"
 #include "reports/trace/trace.hpp"
 #include "support/error.hpp"
@@ -30,6 +32,11 @@ int print_check(const CheckOptions& options) {
   return static_cast<int>(found.holds() ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
+int print(const std::string& text) {
+  std::cout << text << std::flush;
+  return static_cast<int>(ExitCode::holds);
+}
+
 struct TraceOptions {
   std::filesystem::path folder, out = "trace.json";
   std::optional<std::int64_t> step;
@@ -45,7 +52,7 @@ int write_trace(const TraceOptions& options) {
 
 std::function<int()> add_record_command(CLI::App& app) {
   const auto options = std::make_shared<CheckOptions>();
-  auto* record = app.add_subcommand("record", "One run record, alone: check, trace");
+  auto* record = app.add_subcommand("record", "Run records alone: check, show, trace one; the rules for them");
   record->require_subcommand(1);
   auto* check_command = record->add_subcommand(
       "check", "Read a record strictly and recompute its numbers: 0 holds, 1 something was found, 2 unreadable");
@@ -59,7 +66,17 @@ std::function<int()> add_record_command(CLI::App& app) {
   trace_command->add_option("--out", trace->out, "The file to write")->capture_default_str();
   trace_command->add_option("--step", trace->step, "Only this step");
   trace_command->footer("Example: plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4");
-  return [options, trace, trace_command] { return *trace_command ? write_trace(*trace) : print_check(*options); };
+  const auto shown = std::make_shared<std::filesystem::path>();
+  auto* show_command = record->add_subcommand("show", "Print what a record holds");
+  show_command->add_option("folder", *shown, "The record, with its manifest.json")->required();
+  show_command->footer("Example: plumbline record show reports/runs/latest/references/stories260k-adamw");
+  auto* rules_command = record->add_subcommand("rules", "Print what the judge asks of whom: check by role and tier");
+  rules_command->footer("Example: plumbline record rules");
+  return [options, trace, trace_command, shown, show_command, rules_command] {
+    if (*trace_command) return write_trace(*trace);
+    if (*show_command || *rules_command) return print(*show_command ? shown_record(*shown) : rules_text());
+    return print_check(*options);
+  };
 }
 
 }  // namespace plumbline

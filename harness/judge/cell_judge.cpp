@@ -131,7 +131,8 @@ void CellJudge::walk() {
     as_asked_->step();
     if (evidence_) {
       StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
-      show(now, *step < evidence_->steps());
+      part_where_coefficients_differ(now);
+      show(now, *step <= evidence_->last_step());
       if (*step < 0) end_where_starts_differ(now);
       before = std::move(now.reference_rows);
     }
@@ -154,8 +155,39 @@ void CellJudge::go_to(std::int64_t step) {
 void CellJudge::show(const StepEvidence& now, bool of_the_run) {
   for (Running& running : checks_) {
     if (!of_the_run && !running.rule->beyond_the_run) continue;
+    if (behind_the_norm(*running.rule, now.step)) continue;
     guard(running, [&] { running.object->step(now); });
   }
+}
+
+bool CellJudge::behind_the_norm(const Rule& rule, std::int64_t step) const {
+  if (!evidence_->parted || rule.behind_norm == BehindNorm::all) return false;
+  return rule.behind_norm == BehindNorm::nothing ? step >= *evidence_->parted : step > *evidence_->parted;
+}
+
+void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
+  const bool by_rank =
+      evidence_->reference.manifest.norm_order == "per_rank" || evidence_->candidate.manifest.norm_order == "per_rank";
+  if (!by_rank || evidence_->parted || now.step < 0 || !evidence_->values->exact()) return;
+  const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
+    for (const auto& placed : rows.steps()) {
+      if (placed.row->clip_coefficient) return placed.row->clip_coefficient;
+    }
+    return std::nullopt;
+  };
+  if (coefficient(now.reference_rows) != coefficient(now.candidate_rows)) evidence_->parted = now.step;
+}
+
+/// To what a comparison of values shows.
+void CellJudge::say_where_they_part(const Rule& rule, CheckResult& result) const {
+  if (!evidence_ || !evidence_->parted || rule.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
+    return;
+  const std::string step = std::to_string(*evidence_->parted);
+  result.reason += ", up to the norm of step " + step +
+                   ": clip coefficients differ there as roundings of a norm summed rank by rank do";
+  result.not_shown.push_back("values after the norm of step " + step +
+                             ": each record's own steps alone are held to themselves (audit); gather the norm in "
+                             "canonical order to compare them in bits");
 }
 
 void CellJudge::end_where_starts_differ(const StepEvidence& start) {
@@ -210,6 +242,7 @@ std::vector<Judged> CellJudge::conclude() {
   judged.push_back(std::move(completion));
   for (Running& running : checks_) {
     guard(running, [&] { running.ended = running.object->conclude(); });
+    say_where_they_part(*running.rule, running.ended->result);
     judged.push_back(std::move(*running.ended));
   }
   return judged;

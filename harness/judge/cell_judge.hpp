@@ -39,6 +39,9 @@ class CellJudge {
   bool readable() const { return reference_.record() && candidate_.record(); }
   void show(const StepEvidence& now, bool of_the_run);
   void end_where_starts_differ(const StepEvidence& start);
+  bool behind_the_norm(const Rule& rule, std::int64_t step) const;
+  void part_where_coefficients_differ(const StepEvidence& now);
+  void say_where_they_part(const Rule& rule, CheckResult& result) const;
   void read_what_is_left();
   std::vector<Judged> conclude();
   template <typename Use>

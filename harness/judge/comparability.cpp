@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -79,10 +80,24 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
   differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
 }
 
+/// Of a model that is no Llama: every key of its config, but what a library notes of itself.
+void compare_configs(const Json& reference, const Json& candidate, Differences& differences) {
+  std::set<std::string> keys;
+  for (const Json* config : {&reference, &candidate}) {
+    for (const auto& [key, value] : config->items()) keys.insert(key);
+  }
+  for (const auto& key : keys) {
+    if (key.starts_with("_") || key == "transformers_version") continue;
+    differences.demand_equal("model: " + key, value_or(reference, key, nullptr), value_or(candidate, key, nullptr));
+  }
+}
+
 void compare_optimizers(const Json& reference, const Json& candidate, Differences& differences) {
   const Json name = value_or(reference, "name", "");
   differences.demand_equal("optimizer", name, value_or(candidate, "name", ""));
   std::vector<std::string> keys = {"learning_rate", "weight_decay"};
+  differences.demand_equal("optimizer: decay", value_or(reference, "decay", "all"),
+                           value_or(candidate, "decay", "all"));
   if (name == "adamw") keys.insert(keys.end(), {"beta1", "beta2", "eps"});
   if (name == "sgd") keys.push_back("momentum");
   for (const auto& key : keys) {
@@ -122,7 +137,9 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 /// Model, data, hyperparameters. `dtype`: what the first is said to be in.
 void compare_trainings(const Manifest& one, const std::string& dtype, const Manifest& other, Differences& differences) {
   try {
-    compare_models(value_or(one.json, "model", nullptr), value_or(other.json, "model", nullptr), differences);
+    const Json &config = one.json.at("model"), &theirs = other.json.at("model");
+    says_llama(one) && says_llama(other) ? compare_models(config, theirs, differences)
+                                         : compare_configs(config, theirs, differences);
   } catch (const InputError& error) {
     differences.words.push_back(error.what());
   }
@@ -132,9 +149,12 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("seed", to_text(one.seed), to_text(other.seed));
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
+  const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
+  if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   compare_optimizers(value_or(one.json, "optimizer", nullptr), value_or(other.json, "optimizer", nullptr), differences);
   differences.demand_equal("clip_norm", one.clip_norm ? to_text(*one.clip_norm) : "null",
                            other.clip_norm ? to_text(*other.clip_norm) : "null");
+  differences.demand_equal("clip_epsilon", to_text(one.clip_epsilon), to_text(other.clip_epsilon));
   differences.demand_equal("order of accumulation", one.accumulation, other.accumulation);
   differences.demand_equal("digest of the accumulation order", one.accumulation_digest, other.accumulation_digest);
   differences.demand_equal("frozen parameters", Json(sorted(one.frozen)), Json(sorted(other.frozen)));
@@ -180,6 +200,20 @@ void refuse_measuring_runs(const Manifest& manifest, const std::string& whose, D
   }
 }
 
+/// A reference may begin earlier: it is read from where the candidate begins.
+void compare_starts(const Record& reference, const Record& candidate, Tier tier, Differences& differences) {
+  if (reference.first_step != candidate.first_step) {
+    differences.words.push_back("the reference begins at step " + to_text(reference.first_step) +
+                                ", the candidate at step " + to_text(candidate.first_step) +
+                                ": what was computed before can be held against nothing; give the record that begins "
+                                "earlier as the reference");
+  }
+  if (tier == Tier::calibrated && candidate.first_step > 0) {
+    differences.words.push_back("the candidate goes on with a run at step " + to_text(candidate.first_step) +
+                                ", and limits are measured of runs from their start: compare such a record in bits");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier) {
@@ -199,6 +233,7 @@ std::vector<std::string> why_not_comparable(const Record& reference, const Recor
           "compare --calibration` takes them");
     }
   }
+  compare_starts(reference, candidate, tier, differences);
   refuse_measuring_runs(one, "the reference", differences);
   refuse_measuring_runs(other, "the candidate", differences);
   const auto same = why_the_same_run(reference, candidate);

@@ -66,7 +66,8 @@ bool judging::all_required_hold(const CellVerdict& verdict) {
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,
                        const std::filesystem::path& candidate, const std::optional<std::filesystem::path>& repeated) {
-  RecordReading one(reference), other(candidate);
+  RecordReading other(candidate);
+  RecordReading one = read_beside(other, reference);
   std::optional<RecordReading> again;
   if (repeated) again.emplace(*repeated);
   return judge_records(plan, one, other, again ? &*again : nullptr);

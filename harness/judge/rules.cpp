@@ -10,8 +10,9 @@ namespace plumbline::judging {
 namespace {
 
 std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& candidate) {
-  for (const auto& stage : plan.request&& plan.request->stages ? *plan.request->stages : candidate.stages) {
-    if (std::none_of(stage.units.begin(), stage.units.end(), is_layer)) return std::nullopt;
+  const auto& stages = plan.request && plan.request->stages ? *plan.request->stages : candidate.stages;
+  for (const auto& stage : stages) {
+    if (holds_no_layer(stage, stages)) return std::nullopt;
   }
   return "every stage of this partition holds a layer";
 }
@@ -24,6 +25,11 @@ std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const M
   return std::nullopt;
 }
 
+std::optional<std::string> not_gone_on_with(const CellPlan& plan, const Manifest& candidate) {
+  if (candidate.first_step > 0 || (plan.request && plan.request->first_step.value_or(0) > 0)) return std::nullopt;
+  return "the run began with step 0";
+}
+
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
   return "the sweep repeats other cells, not this one";
@@ -34,17 +40,22 @@ std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manif
 const std::vector<Rule>& all_rules() {
   constexpr auto full = RecordLevel::full;
   constexpr auto always = Required::always;
+  constexpr auto before_update = BehindNorm::gradients;
   static const std::vector<Rule> rules = {
       {.check = "as_asked", .required = always},
       {.check = "completion", .required = always},
       {.check = "data", .make = data_check},
       {.check = "census", .level = full, .make = census_check},
-      {.check = "loss", .same_start = true, .make = loss_check},
-      {.check = "boundaries", .level = full, .same_start = true, .make = boundaries_check},
-      {.check = "gradients", .level = full, .same_start = true, .make = gradients_check},
+      {.check = "loss", .same_start = true, .behind_norm = before_update, .make = loss_check},
+      {.check = "boundaries",
+       .level = full,
+       .same_start = true,
+       .behind_norm = before_update,
+       .make = boundaries_check},
+      {.check = "gradients", .level = full, .same_start = true, .behind_norm = before_update, .make = gradients_check},
       {.check = "nonzero_gradients", .level = full, .same_start = true, .make = nonzero_gradients_check},
-      {.check = "gradient_norm", .same_start = true, .make = gradient_norm_check},
-      {.check = "parameters", .level = full, .make = parameters_check},
+      {.check = "gradient_norm", .same_start = true, .behind_norm = before_update, .make = gradient_norm_check},
+      {.check = "parameters", .level = full, .behind_norm = BehindNorm::nothing, .make = parameters_check},
       {.check = "audit", .level = full, .make = audit_check},
       {.check = "empty_partitions", .level = full, .not_applicable = no_empty_stage, .make = empty_partitions_check},
       {.check = "variable_lengths",
@@ -54,6 +65,7 @@ const std::vector<Rule>& all_rules() {
        .make = variable_lengths_check},
       {.check = "memory", .external_may_lack = true, .one_device_reference = true, .make = memory_check},
       {.check = "conformance", .external_may_lack = true, .make = conformance_check},
+      {.check = "resume", .level = full, .not_applicable = not_gone_on_with, .make = resume_check},
       {.check = "repeatability",
        .beyond_the_run = true,
        .not_applicable = no_repeat_asked_for,

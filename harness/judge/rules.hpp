@@ -19,6 +19,13 @@ enum class Required {
   on_bench_alone,  ///< and only where the data were chosen to let it show something
 };
 
+/// Where two records clip by coefficients that differ as rounding does (norm_order per_rank), what is still compared.
+enum class BehindNorm {
+  all,        ///< it compares no value that follows from the coefficient
+  gradients,  ///< the step's values before the update, and nothing of later steps
+  nothing,    ///< nor the step's update
+};
+
 struct Rule {
   std::string check;
   RecordLevel level = RecordLevel::summary;  ///< both records must have it
@@ -27,7 +34,8 @@ struct Rule {
   /// What it needs a record of role external may lack: where nobody planned the runs it is then told, and not required.
   bool external_may_lack = false;
   bool one_device_reference = false;  ///< does not apply where the reference ran on several ranks
-  bool beyond_the_run = false;        ///< shown also the steps that the repeated record has beyond the cell's
+  BehindNorm behind_norm = BehindNorm::all;
+  bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
   /// Why it does not apply, from the plan and the candidate's manifest alone; null where it always applies.
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
   /// Null for as_asked and completion, which are judged also where the records cannot be compared.

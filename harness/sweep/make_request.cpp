@@ -32,13 +32,14 @@ class Asked {
     request.learning_rate_schedule = Json{{"total_steps", *request.steps},
                                           {"warmup_steps", integer("train", "warmup_steps", 0)},
                                           {"start_factor", number("train", "start_factor", 1.0)},
-                                          {"final_factor", 0.0}};
+                                          {"final_factor", number("train", "final_factor", 0.0)}};
     const auto train = file_.table("train");
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
     request.microbatches = microbatches();
     if (!text("data", "text", "").empty() || !id_files().empty()) request.data = data();
     request.device = device;
+    request.threads = integer("train", "threads", 1);
     request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
     return request;
   }
@@ -89,7 +90,8 @@ class Asked {
     const std::string name = changes_.optimizer.value_or(own);
     Json json{{"name", name},
               {"learning_rate", number("train", "learning_rate", 1e-3)},
-              {"weight_decay", number("train", "weight_decay", 0.0)}};
+              {"weight_decay", number("train", "weight_decay", 0.0)},
+              {"decay", text("train", "decay", "all")}};
     if (name == "sgd") {
       json["momentum"] = number("train", "momentum", 0.0);
     } else {
@@ -199,6 +201,7 @@ std::vector<std::int64_t> padded_rows(const std::vector<RequestedMicrobatch>& mi
 Request make_request(const SweepFile& sweep, const PlannedReference& reference, const std::string& level) {
   Request request = Asked(reference.run, reference.changes).training(sweep.device, level);
   request.role = "reference";
+  request.first_step = 0;
   request.world_size = 1;
   request.accumulation_digest = reference.accumulation.empty() ? "" : hash_hex(reference.accumulation);
   return request;
@@ -209,6 +212,7 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   Request request = asked.training(sweep.device, level);
   const auto world = static_cast<std::int32_t>(cell.plan.world);
   request.role = "pipeline";
+  request.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
   request.world_size = world;
   // A launcher of the user's may put in another transport, such as threads of one process.
   if (sweep.launcher == default_launcher()) request.transport = asked.transport();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct PlannedReference {
   std::string accumulation = {};  ///< a CSV of unit and microbatch: the order of summing gradients; empty = ascending
 };
 
+/// What a cell that goes on with a run begins with: the run until it is stopped.
+struct PlannedStart {
+  std::int64_t steps = 0;  ///< after which it is stopped
+  std::int64_t world = 0;
+  std::string schedule;  ///< a name, or a CSV file's path
+};
+
 struct PlannedCell {
   CellPlan plan;  ///< `command` and the findings are filled in when it runs
   std::filesystem::path run;
@@ -28,6 +36,7 @@ struct PlannedCell {
   std::string schedule;       ///< a name, or a CSV file's path
   Placement placement = {};   ///< of its stages on ranks
   std::size_t reference = 0;  ///< index into SweepPlan::references
+  std::optional<PlannedStart> goes_on_with = {};
 };
 
 struct SweepPlan {

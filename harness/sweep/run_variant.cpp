@@ -141,6 +141,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   if (const auto weights = root["model"]["weights"].value<std::string>()) {
     facts.weights = (run.parent_path() / *weights).lexically_normal();
   }
+  facts.steps = root["train"]["steps"].value_or(std::int64_t{0});
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
   facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));

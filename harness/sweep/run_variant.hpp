@@ -24,7 +24,8 @@ struct RunFacts {
   std::optional<std::string> schedule_dialect;  ///< of a schedule file
   std::string transport;
   bool tied = false;
-  std::int32_t chunks = 0;                         ///< 0: as many as the schedule is made for
+  std::int32_t chunks = 0;  ///< 0: as many as the schedule is made for
+  std::int64_t steps = 0;
   std::int64_t microbatches = 0;                   ///< 0 when the file does not say
   std::vector<std::vector<std::int64_t>> lengths;  ///< as RunChanges::lengths, one entry for each microbatch
   std::string partition;                           ///< uniform | cost; says nothing where there is a balance

@@ -108,7 +108,8 @@ class Sweep {
 
   /// For the estimate alone.
   double work_of(const PlannedCell& cell) const {
-    return rough_seconds(sizes_[cell.reference], cell.plan.world) * (cell.plan.repeat ? 2 : 1);
+    return rough_seconds(sizes_[cell.reference], cell.plan.world) *
+           ((cell.plan.repeat ? 2 : 1) + (cell.goes_on_with ? 1 : 0));
   }
   double work_of(std::size_t reference) const {
     constexpr double of_a_calibration = 22;  // the run, its shadow and the perturbed ones

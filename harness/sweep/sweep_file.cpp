@@ -72,10 +72,32 @@ Value required(const TomlTable& table, const std::string& key, std::optional<Val
   throw InputError(table.where(key) + ": is missing; every [[cell]] needs it");
 }
 
+/// resume_at, resume_world, resume_schedule: what stands in the cell is then its first part, and it goes on with these.
+void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell) {
+  const auto at = table.integer("resume_at");
+  for (const char* key : {"resume_world", "resume_schedule"}) {
+    if (table.has(key) && !at)
+      throw InputError(table.where(key) +
+                       ": has no effect without resume_at, the steps after which the run is stopped");
+  }
+  if (!at) return;
+  if (*at < 1)
+    throw InputError(table.where("resume_at") + ": " + std::to_string(*at) +
+                     " is not possible; it is the number of steps after which the run is stopped, 1 or more");
+  if (!cell.changes.balance.empty())
+    throw InputError(table.where("balance") + ": balance and resume_at exclude each other, as a balance is of one " +
+                     "number of ranks; name it in the run file, or take a partition");
+  cell.resumes = FirstPart{*at, cell.world_size, cell.schedule};
+  cell.world_size = table.integer("resume_world").value_or(cell.world_size);
+  need_world(table, "resume_world", cell.world_size);
+  if (const auto schedule = table.text("resume_schedule"))
+    cell.schedule = known_schedule(table, "resume_schedule", *schedule, folder);
+}
+
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key :
-       {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths", "process_memory_limit"}) {
+  for (const char* key : {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths",
+                          "process_memory_limit", "resume_at", "resume_world", "resume_schedule"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -105,6 +127,7 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
                      " stages for a world size of " + std::to_string(cell.world_size) +
                      "; give one number for each rank");
   }
+  read_resume(table, folder, cell);
   for (const auto layers : cell.changes.balance) {
     if (layers < 0 || layers > most_layers)
       throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
@@ -218,6 +241,10 @@ SweepFile read_sweep_file(const fs::path& path) {
     throw InputError(table.where("time_limit_s") + ": must be above 0 seconds and at most a million");
   }
   for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
+  for (const auto& cell : sweep.cells) {
+    if (sweep.calibrated && cell.resumes)
+      throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured of runs from their start");
+  }
   need_whole_matrix(table, sweep);
   return sweep;
 }

@@ -23,12 +23,20 @@ struct RunChanges {
   bool dump = false;                     ///< at level dump, whatever level the run file names
 };
 
+/// The part of a cell that is run first and stopped: the cell itself goes on with it, and is what is judged.
+struct FirstPart {
+  std::int64_t steps = 0;  ///< after which it is stopped
+  std::int64_t world_size = 0;
+  std::optional<std::string> schedule;
+};
+
 /// One [[cell]] table: a cell beside the matrix.
 struct ExtraCell {
   std::filesystem::path run;
   std::int64_t world_size = 0;
   std::optional<std::string> schedule;
   RunChanges changes;
+  std::optional<FirstPart> resumes;            ///< then world_size and schedule are those that it goes on with
   std::optional<double> process_memory_limit;  ///< share of the reference's private memory that no rank may pass
   std::string where;                           ///< "sweep.toml:12:1, key cell": for messages
 };

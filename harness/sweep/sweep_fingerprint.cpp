@@ -130,8 +130,12 @@ std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, F
 
 std::string hash_of(const PlannedCell& cell, const std::string& reference) {
   const CellPlan& asked = cell.plan;
-  return hash_hex(reference + pipeline_run(cell.run, cell.changes, cell.schedule, "/") + asked.schedule_csv +
-                  join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") +
+  const auto& start = cell.goes_on_with;
+  const std::string first_part = start ? pipeline_run(cell.run, cell.changes, start->schedule, "/") +
+                                             std::to_string(start->steps) + " steps on " + std::to_string(start->world)
+                                       : "";
+  return hash_hex(first_part + reference + pipeline_run(cell.run, cell.changes, cell.schedule, "/") +
+                  asked.schedule_csv + join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") +
                   (asked.repeat ? " repeat" : "") + (asked.bench ? " bench" : "") +
                   (asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : ""));
 }

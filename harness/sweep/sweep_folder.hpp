@@ -20,8 +20,8 @@ namespace plumbline {
 ///   dumps/<id>/, again/<id>/   records of a failing cell's second run: at level dump, to localise it, or as before
 ///   bases/<id>/                records of runs that train next to nothing, to measure what a process takes besides
 ///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
-///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt, finding.json of each run
-///   verdict.json, junit.xml, results.csv, report.html
+///   launches/<id>/             of begun-<id>, a run's first part, checkpoints too; of all run.toml, command.txt,
+///   stdout.txt, stderr.txt, finding.json of each run verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
  public:
   /// Makes the folder, or goes on in it when `resume` and nothing of this fingerprint has changed since; `plan` is kept

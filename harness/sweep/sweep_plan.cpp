@@ -40,6 +40,11 @@ std::string training_id(const std::string& run, const RunChanges& changes) {
   return id;
 }
 
+/// Of a file its name.
+std::string schedule_name(const std::string& schedule) {
+  return names_schedule_file(schedule) ? fs::path(schedule).filename().string() : schedule;
+}
+
 /// What a cell changes in its run file beside optimiser and balance, for people.
 std::string variant_of(const ExtraCell& cell) {
   std::vector<std::string> parts;
@@ -55,6 +60,11 @@ std::string variant_of(const ExtraCell& cell) {
     parts.push_back("lengths " + join(rows, " "));
   }
   if (cell.changes.dump) parts.push_back("level dump");
+  if (cell.resumes) {
+    parts.push_back("gone on with after " + std::to_string(cell.resumes->steps) + " steps on " +
+                    std::to_string(cell.resumes->world_size) + " ranks" +
+                    (cell.resumes->schedule ? " under " + schedule_name(*cell.resumes->schedule) : ""));
+  }
   return join(parts, ", ");
 }
 
@@ -249,6 +259,7 @@ class Planner {
     std::vector<std::string> kinds;
     std::map<std::string, ExtraCell> smallest;
     for (const auto& cell : wanted_) {
+      if (cell.resumes) continue;  // of half a training
       const RunFacts facts = read_run_facts(cell.run, cell.changes);
       const std::string kind = facts.config.string() + " " + facts.optimizer + " " + facts.dtype;
       const auto [known, fresh] = smallest.emplace(kind, cell);
@@ -289,15 +300,22 @@ class Planner {
     if (wanted.changes.lengths == read_run_facts(wanted.run, {}).lengths) wanted.changes.lengths.clear();
     const std::string schedule = wanted.schedule.value_or(facts.schedule);
     const bool from_file = names_schedule_file(schedule);
-    const std::string name = from_file ? fs::path(schedule).filename().string() : schedule;
+    const std::string name = schedule_name(schedule);
     PlannedCell cell;
     CellPlan& plan = cell.plan;
     plan.id = training_id(run_name, wanted.changes) + "-" + name + "-w" + std::to_string(wanted.world_size);
     if (wanted.changes.partition) plan.id += "-" + *wanted.changes.partition;
     if (!wanted.changes.balance.empty()) plan.id += "-balance-" + numbers_text(wanted.changes.balance);
+    const std::string first_schedule = wanted.resumes ? wanted.resumes->schedule.value_or(facts.schedule) : "";
+    if (wanted.resumes) {
+      plan.id += "-resumed-at-" + std::to_string(wanted.resumes->steps) + "-from-" + schedule_name(first_schedule) +
+                 "-w" + std::to_string(wanted.resumes->world_size);
+      cell.goes_on_with = PlannedStart{wanted.resumes->steps, wanted.resumes->world_size, first_schedule};
+    }
     RunnableSchedule runnable;
     std::string accumulation;
     try {
+      if (wanted.resumes) check_first_part(wanted, facts, schedule, first_schedule);
       runnable = schedule_of(facts, schedule, wanted.world_size);
       facts.chunks = runnable.compute.placement.chunks_per_rank;
       check_balance(facts, wanted.world_size);
@@ -329,11 +347,30 @@ class Planner {
     plan.balance = facts.balance;
     plan.checks = sweep_.checks;
     plan.lengths = std::move(lengths_asked_for);
-    // other data clips in other steps than those that the run's limit was chosen for
-    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && wanted.changes.lengths.empty();
+    // other data, or half of the steps, clips in other steps than those that the run's limit was chosen for
+    const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
+    plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && whole_run;
     plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
     wanted_.push_back(as_wanted);
+  }
+
+  /// One reference serves both parts of a run that is stopped and gone on with, so that both sum in its order.
+  static void check_first_part(const ExtraCell& wanted, RunFacts facts, const std::string& schedule,
+                               const std::string& first_schedule) {
+    if (wanted.resumes->steps >= facts.steps)
+      throw InputError("resume_at = " + std::to_string(wanted.resumes->steps) + ", and the run makes " +
+                       std::to_string(facts.steps) + " steps: none is left to go on with");
+    const auto order_of = [&](const std::string& name, std::int64_t world) {
+      const RunnableSchedule part = schedule_of(facts, name, world);
+      RunFacts of_part = facts;
+      of_part.chunks = part.compute.placement.chunks_per_rank;
+      return accumulation_of(of_part, part.compute);
+    };
+    if (order_of(schedule, wanted.world_size) != order_of(first_schedule, wanted.resumes->world_size))
+      throw InputError(
+          "the two parts of the run sum gradients in different orders, so that no reference has both's "
+          "bits; take other schedules");
   }
 
   bool is_in_matrix(const fs::path& run) const {

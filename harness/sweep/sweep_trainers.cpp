@@ -1,6 +1,7 @@
 #include "harness/sweep/sweep_trainers.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -41,8 +42,48 @@ LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id,
                                  const std::optional<fs::path>& start_weights) const {
   std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
   if (start_weights) text = starting_from(text, *start_weights, folder_.launch(id));
-  return start(id, record, pipeline_command(cell.plan.world), pipeline_program, cell.plan.world,
-               {{run_file, dump ? at_level_dump(text) : text}}, request_of(cell, dump || start_weights));
+  const Files files{{run_file, dump ? at_level_dump(text) : text}};
+  const Request request = request_of(cell, dump || start_weights);
+  const auto go = [&](const std::vector<std::string>& options) {
+    return start(id, record, pipeline_command(cell.plan.world), pipeline_program, cell.plan.world, files, request,
+                 options);
+  };
+  if (!cell.goes_on_with) return go({});
+  const std::string begun = "begun-" + id;
+  LaunchFinding first = run_first_part(*cell.goes_on_with, cell, begun);
+  if (first.exit_code != 0 || first.timed_out) return without_second_part(std::move(first), id, record);
+  const fs::path checkpoint = first_part_checkpoint(*cell.goes_on_with, begun);
+  const LaunchFinding finding = go({"--resume", checkpoint.string()});
+  std::error_code ignored;
+  if (finding.exit_code == 0) fs::remove_all(checkpoint.parent_path(), ignored);
+  return finding;
+}
+
+fs::path SweepTrainers::first_part_checkpoint(const PlannedStart& begin, const std::string& id) const {
+  char name[32];
+  std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(begin.steps));
+  return folder_.launch(id) / "checkpoints" / name;
+}
+
+/// Trains until it is to stop, and saves there.
+LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const PlannedCell& cell,
+                                            const std::string& id) const {
+  const std::string text = pipeline_run(cell.run, cell.changes, begin.schedule, folder_.launch(id));
+  return start(id, folder_.launch(id) / "record", pipeline_command(begin.world), pipeline_program, begin.world,
+               {{run_file, text}}, std::nullopt,
+               {"--checkpoint", first_part_checkpoint(begin, id).parent_path().string(), "--stop-after",
+                std::to_string(begin.steps)});
+}
+
+/// As the cell's own launch ends, of which there was none.
+LaunchFinding SweepTrainers::without_second_part(LaunchFinding first, const std::string& id,
+                                                 const fs::path& record) const {
+  folder_.make_way(record, folder_.launch(id));
+  first.words = "the part of the run that was to be gone on with did not end well: " + first.words;
+  first.started = false;  // the one that is judged
+  first.culprit_rank.reset();
+  write_json(folder_.launch(id) / "finding.json", to_json(first));
+  return first;
 }
 
 LaunchFinding SweepTrainers::run_smallest(const PlannedCell& cell, const std::string& id,
@@ -84,7 +125,8 @@ void SweepTrainers::refuse_full_disk(const std::string& id) const {
 
 LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record, std::vector<std::string> command,
                                    const std::string& speaker, std::int64_t ranks, const Files& files,
-                                   const std::optional<Request>& request) const {
+                                   const std::optional<Request>& request,
+                                   const std::vector<std::string>& options) const {
   const fs::path place = folder_.launch(id);
   folder_.make_way(record, place);
   if (request) write_json(place / request_name, to_json(*request));
@@ -94,6 +136,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   if (files.contains(accumulation_file)) {
     command.insert(command.end(), {"--accumulation", (place / accumulation_file).string()});
   }
+  command.insert(command.end(), options.begin(), options.end());
   write_file(place / "command.txt", shell_command(command) + "\n");
   Launch launch;
   launch.command = std::move(command);

@@ -47,11 +47,17 @@ class SweepTrainers {
 
  private:
   std::vector<std::string> pipeline_command(std::int64_t world) const;
+  std::filesystem::path first_part_checkpoint(const PlannedStart& begin, const std::string& id) const;
+  LaunchFinding run_first_part(const PlannedStart& begin, const PlannedCell& cell, const std::string& id) const;
+  LaunchFinding without_second_part(LaunchFinding first, const std::string& id,
+                                    const std::filesystem::path& record) const;
   using Files = std::map<std::string, std::string>;
-  /// `files`: what is put beside one another into the launch folder, by name, run.toml among it.
+  /// `files`: what is put beside one another into the launch folder, by name, run.toml among it. `options`: of the
+  /// trainer, beside those of every run.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
                       const std::string& speaker, std::int64_t ranks, const Files& files,
-                      const std::optional<Request>& request = std::nullopt) const;
+                      const std::optional<Request>& request = std::nullopt,
+                      const std::vector<std::string>& options = {}) const;
 
   void refuse_full_disk(const std::string& id) const;
 

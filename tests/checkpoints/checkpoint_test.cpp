@@ -193,6 +193,9 @@ TEST_F(Checkpointing, AnotherTrainingIsRefusedByTheSettingsName) {
   EXPECT_THAT(refused({.dtype = "float64"}), HasSubstr("train.dtype = \"float32\", and "));
   EXPECT_THAT(refused({.more = "weight_decay = 0.1\n"}), HasSubstr("train.optimizer.weight_decay = 0.0"));
   EXPECT_THAT(refused({.more = "seed = 7\n"}), HasSubstr("train.seed = 1"));
+  EXPECT_THAT(refused({.more = "final_factor = 0.5\n"}), HasSubstr("train.final_factor = 0.0, and "));
+  EXPECT_THAT(refused({.more = "decay = \"matrices\"\n"}), HasSubstr("train.optimizer.decay = \"all\", and "));
+  EXPECT_THAT(refused({.more = "threads = 2\n"}), HasSubstr("train.threads = 1, and "));
   EXPECT_THAT(refused({.steps = 1}), HasSubstr("has made 2 steps"));
 }
 
@@ -237,9 +240,6 @@ TEST_F(Checkpointing, ARunThatWouldKeepNothingIsRefused) {
   options.run_file = run_file({});
   options.progress = false;
   EXPECT_THAT(error_of<InputError>([&] { train_reference(options); }), HasSubstr("nothing of this run would be kept"));
-  options.record = at("r");
-  options.checkpoint.resume = "latest";
-  EXPECT_THAT(error_of<InputError>([&] { train_reference(options); }), HasSubstr("--resume and --record"));
 }
 
 }  // namespace

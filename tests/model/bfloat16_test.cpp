@@ -28,12 +28,13 @@ using testing::live_tensor_bytes;
 using testing::make_ids;
 using testing::make_slice;
 using testing::mean_loss;
+using testing::small_batch;
 using testing::small_config;
+using testing::small_sequence;
+using testing::small_tokens;
 using testing::whole;
 
-constexpr std::int64_t batch = 2, sequence = 19, tokens = batch * sequence;
-
-at::Tensor drawn(at::IntArrayRef shape, std::uint64_t seed) {
+at::Tensor drawn_in_bfloat16(at::IntArrayRef shape, std::uint64_t seed) {
   return at::empty(shape, at::kFloat).normal_(0.0, 1.0, at::detail::createCPUGenerator(seed)).to(at::kBFloat16);
 }
 
@@ -52,7 +53,7 @@ double largest_error(const at::Tensor& computed, const at::Tensor& exact) {
 const double two_roundings = std::pow(1 + 0x1p-8, 2) - 1;
 
 TEST(Bfloat16, NormsRoundTwiceAndNoMore) {
-  const at::Tensor input = drawn({64, 256}, 1), weight = drawn({256}, 2);
+  const at::Tensor input = drawn_in_bfloat16({64, 256}, 1), weight = drawn_in_bfloat16({256}, 2);
 
   EXPECT_LE(largest_error(rms_norm(input, weight, 1e-5), exact_norm(input, weight, 1e-5)), two_roundings);
 
@@ -65,7 +66,7 @@ TEST(Bfloat16, NormsRoundTwiceAndNoMore) {
 TEST(Bfloat16, IsTheDtypeOfEverythingThatPassesBetweenUnits) {
   const LlamaConfig config = small_config();
   const LlamaSlice slice = make_slice(config, whole(config), at::kBFloat16);
-  at::Tensor passing = make_ids(config, batch, sequence);
+  at::Tensor passing = make_ids(config, small_batch, small_sequence);
 
   for (std::int64_t unit = 0; unit < config.layers + 3; ++unit) {
     passing = slice.forward_unit(unit, passing);
@@ -86,7 +87,7 @@ TEST(Bfloat16, LogitsAreThoseOfFloat64WithinWhatRoundingsCanDo) {
     parameter.value.copy_(testing::value_of(narrow, parameter.name));
   }
   wide.prepare_tables(64);
-  const at::Tensor ids = make_ids(config, batch, sequence);
+  const at::Tensor ids = make_ids(config, small_batch, small_sequence);
 
   const at::Tensor logits = forward(narrow, ids), exact = forward(wide, ids);
 
@@ -104,27 +105,27 @@ TEST(Bfloat16, SavedMemoryIsTheClosedForm) {
     const LlamaConfig config = small_config(Json::parse(changes));
     live_tensor_bytes();
     const LlamaSlice slice = make_slice(config, whole(config), at::kBFloat16);
-    const std::int64_t norm = 4 * tokens * (config.hidden_size + 1) + 2 * tokens * config.hidden_size;
+    const std::int64_t norm = 4 * small_tokens * (config.hidden_size + 1) + 2 * small_tokens * config.hidden_size;
     const std::int64_t width =
         2 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() + 4 * config.intermediate_size;
     const auto kept = [&](std::int64_t unit) {
       const std::int64_t before = live_tensor_bytes();
       at::Tensor output;
       {
-        at::Tensor input = drawn({batch, sequence, config.hidden_size}, 3);
+        at::Tensor input = drawn_in_bfloat16({small_batch, small_sequence, config.hidden_size}, 3);
         input.set_requires_grad(true);
         // no leaf, which its own gradient's place would keep: what a unit gets from another
         output = slice.forward_unit(unit, input * 1);
       }
       EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";
-      const std::int64_t leaf = 2 * tokens * config.hidden_size;
+      const std::int64_t leaf = 2 * small_tokens * config.hidden_size;
       return live_tensor_bytes() - before - static_cast<std::int64_t>(output.storage().nbytes()) - leaf;
     };
 
-    EXPECT_EQ(kept(2), 2 * norm + 2 * tokens * width + 4 * tokens * config.heads) << changes;
+    EXPECT_EQ(kept(2), 2 * norm + 2 * small_tokens * width + 4 * small_tokens * config.heads) << changes;
     EXPECT_EQ(kept(4), norm) << changes;
-    EXPECT_EQ(kept(2), saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kBFloat16)) << changes;
-    EXPECT_EQ(kept(4), saved_bytes(config, {UnitKind::norm}, tokens, at::kBFloat16)) << changes;
+    EXPECT_EQ(kept(2), saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kBFloat16)) << changes;
+    EXPECT_EQ(kept(4), saved_bytes(config, {UnitKind::norm}, small_tokens, at::kBFloat16)) << changes;
   }
 }
 

@@ -29,6 +29,9 @@ at::Tensor value_of(const LlamaSlice& slice, const std::string& name);
 /// All units of the slice, one after the other; an empty slice hands its input on.
 at::Tensor forward(const LlamaSlice& slice, const at::Tensor& input);
 
+/// A microbatch for it: rows, their length, and both multiplied.
+inline constexpr std::int64_t small_batch = 2, small_sequence = 19, small_tokens = small_batch * small_sequence;
+
 /// Repeatable ids [batch, sequence] below the vocabulary size, no two rows alike.
 at::Tensor make_ids(const LlamaConfig& config, std::int64_t batch, std::int64_t sequence);
 /// Mean cross-entropy over labels that are not -100, position t against labels[t].

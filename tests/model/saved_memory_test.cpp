@@ -17,15 +17,16 @@ using testing::live_tensor_bytes;
 using testing::make_ids;
 using testing::make_slice;
 using testing::mean_loss;
+using testing::small_batch;
 using testing::small_config;
+using testing::small_sequence;
+using testing::small_tokens;
 using testing::whole;
-
-constexpr std::int64_t batch = 2, sequence = 19, tokens = batch * sequence;
 
 /// Bytes alive after a unit's forward beyond those before it, the input counted as the unit's, its output not.
 std::int64_t kept_bytes(const LlamaSlice& slice, std::int64_t unit, at::ScalarType dtype = at::kFloat) {
   const std::int64_t before = live_tensor_bytes();
-  at::Tensor input = at::ones({batch, sequence, slice.config().hidden_size}, dtype);
+  at::Tensor input = at::ones({small_batch, small_sequence, slice.config().hidden_size}, dtype);
   input.set_requires_grad(true);
   const at::Tensor output = slice.forward_unit(unit, input);
   EXPECT_EQ(output.storage().use_count(), 1) << "a unit keeps its own output";
@@ -41,11 +42,11 @@ TEST(SavedMemory, OfALayerIsTheClosedForm) {
     const std::int64_t width = 6 * config.hidden_size + 2 * config.attention_width() + 2 * config.kv_width() +
                                4 * config.intermediate_size + config.heads + 2;
 
-    EXPECT_EQ(kept_bytes(slice, 2), 4 * tokens * width) << changes;
-    EXPECT_EQ(saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kFloat), 4 * tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, 2), 4 * small_tokens * width) << changes;
+    EXPECT_EQ(saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kFloat), 4 * small_tokens * width) << changes;
     live_tensor_bytes();
     const LlamaSlice wide = make_slice(config, whole(config), at::kDouble);
-    EXPECT_EQ(kept_bytes(wide, 2, at::kDouble), saved_bytes(config, {UnitKind::layer, 1}, tokens, at::kDouble));
+    EXPECT_EQ(kept_bytes(wide, 2, at::kDouble), saved_bytes(config, {UnitKind::layer, 1}, small_tokens, at::kDouble));
   }
 }
 
@@ -71,9 +72,9 @@ TEST(SavedMemory, OfALayerWithMathAttentionIsTheClosedForm) {
     live_tensor_bytes();
     const LlamaSlice slice = make_slice(config, whole(config));
     const std::int64_t width = 6 * config.hidden_size + 2 + 4 * config.attention_width() +
-                               4 * config.intermediate_size + config.heads * sequence;
+                               4 * config.intermediate_size + config.heads * small_sequence;
 
-    EXPECT_EQ(kept_bytes(slice, 2), 4 * tokens * width) << changes;
+    EXPECT_EQ(kept_bytes(slice, 2), 4 * small_tokens * width) << changes;
   }
 }
 
@@ -82,15 +83,15 @@ TEST(SavedMemory, OfTheNormIsTheClosedForm) {
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
 
-  EXPECT_EQ(kept_bytes(slice, 4), 4 * tokens * (2 * config.hidden_size + 1));
-  EXPECT_EQ(kept_bytes(slice, 4), saved_bytes(config, {UnitKind::norm}, tokens, at::kFloat));
+  EXPECT_EQ(kept_bytes(slice, 4), 4 * small_tokens * (2 * config.hidden_size + 1));
+  EXPECT_EQ(kept_bytes(slice, 4), saved_bytes(config, {UnitKind::norm}, small_tokens, at::kFloat));
 }
 
 TEST(SavedMemory, OfTheEmbeddingIsNothing) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
-  const at::Tensor ids = make_ids(config, batch, sequence);
+  const at::Tensor ids = make_ids(config, small_batch, small_sequence);
   const std::int64_t before = live_tensor_bytes();
 
   const at::Tensor output = slice.forward_unit(0, ids);
@@ -102,27 +103,27 @@ TEST(SavedMemory, OfTheHeadWithLossIsTheClosedForm) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
-  const at::Tensor labels = make_ids(config, batch, sequence);
+  const at::Tensor labels = make_ids(config, small_batch, small_sequence);
   const std::int64_t before = live_tensor_bytes();
 
   at::Tensor loss;
   {
-    at::Tensor input = at::ones({batch, sequence, config.hidden_size}, at::kFloat);
+    at::Tensor input = at::ones({small_batch, small_sequence, config.hidden_size}, at::kFloat);
     input.set_requires_grad(true);
     loss = mean_loss(slice.forward_unit(5, input), labels);
   }
 
   const auto output = static_cast<std::int64_t>(loss.storage().nbytes());
   const std::int64_t kept = live_tensor_bytes() - before - output;
-  EXPECT_EQ(kept, 4 * tokens * (config.vocab_size + config.hidden_size) + 4);
-  EXPECT_EQ(kept, saved_bytes(config, {UnitKind::head}, tokens, at::kFloat));
+  EXPECT_EQ(kept, 4 * small_tokens * (config.vocab_size + config.hidden_size) + 4);
+  EXPECT_EQ(kept, saved_bytes(config, {UnitKind::head}, small_tokens, at::kFloat));
 }
 
 TEST(SavedMemory, IsGoneAfterTheBackward) {
   const LlamaConfig config = small_config();
   live_tensor_bytes();
   const LlamaSlice slice = make_slice(config, whole(config));
-  const at::Tensor ids = make_ids(config, batch, sequence);
+  const at::Tensor ids = make_ids(config, small_batch, small_sequence);
   const std::int64_t before = live_tensor_bytes();
   const at::Tensor loss = mean_loss(forward(slice, ids), ids);
 

@@ -30,6 +30,7 @@ struct Canary {
   std::string direction = {};
   std::string item = {};
   std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
+  std::int64_t resume_at = 0;                ///< the fault is in going on with a run that was stopped there
 };
 
 std::string canary_name(const ::testing::TestParamInfo<Canary>& tested) {
@@ -69,11 +70,29 @@ fs::path reference(const std::string& run) {
   return made[run];
 }
 
+/// The checkpoint of a run without fault that stopped after so many steps, on two ranks; shared as references are.
+fs::path stopped(const std::string& run, std::int64_t steps) {
+  static std::map<std::string, fs::path> made;
+  const std::string name = "stopped-" + run + "-" + std::to_string(steps);
+  if (!made.contains(name)) {
+    const fs::path out = folder(name);
+    EXPECT_EQ(execute("plumbline-pipeline",
+                      run_file(run) + " --transport threads --world 2 --stop-after " + std::to_string(steps) +
+                          " --checkpoint " + (out / "checkpoints").string(),
+                      out),
+              0)
+        << "see " << out / "output";
+    made[name] = out / "checkpoints" / ("step-0000000" + std::to_string(steps));
+  }
+  return made[name];
+}
+
 CellVerdict judge(const Canary& canary) {
   const fs::path out = folder(canary.name);
+  const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
   const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
                                 " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
-                                canary.schedule + " --record " + (out / "record").string();
+                                canary.schedule + " --record " + (out / "record").string() + goes_on;
   const int code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
   CellPlan plan;
   plan.id = canary.name;
@@ -333,6 +352,36 @@ INSTANTIATE_TEST_SUITE_P(
                                             "memory"}},
                       Canary{.name = "N1_bfloat16", .run = "canary-untied-bf16"},
                       Canary{.name = "N1_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1"}),
+    canary_name);
+
+/// Of going on after the first step, on three ranks where two had stopped.
+Canary gone_on(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
+               std::vector<std::string> still_hold, const std::string& run = "canary-untied") {
+  std::string name = fault;
+  std::ranges::replace(name, '-', '_');
+  return {.name = name,
+          .fault = fault,
+          .run = run,
+          .check = check,
+          .step = step,
+          .item = item,
+          .still_hold = std::move(still_hold),
+          .resume_at = 1};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Resume, Canaries,
+    ::testing::Values(
+        gone_on("R-steps", "parameters", 1, "embed_tokens", {"completion", "data", "gradients", "resume"},
+                "canary-resumed"),
+        gone_on("R-moments", "resume", -1, "embed_tokens", {"completion", "data", "gradients"}, "canary-resumed"),
+        gone_on("R-data", "resume", 1, "data of microbatch 0", {"completion", "census"}),
+        gone_on("R-rate", "resume", 1, "learning_rate", {"completion", "data", "gradients"}),
+        // The trainer itself refuses to go on when its copies differ.
+        Canary{.name = "R_tied", .fault = "R-tied", .run = "canary-tied", .check = "completion", .resume_at = 1},
+        gone_on("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
+        Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},
+        Canary{.name = "N4_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1", .resume_at = 1}),
     canary_name);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -8,6 +8,7 @@
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "tests/mutant/faults.hpp"
+#include "tests/mutant/faulty_resume.hpp"
 
 namespace plumbline::mutant {
 
@@ -55,6 +56,12 @@ const std::vector<KnownFault>& known_faults() {
       {"L-tables", ""},
       {"L-transport", ""},
       {"L-recorder", ""},
+      {"R-steps", "of a run that is gone on with: the optimiser's count of steps lost"},
+      {"R-moments", "of a run that is gone on with: the optimiser's moments lost"},
+      {"R-data", "of a run that is gone on with: its place in the data lost"},
+      {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
+      {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
+      {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
       {"H5", "two actions run in the other order"},
       {"H5s", "another schedule run than was asked for"},
       {"N3", "harmless: slow links, jitter, a late start"},
@@ -128,6 +135,8 @@ void change_plan(const Fault& fault, PipelinePlan& plan) {
 std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "P1") return std::make_unique<NormsOfDroppedLayer>();
   if (fault.id.starts_with("H5")) return std::make_unique<Seams>();
+  // All ranks lose it, or whoever holds what is lost.
+  if (fault.id.starts_with("R-")) return make_faulty_resume(fault);
   if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
     return std::make_unique<Seams>();
   }

@@ -7,6 +7,10 @@
 #include <utility>
 
 #include "tests/mutant/seamed_stage.hpp"
+#include "training/batch_plan.hpp"
+#include "training/checkpoint/load_checkpoint.hpp"
+#include "training/learning_rate.hpp"
+#include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
@@ -60,6 +64,37 @@ void wrap_zero_gradients(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
 void wrap_zero_gradients(const TrainState& state) {
   if (seams->zeroes_gradients(state.step)) real_zero_gradients(state);
+}
+
+// clang-format off
+#define MANGLED "_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_11TrainingRunERNS_10TrainStateERNS_9RankGroupE"
+// clang-format on
+std::optional<ResumedFrom> real_resume_training(const std::string& resume, const TrainingRun& training,
+                                                TrainState& state, RankGroup& group) PLUMBLINE_REAL(MANGLED);
+std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const TrainingRun& training,
+                                                TrainState& state, RankGroup& group) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const TrainingRun& training,
+                                                TrainState& state, RankGroup& group) {
+  auto from = real_resume_training(resume, training, state, group);
+  seams->resumed(resume, state);
+  return from;
+}
+
+#define MANGLED "_ZNK9plumbline9BatchPlan4makeEll"
+Microbatch real_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_REAL(MANGLED);
+Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
+  return real_make(plan, seams ? seams->step_of_data(step) : step, microbatch);
+}
+
+#define MANGLED "_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl"
+double real_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_REAL(MANGLED);
+double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
+  return real_learning_rate(train, seams->step_of_rate(step));
 }
 
 #define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"

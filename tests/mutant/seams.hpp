@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
 
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
@@ -31,6 +32,11 @@ class Seams {
                                     std::int64_t /*microbatch*/) {}
   /// Whether this step starts from zeroed gradients.
   virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
+  /// After what a run goes on with was loaded from this checkpoint.
+  virtual void resumed(const std::string& /*checkpoint*/, TrainState& /*state*/) {}
+  /// The step whose data are fed, and whose learning rate is taken, in this one.
+  virtual std::int64_t step_of_data(std::int64_t step) { return step; }
+  virtual std::int64_t step_of_rate(std::int64_t step) { return step; }
   virtual void before_update(TrainState& /*state*/) {}
   virtual void after_update(TrainState& /*state*/) {}
 };

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-const fs::path fixtures = PLUMBLINE_FIXTURES;
+const fs::path fixture_folder = PLUMBLINE_FIXTURES;
 
 /// One step of a small tied model. Every microbatch gives every weight a gradient: a masked one, or one of length 1 for
 /// the queries and keys, would add zeros and hide its place in the sum.
@@ -31,8 +31,8 @@ fs::path run_file(const testing::TemporaryFolder& folder, int microbatches) {
   for (int i = 0; i < microbatches; ++i)
     lengths += std::array{"7, ", "4, ", "[5, 2], ", "3, "}.at(static_cast<std::size_t>(i % 4));
   return folder.file("run-" + std::to_string(microbatches) + ".toml",
-                     "[model]\nconfig = \"" + (fixtures / "models/stories260k/config.json").string() +
-                         "\"\n[data]\ntext = \"" + (fixtures / "corpus").string() + "\"\nlengths = [" + lengths +
+                     "[model]\nconfig = \"" + (fixture_folder / "models/stories260k/config.json").string() +
+                         "\"\n[data]\ntext = \"" + (fixture_folder / "corpus").string() + "\"\nlengths = [" + lengths +
                          "]\nbatch = 2\n[train]\nsteps = 1\nlearning_rate = 1e-3\noptimizer = \"sgd\"\n");
 }
 
@@ -96,7 +96,7 @@ class Imported : public ::testing::Test {
 
 std::vector<std::string> torchs_files(bool one_f_one_b) {
   std::vector<std::string> stems;
-  for (const auto& entry : fs::directory_iterator(fixtures / "schedules")) {
+  for (const auto& entry : fs::directory_iterator(fixture_folder / "schedules")) {
     const std::string stem = entry.path().stem().string();
     const bool torchs = entry.path().extension() == ".csv" && stem.find("-p") != std::string::npos;
     if (torchs && stem.starts_with("1f1b") == one_f_one_b) stems.push_back(stem);
@@ -112,7 +112,7 @@ int number_after(const std::string& stem, const std::string& mark) {
 class TorchsFile : public Imported, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(TorchsFile, ComputesTheBitsOfOneDevice) {
-  const std::string path = (fixtures / "schedules" / (GetParam() + ".csv")).string();
+  const std::string path = (fixture_folder / "schedules" / (GetParam() + ".csv")).string();
   const int ranks = number_after(GetParam(), "-p"), microbatches = number_after(GetParam(), "-m");
 
   const Record record = train(path, ranks, microbatches);
@@ -136,7 +136,7 @@ class TorchsOneFOneB : public Imported, public ::testing::WithParamInterface<std
 
 // torch 2.11 tells another order than it runs: the last rank's forwards are numbered from 1, one beyond the last.
 TEST_P(TorchsOneFOneB, IsRefusedForTheForwardThatDoesNotExist) {
-  const std::string path = (fixtures / "schedules" / (GetParam() + ".csv")).string();
+  const std::string path = (fixture_folder / "schedules" / (GetParam() + ".csv")).string();
   const int ranks = number_after(GetParam(), "-p"), microbatches = number_after(GetParam(), "-m");
 
   const std::string words = testing::error_of<InputError>([&] { train(path, ranks, microbatches); });
@@ -157,7 +157,7 @@ TEST_F(Imported, AllThirtyFiveFilesAreThere) {
 
 // The proof that the two tests above could fail: a reference that was told another order computes other bits.
 TEST_F(Imported, AWrongOrderOfSummingShows) {
-  const Record record = train((fixtures / "schedules" / "looped-bfs-p2-m4.csv").string(), 2, 4);
+  const Record record = train((fixture_folder / "schedules" / "looped-bfs-p2-m4.csv").string(), 2, 4);
   const std::string told = order_in(record);
   ASSERT_THAT(told, HasSubstr("layers.0,3\nlayers.0,2\nlayers.0,1\nlayers.0,0\n"));
   std::string swapped = told;
@@ -221,7 +221,7 @@ TEST_F(Imported, AListWithItsOwnMessagesIsExecutedAsItStands) {
 }
 
 TEST_F(Imported, ARunFileNamesItFromItsOwnFolder) {
-  fs::copy_file(fixtures / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
+  fs::copy_file(fixture_folder / "schedules" / "zbv-p2-m4.csv", folder_ / "mine.csv");
   const auto run = run_file(folder_, 4);
   std::ofstream(run, std::ios::app) << "[pipeline]\nschedule = \"mine.csv\"\nschedule_dialect = \"torch\"\n";
   PipelineOptions asked = options(run, folder_ / "record", 2, "");
@@ -289,7 +289,7 @@ TEST_F(Imported, BadFilesNamePlaceAndRemedyAndBeginNothing) {
 }
 
 TEST_F(Imported, SizesThatFitNothingAreRefused) {
-  const std::string file = (fixtures / "schedules" / "zbv-p2-m8.csv").string();
+  const std::string file = (fixture_folder / "schedules" / "zbv-p2-m8.csv").string();
 
   EXPECT_THAT(testing::error_of<InputError>([&] { train(file, 2, 4); }),
               HasSubstr("is for 8 microbatches, the run has 4; give data.lengths 8 entries"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "harness/judge/audit/learning_rate_form.hpp"
 #include "training/learning_rate.hpp"
@@ -12,13 +13,14 @@ namespace {
 
 TEST(RatesAsJudged, AgreeAtEveryStepOfLongSchedules) {
   for (const std::int64_t steps : {1, 7, 800, 2000}) {
-    for (const std::int64_t warmup : {std::int64_t{0}, steps / 10}) {
+    for (const auto& [warmup, final_factor] : {std::pair{std::int64_t{0}, 0.0}, {steps / 10, 0.0}, {steps / 10, 0.3}}) {
       TrainSettings train;
       train.steps = steps;
       train.warmup_steps = warmup;
       train.start_factor = 0.1;
+      train.final_factor = final_factor;
       train.optimizer.learning_rate = 3e-4;
-      const auditing::LearningRateForm judged{3e-4, warmup, steps, 0.1, 0};
+      const auditing::LearningRateForm judged{3e-4, warmup, steps, 0.1, final_factor};
       for (std::int64_t step = 0; step < steps; ++step) {
         const double rate = learning_rate(train, step);
         EXPECT_LE(std::abs(judged.at(step) - rate), 1e-15 * rate) << "step " << step << " of " << steps;

@@ -1,12 +1,15 @@
 """Writes a run record as any trainer could, in plain Python (XXH3 from the xxhash module, else from xxh128sum). It trains
 nothing: each tensor's numbers are drawn from its name, so that every partition writes the same ones, as exact trainers would.
-usage: write_record.py FOLDER [--stages "embed_tokens,layers.0/norm,lm_head"] [--seed 1] [--narrow]   (--narrow: a fault on a cut)"""
+usage: write_record.py FOLDER [--stages "embed_tokens,layers.0/norm,lm_head"] [--seed 1] [--narrow] [--convolutions] [--without-clipping]
+(--narrow: a fault on a cut; --convolutions: three of them and a head, in place of a Llama; --drop NAME: a parameter that no rank lists)"""
 import argparse, csv, json, math, pathlib, random, shutil, struct, subprocess, uuid
 
 ask = argparse.ArgumentParser()
 ask.add_argument("folder", type=pathlib.Path), ask.add_argument("--narrow", action="store_true")
 ask.add_argument("--stages", default="embed_tokens,layers.0,norm,lm_head"), ask.add_argument("--seed", type=int, default=1)
+ask.add_argument("--convolutions", action="store_true"), ask.add_argument("--without-clipping", action="store_true"), ask.add_argument("--drop")
 args = ask.parse_args()
+if args.convolutions and args.stages == ask.get_default("stages"): args.stages = "conv1,conv2,conv3,head"
 V, H, I, STEPS, LENGTHS, VALID, CLIP = 8, 4, 6, 2, [3, 1, 4, 3, 2], [3, 1, 4, 2, 0], 10.0
 stages = [stage.split(",") for stage in args.stages.split("/")]
 p, units = "model.layers.0.", ["embed_tokens", "layers.0", "norm", "lm_head"]
@@ -14,6 +17,14 @@ shapes = [("model.embed_tokens.weight", 0, (V, H))] + [(p + n + ".weight", 1, s)
     ("self_attn.q_proj", (H, H)), ("self_attn.k_proj", (2, H)), ("self_attn.v_proj", (2, H)), ("self_attn.o_proj", (H, H)),
     ("mlp.gate_proj", (I, H)), ("mlp.up_proj", (I, H)), ("mlp.down_proj", (H, I)), ("input_layernorm", (H,)),
     ("post_attention_layernorm", (H,))]] + [("model.norm.weight", 2, (H,)), ("lm_head.weight", 3, (V, H))]
+model = {"vocab_size": V, "hidden_size": H, "intermediate_size": I, "num_hidden_layers": 1, "num_attention_heads": 2,
+         "num_key_value_heads": 1, "rms_norm_eps": 1e-5, "rope_theta": 10000.0}
+at_cut = lambda cut, n: (1, n, H)
+if args.convolutions:
+    units, model = ["conv1", "conv2", "conv3", "head"], {"kind": "convolutions", "channels": [3, 4, 5, 6]}
+    shapes = [(f"conv{i + 1}.{k}", i, s) for i in range(3) for k, s in (("weight", (4 + i, 3 + i, 3, 3)), ("bias", (4 + i,)))]
+    shapes += [("head.weight", 3, (10, 6))]
+    at_cut = lambda cut, n: {"conv2": (n, 4, 8, 8), "conv3": (n, 5, 4, 4), "head": (n, 6)}[cut]
 
 def xxh3(data):
     try:
@@ -32,11 +43,10 @@ f32 = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
 losses = [f32(v * (2 + 0.25 * (m % 2)) / sum(VALID)) for m, v in enumerate(VALID)]
 data = {(s, m): tensor(f"data {s} {m}", (2, 1, n), "int64", "q")[2] for s in range(STEPS) for m, n in enumerate(LENGTHS)}
 manifest = {"schema": "plumbline-record/2", "run_id": str(uuid.uuid4()), "role": "external", "seed": args.seed, "dtype": "float32",
-    "model": {"vocab_size": V, "hidden_size": H, "intermediate_size": I, "num_hidden_layers": 1, "num_attention_heads": 2,
-              "num_key_value_heads": 1, "rms_norm_eps": 1e-5, "rope_theta": 10000.0}, "device": "cpu", "world_size": len(stages),
+    "model": model, "device": "cpu", "world_size": len(stages),
     "steps": STEPS, "data": {"source": "drawn", "microbatches": len(LENGTHS)},
     "schedule": {"name": "by hand", "chunks_per_rank": 1, "microbatches": len(LENGTHS), "digest": None, "accumulation": "ascending"},
-    "stages": [{"stage": r, "rank": r, "units": u} for r, u in enumerate(stages)], "tied": [], "clip_norm": CLIP, "level": "full",
+    "stages": [{"stage": r, "rank": r, "units": u} for r, u in enumerate(stages)], "tied": [], "clip_norm": None if args.without_clipping else CLIP, "level": "full",
     "optimizer": {"name": "sgd", "learning_rate": 0.1, "momentum": 0.0, "weight_decay": 0.0}, "started": "2026-01-01T00:00:00Z"}
 args.folder.mkdir(parents=True)
 (args.folder / "manifest.json").write_text(json.dumps(manifest))
@@ -46,18 +56,18 @@ for rank, mine in enumerate(stages):
     for s in range(-1, STEPS):
         for kind in ("parameter",) if s < 0 else ("gradient", "parameter"):
             for name, unit, shape in shapes:
-                if units[unit] in mine:
+                if units[unit] in mine and name != args.drop:
                     x, text, digest = tensor(f"{kind} {s} {name}", shape)
                     rows["tensors"].append([s, kind, name, rank, "float32", text, digest, math.sqrt(sum(v * v for v in x)), max(map(abs, x)), len(x), 0, 0])
         if s < 0: continue
         norm = math.sqrt(squares(s))
-        rows["steps"].append([s, sum(losses) if last else "", norm, min(1.0, CLIP / norm), 0.1, sum(LENGTHS), sum(VALID), 0.01])
+        rows["steps"].append([s, sum(losses) if last else "", *(("", "") if args.without_clipping else (norm, min(1.0, CLIP / norm))), 0.1, sum(LENGTHS), sum(VALID), 0.01])
         rows["memory"].append([s] + [""] * 7), rows["actions"].append([s, 0, f"{rank}STEP", rank, "", 9 * s, 9 * s + rank + 1, 0])
         for m, n in enumerate(LENGTHS):
             rows["microbatches"].append([s, m, n, 1, n, VALID[m], losses[m] if last else "", data[s, m]])
             for way in ("forward", "backward"):
                 crossing = lambda cut, a, b, side, peer, key="": rows["boundaries"].append(
-                    [s, m, way, cut, a, b, side, peer, "float32", *tensor(f"{way} {s} {m} {cut}{key}", (1, n, H))[1:], n * H * 4])
+                    [s, m, way, cut, a, b, side, peer, "float32", *tensor(f"{way} {s} {m} {cut}{key}", at_cut(cut, n))[1:], math.prod(at_cut(cut, n)) * 4])
                 if len(stages) == 1:
                     for cut in units[1:]: crossing(cut, "", "", "computed", "")
                 for low in (rank - 1, rank):

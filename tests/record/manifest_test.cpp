@@ -150,6 +150,24 @@ TEST(Manifest, TheLearningRateScheduleIsToldByOurOwn) {
               HasSubstr("key learning_rate_schedule.warmup_steps: 3 is not between 0 and 2"));
 }
 
+TEST(Manifest, ARunThatWasGoneOnWithSaysWhereItBeginsAndOfWhichRun) {
+  Json json = sample_manifest();
+  json["first_step"] = 1;
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 1, yet no resumed_from says which run"));
+  json["resumed_from"] = {{"run_id", "the one before"}, {"step", 1}};
+  EXPECT_EQ(parse(json).first_step, 1);
+  EXPECT_EQ(parse(json).resumed_from->run_id, "the one before");
+
+  json["resumed_from"]["run_id"] = "a-run";
+  EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.run_id: is this run's own"));
+  json["resumed_from"] = {{"run_id", "b"}, {"step", 2}};
+  EXPECT_THAT(refusal(json), HasSubstr("key resumed_from.step: 2 is not between 1 and 1")) << "no step would be left";
+  json["resumed_from"]["step"] = 1;
+  json.erase("first_step");
+  EXPECT_THAT(refusal(json), HasSubstr("key first_step: is 0, yet resumed_from.step is 1"));
+  EXPECT_EQ(parse(sample_manifest()).first_step, 0);
+}
+
 TEST(Manifest, NumbersThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refusal(with("/schedule/microbatches", 3)),
               HasSubstr("key schedule.microbatches: is not data.microbatches, 1"));

@@ -20,7 +20,7 @@
 namespace plumbline {
 namespace {
 
-const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
+const std::filesystem::path golden_folder = std::filesystem::path(PLUMBLINE_FIXTURES) / "training_golden";
 
 std::vector<double> numbers_of(const SafetensorsEntry& entry) {
   const std::size_t size = dtype_size(entry.dtype);
@@ -66,7 +66,7 @@ void compare_tensor(const SafetensorsEntry& ours, const SafetensorsEntry& golden
 class TrainedGolden {
  public:
   explicit TrainedGolden(const std::string& name)
-      : folder_(goldens / name), json_(read_json(folder_ / "golden.json")), steps_(folder_ / "steps.safetensors") {}
+      : folder_(golden_folder / name), json_(read_json(folder_ / "golden.json")), steps_(folder_ / "steps.safetensors") {}
 
   bool same_code_path() const {
     const Json also = json_.value("also", Json::array());
@@ -158,7 +158,8 @@ TEST_P(TrainingGoldens, FromIdsToParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
-                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_bfloat16", "sgd_bfloat16"),
+                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_matrices", "sgd_matrices",
+                                           "adamw_bfloat16", "sgd_bfloat16"),
                          [](const auto& given) { return std::string(given.param); });
 
 /// A mistake in what the program is told; each must show by the limits of another code path too.
@@ -195,6 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
     , PlantedInTheProgram,
     ::testing::Values(Planted{"ClippingForgotten", "adamw_clip", "clip_norm = 2.45\n", ""},
                       Planted{"WarmUpOneStepShort", "adamw_tied", "warmup_steps = 2", "warmup_steps = 1"},
+                      Planted{"FinalFactor", "adamw_matrices", "final_factor = 0.1", "final_factor = 0.0"},
                       Planted{"StartFactor", "sgd_clip", "start_factor = 0.1", "start_factor = 0.11"},
                       Planted{"AnotherMicrobatchMasked", "sgd_clip", "masked = [3]", "masked = [2]"},
                       Planted{"NoDecayInBfloat16", "adamw_bfloat16", "weight_decay = 0.1", "weight_decay = 0.0"}),

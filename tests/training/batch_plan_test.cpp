@@ -35,7 +35,7 @@ Tokens counting(std::int32_t count) {
   return Tokens(std::move(tokens));
 }
 
-std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+std::vector<std::int64_t> integers_of(const at::Tensor& tensor) {
   const auto* data = tensor.const_data_ptr<std::int64_t>();
   return {data, data + tensor.numel()};
 }
@@ -52,10 +52,10 @@ TEST(BatchPlan, ReadsRowsOneAfterTheOther) {
   const Microbatch first = plan.make(0, 0);
   const Microbatch second = plan.make(0, 1);
 
-  EXPECT_THAT(numbers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
-  EXPECT_THAT(numbers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
-  EXPECT_THAT(numbers_of(second.ids), ElementsAre(at + 6, at + 7));
-  EXPECT_THAT(numbers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
+  EXPECT_THAT(integers_of(first.ids), ElementsAre(at, at + 1, at + 2, at + 3, at + 4, at + 5));
+  EXPECT_THAT(integers_of(first.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4, at + 5, at + 6));
+  EXPECT_THAT(integers_of(second.ids), ElementsAre(at + 6, at + 7));
+  EXPECT_THAT(integers_of(second.labels), ElementsAre(at + 7, at + 8)) << "a row of length 1 has a label";
   EXPECT_EQ(first.ids.sizes(), at::IntArrayRef({2, 3}));
   EXPECT_EQ(second.ids.sizes(), at::IntArrayRef({2, 1}));
 }
@@ -68,8 +68,8 @@ TEST(BatchPlan, StepsGoOnAndRoundTheEndOfTheText) {
   for (std::int64_t step = 0; step < 7; ++step) {
     for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
       const Microbatch made = plan.make(step, microbatch);
-      const std::vector<std::int64_t> ids = numbers_of(made.ids);
-      const std::vector<std::int64_t> labels = numbers_of(made.labels);
+      const std::vector<std::int64_t> ids = integers_of(made.ids);
+      const std::vector<std::int64_t> labels = integers_of(made.labels);
       for (std::size_t i = 0; i < ids.size(); ++i, ++position) {
         EXPECT_EQ(ids[i], position % 23);
         EXPECT_EQ(labels[i], (position + 1) % 23);
@@ -85,12 +85,12 @@ TEST(BatchPlan, PadsShorterRowsOnTheRight) {
 
   const Microbatch made = plan.make(0, 0);
 
-  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
-                                                at + 4, at + 5, 0, 0,        //
-                                                at + 6, 0, 0, 0));
-  EXPECT_THAT(numbers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
-                                                   at + 5, at + 6, -100, -100,      //
-                                                   at + 7, -100, -100, -100));
+  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2, at + 3,  //
+                                                 at + 4, at + 5, 0, 0,        //
+                                                 at + 6, 0, 0, 0));
+  EXPECT_THAT(integers_of(made.labels), ElementsAre(at + 1, at + 2, at + 3, at + 4,  //
+                                                    at + 5, at + 6, -100, -100,      //
+                                                    at + 7, -100, -100, -100));
   EXPECT_EQ(made.tokens, 7);
   EXPECT_EQ(made.valid_tokens, 7);
   EXPECT_EQ(plan.sequence_length(0), 4);
@@ -104,11 +104,11 @@ TEST(BatchPlan, AMaskedMicrobatchHasIdsAndNoLabels) {
 
   const Microbatch made = plan.make(0, 0);
 
-  EXPECT_THAT(numbers_of(made.ids), ElementsAre(at, at + 1, at + 2));
-  EXPECT_THAT(numbers_of(made.labels), ElementsAre(-100, -100, -100));
+  EXPECT_THAT(integers_of(made.ids), ElementsAre(at, at + 1, at + 2));
+  EXPECT_THAT(integers_of(made.labels), ElementsAre(-100, -100, -100));
   EXPECT_EQ(made.tokens, 3);
   EXPECT_EQ(made.valid_tokens, 0);
-  EXPECT_THAT(numbers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
+  EXPECT_THAT(integers_of(plan.make(0, 1).ids), ElementsAre(at + 3, at + 4)) << "it uses up its tokens";
 }
 
 TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
@@ -186,7 +186,7 @@ TEST(BatchPlan, SeedAndTextDecideTheStart) {
   other.seed = 8;
 
   const auto ids = [](const DataSettings& data) {
-    return numbers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
+    return integers_of(BatchPlan(data, counting(100000)).make(0, 0).ids);
   };
   EXPECT_NE(ids(data_of({{3}})), ids(other));
   EXPECT_EQ(ids(other), ids(other));

@@ -17,8 +17,6 @@ using testing::numbers_of;
 using testing::parameter_of;
 using testing::state_of;
 
-const double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 TEST(ClipCoefficient, IsTheLimitOverTheNormWithoutAnEpsilon) {
   EXPECT_EQ(clip_coefficient(4.0, 1.0), 0.25);
   EXPECT_EQ(clip_coefficient(3.0, 1.0), 1.0 / 3.0);
@@ -32,7 +30,7 @@ TEST(ClipCoefficient, WithoutALimitNothingIsClipped) {
 }
 
 TEST(ClipCoefficient, OfNanIsNan) {
-  EXPECT_TRUE(std::isnan(clip_coefficient(nan_value, 1.0)));
+  EXPECT_TRUE(std::isnan(clip_coefficient(std::numeric_limits<double>::quiet_NaN(), 1.0)));
 }
 
 TEST(ScaleGradients, RoundsOnce) {
@@ -102,7 +100,7 @@ TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
 TEST(ScaleGradients, ANanCoefficientSpoilsEveryGradient) {
   std::vector<Parameter> parameters{parameter_of("a", {0}, {1})};
 
-  scale_gradients(state_of(parameters), nan_value);
+  scale_gradients(state_of(parameters), std::numeric_limits<double>::quiet_NaN());
 
   EXPECT_TRUE(std::isnan(numbers_of(parameters[0].value.grad())[0]));
 }

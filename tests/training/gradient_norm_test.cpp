@@ -18,8 +18,6 @@ using testing::alias_of;
 using testing::parameter_of;
 using testing::state_of;
 
-const double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 LlamaConfig tiny_config(bool tied) {
   LlamaConfig config;
   config.vocab_size = 8;
@@ -157,7 +155,7 @@ TEST(TotalNorm, RefusesMissingDoubledAndForeignParameters) {
 TEST(TotalNorm, OneNanMakesItNan) {
   const LlamaConfig config = tiny_config(false);
   std::vector<ParameterNorm> norms = lively_norms(config);
-  norms[3].norm = nan_value;
+  norms[3].norm = std::numeric_limits<double>::quiet_NaN();
 
   EXPECT_TRUE(std::isnan(total_norm(config, norms)));
 }

@@ -34,6 +34,17 @@ TEST(LearningRate, PeaksAtTheEndOfTheWarmUpThenFollowsTheCosine) {
   EXPECT_GT(learning_rate(train, 9), 0);
 }
 
+TEST(LearningRate, TheCosineEndsAtTheFinalFactor) {
+  TrainSettings train = settings(10, 4);
+  train.final_factor = 0.25;
+
+  EXPECT_EQ(learning_rate(train, 4), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(train, 7), 2.0 * (0.25 + 0.75 / 2));
+  EXPECT_DOUBLE_EQ(learning_rate(train, 1), 2.0 * (0.1 + 0.9 / 4)) << "the warm-up does not know of it";
+  train.final_factor = 1;
+  EXPECT_EQ(learning_rate(train, 9), 2.0);
+}
+
 TEST(LearningRate, WithoutWarmUpTheFirstStepHasTheFullRate) {
   EXPECT_EQ(learning_rate(settings(1, 0), 0), 2.0);
 }

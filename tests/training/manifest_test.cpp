@@ -58,7 +58,7 @@ TEST(Manifest, SaysWhatWasRun) {
   EXPECT_EQ(manifest.at("stages").at(1), (Json{{"stage", 1}, {"rank", 1}, {"units", Json::array()}}));
   EXPECT_EQ(manifest.at("clip_norm"), 1.5);
   EXPECT_EQ(manifest.at("learning_rate_schedule"),
-            (Json{{"warmup_steps", 2}, {"start_factor", 0.25}, {"final_factor", 0}, {"total_steps", 4}}));
+            (Json{{"warmup_steps", 2}, {"start_factor", 0.25}, {"final_factor", 0.0}, {"total_steps", 4}}));
   EXPECT_EQ(manifest.at("level"), "full");
 }
 
@@ -75,14 +75,16 @@ TEST(Manifest, ListsEachOptimizersOwnSettings) {
                                                            {"beta1", 0.9},
                                                            {"beta2", 0.999},
                                                            {"eps", 1e-8},
-                                                           {"weight_decay", 0.25}}));
+                                                           {"weight_decay", 0.25},
+                                                           {"decay", "all"}}));
 
   run.train.optimizer.use("sgd");
   run.train.optimizer.momentum = 0.9;
   run.train.clip_norm.reset();
 
-  EXPECT_EQ(manifest_of(run, false).at("optimizer"),
-            (Json{{"name", "sgd"}, {"learning_rate", 1e-3}, {"momentum", 0.9}, {"weight_decay", 0.25}}));
+  EXPECT_EQ(
+      manifest_of(run, false).at("optimizer"),
+      (Json{{"name", "sgd"}, {"learning_rate", 1e-3}, {"momentum", 0.9}, {"weight_decay", 0.25}, {"decay", "all"}}));
   EXPECT_EQ(manifest_of(run, false).at("clip_norm"), nullptr);
 }
 

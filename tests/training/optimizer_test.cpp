@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using testing::numbers_of;
 using testing::parameter_of;
 using testing::sgd;
+using testing::vector_of;
 
 TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
   std::vector<Parameter> parameters{parameter_of("a", {2, 2}, {1e-3, -50}, at::kDouble)};
@@ -28,6 +29,26 @@ TEST(Optimizer, FirstAdamWStepMovesByTheRateAgainstTheGradientsSign) {
   const std::vector<double> after = numbers_of(parameters[0].value);
   EXPECT_NEAR(after[0], 2 * (1 - 0.001) - 0.01 * 1e-3 / (1e-3 + 1e-8), 1e-15);  // a few fp64 roundings of 2
   EXPECT_NEAR(after[1], 2 * (1 - 0.001) + 0.01 * 50 / (50 + 1e-8), 1e-15);
+}
+
+TEST(Optimizer, DecayOfMatricesLeavesVectorsAlone) {
+  for (OptimizerSettings settings : {adamw(), sgd(0)}) {
+    settings.decay = "matrices";
+    std::vector<Parameter> parameters{parameter_of("norm", {2, 2}, {0, 0}, at::kDouble),
+                                      parameter_of("matrix", {2, 2}, {0, 0}, at::kDouble)};
+    parameters[1].value = parameters[1].value.detach().reshape({1, 2}).requires_grad_();
+    parameters[1].value.mutable_grad() = vector_of({0, 0}, at::kDouble).reshape({1, 2});
+    TrainState state(settings, parameters);
+
+    optimizer_step(settings, state, 0.5);
+
+    EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(2, 2)) << settings.name;
+    const double decayed = 2 * (1 - 0.5 * settings.weight_decay);
+    EXPECT_THAT(numbers_of(parameters[1].value), ElementsAre(decayed, decayed)) << settings.name;
+    if (settings.name == "adamw") {
+      for (const TrainedParameter& each : state.parameters) EXPECT_EQ(each.updates.item<float>(), 1) << each.name;
+    }
+  }
 }
 
 TEST(Optimizer, SgdIsTorchs) {

@@ -58,6 +58,9 @@ weight_decay = 0.1
 learning_rate = 2e-3
 warmup_steps = 2
 start_factor = 0.25
+final_factor = 0.5
+threads = 3
+decay = "matrices"
 clip_norm = 1
 [pipeline]
 schedule = "afab"
@@ -93,6 +96,9 @@ level = "dump"
   EXPECT_EQ(run.train.optimizer.weight_decay, 0.1);
   EXPECT_EQ(run.train.warmup_steps, 2);
   EXPECT_EQ(run.train.start_factor, 0.25);
+  EXPECT_EQ(run.train.final_factor, 0.5);
+  EXPECT_EQ(run.train.threads, 3);
+  EXPECT_EQ(run.train.optimizer.decay, "matrices");
   EXPECT_EQ(run.train.clip_norm, 1.0);
   EXPECT_EQ(run.pipeline.schedule, "afab");
   EXPECT_EQ(run.pipeline.chunks, 2);
@@ -263,6 +269,11 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"WarmUpBelowZero", steps_and("warmup_steps = -1"), {"train.warmup_steps"}},
         Broken{"StartFactorZero", steps_and("start_factor = 0"), {"train.start_factor"}},
         Broken{"StartFactorAboveOne", steps_and("start_factor = 1.5"), {"train.start_factor"}},
+        Broken{"FinalFactorBelowZero", steps_and("final_factor = -0.1"), {"train.final_factor"}},
+        Broken{"FinalFactorAboveOne", steps_and("final_factor = 1.5"), {"train.final_factor"}},
+        Broken{"DecayUnknown", steps_and("decay = \"norms\""), {"train.decay", "matrices"}},
+        Broken{"NoThread", steps_and("threads = 0"), {"train.threads"}},
+        Broken{"ThreadsBeyondReason", steps_and("threads = 5000"), {"train.threads", "1024"}},
         Broken{"ClipZero", steps_and("clip_norm = 0.0"), {"train.clip_norm"}},
         Broken{"ClipNan", steps_and("clip_norm = nan"), {"train.clip_norm"}},
         Broken{"ClipInfinite", steps_and("clip_norm = inf"), {"train.clip_norm"}},

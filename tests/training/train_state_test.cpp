@@ -18,8 +18,6 @@ using testing::parameter_of;
 using testing::sgd;
 using testing::state_of;
 
-const double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 TEST(TrainState, MomentsAreTheOptimizersToTheByte) {
   std::vector<Parameter> parameters{parameter_of("a", {1, 2, 3}, {1, 1, 1}), parameter_of("b", {1}, {1})};
   MemoryMeter& meter = new_memory_meter();
@@ -53,7 +51,7 @@ TEST(TrainState, AParameterWithoutAnAccumulatorIsNamed) {
 }
 
 TEST(ZeroGradients, KeepsTheTensors) {
-  std::vector<Parameter> parameters{parameter_of("a", {1, 2}, {0.25, nan_value})};
+  std::vector<Parameter> parameters{parameter_of("a", {1, 2}, {0.25, std::numeric_limits<double>::quiet_NaN()})};
   const void* data = parameters[0].value.grad().const_data_ptr();
 
   zero_gradients(state_of(parameters));

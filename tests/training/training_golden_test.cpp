@@ -88,7 +88,8 @@ TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
-                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_bfloat16", "sgd_bfloat16"),
+                         ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_matrices", "sgd_matrices",
+                                           "adamw_bfloat16", "sgd_bfloat16"),
                          [](const auto& given) { return std::string(given.param); });
 
 /// Each must show, by the limits of the tests above: on another code path too.
@@ -127,6 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"Beta1", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.beta1 = 0.901; }}},
         Planted{"Beta2", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.beta2 = 0.991; }}},
         Planted{"NoWeightDecay", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }}},
+        Planted{"DecayOfNormsToo", "adamw_matrices", {.settings = [](OptimizerSettings& s) { s.decay = "all"; }}},
+        Planted{"DecayOfNormsTooInSgd", "sgd_matrices", {.settings = [](OptimizerSettings& s) { s.decay = "all"; }}},
+        Planted{"DecayOfMatricesAlone", "adamw_clip", {.settings = [](OptimizerSettings& s) { s.decay = "matrices"; }}},
         Planted{"WeightDecayInTheGradient",
                 "adamw_clip",
                 {.settings = [](OptimizerSettings& s) { s.weight_decay = 0; }, .gradients = couple_weight_decay}},

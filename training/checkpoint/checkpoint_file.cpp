@@ -17,6 +17,8 @@ Json training_settings(const TrainingRun& training) {
                        {"optimizer", optimizer_json(train.optimizer)},
                        {"warmup_steps", train.warmup_steps},
                        {"start_factor", train.start_factor},
+                       {"final_factor", train.final_factor},
+                       {"threads", train.threads},
                        {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
   settings["data"] = {{"seed", data.seed},
                       {"lengths", data.row_lengths},

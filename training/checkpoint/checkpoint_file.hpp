@@ -17,7 +17,7 @@ inline constexpr const char* checkpoint_schema = "plumbline-checkpoint/1";
 struct CheckpointFile {
   std::int64_t steps = 0;  ///< made so far; the next is step `steps`
   Json training;           ///< training_settings of the run that wrote it
-  Json written_by;         ///< world_size, schedule, commit: for people
+  Json written_by;         ///< run_id; ranks and commit: for people
   /// By name in the files: "model.norm.weight", "moment1/model.norm.weight".
   std::map<std::string, std::string> digests;
 };

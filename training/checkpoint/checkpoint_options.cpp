@@ -17,9 +17,10 @@ void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
     throw InputError("nothing of this run would be kept: give --checkpoint DIR (or [checkpoint] folder in " +
                      training.run.path.string() + ") to keep what is trained, or --record DIR to have it judged");
   }
-  if (recorded && resume != "none") {
-    throw InputError("--resume and --record: give one of them; a record is of all steps of a training");
+  if (stop_after && !settings.folder) {
+    throw InputError("--stop-after needs a folder to save in: --checkpoint DIR, or [checkpoint] folder");
   }
+  training.stop_after = stop_after;
   if (resume != "none") training.resume = resume;
   if (!recorded) training.run.record_level = RecordLevel::none;
   training.run.train.ends_where_not_finite = !recorded;

@@ -14,7 +14,8 @@ struct CheckpointOptions {
   std::optional<std::filesystem::path> folder;
   std::optional<std::int64_t> every;  ///< 0: at the end alone
   std::optional<std::int64_t> keep;
-  std::string resume = "none";  ///< none | latest | a checkpoint's folder
+  std::optional<std::int64_t> stop_after;  ///< steps made
+  std::string resume = "none";             ///< none | latest | a checkpoint's folder
 
   /// Throws InputError where they do not go together with each other or with `recorded`, whether a record is asked for.
   void use_in(TrainingRun& training, bool recorded) const;

@@ -52,7 +52,8 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
 bool Checkpoints::step_ended(const TrainState& state) {
   saving_seconds_ = 0;
   const CheckpointSettings& settings = training_.run.checkpoint;
-  const bool stop = !group_.first_said(signal_.asked() ? "stop" : "").empty();
+  const bool planned = training_.stop_after && state.step >= *training_.stop_after;
+  const bool stop = !group_.first_said(signal_.asked() ? "stop" : "").empty() || planned;
   const bool last = state.step == training_.run.train.steps;
   const bool due = settings.every > 0 && state.step % settings.every == 0;
   if (!stop && !last && !due) return false;
@@ -64,8 +65,8 @@ bool Checkpoints::step_ended(const TrainState& state) {
                  failure->c_str());
   }
   if (stop && group_.rank() == 0 && !last) {
-    std::fprintf(stderr, "note: stopped by a signal after %lld steps; go on with --resume latest\n",
-                 static_cast<long long>(state.step));
+    std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
+                 planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
   return stop && !last;
 }

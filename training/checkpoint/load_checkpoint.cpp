@@ -31,7 +31,7 @@ void load(const TensorFiles& files, const std::string& name, at::Tensor& value, 
 
 }  // namespace
 
-void load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
+ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
   const CheckpointFile file = read_checkpoint_file(checkpoint);
   require_same_settings(file, training, checkpoint);
   if (file.steps > training.run.train.steps) {
@@ -50,10 +50,11 @@ void load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, Tr
     if (each.updates.defined()) each.updates.fill_(static_cast<double>(file.steps));
   }
   state.step = file.steps;
+  return {file.written_by.value("run_id", "unknown"), file.steps};
 }
 
-std::int64_t resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
-                             RankGroup& group) {
+std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
+                                           RankGroup& group) {
   const bool latest = resume == "latest";
   if (latest && !training.run.checkpoint.folder) {
     throw InputError("--resume latest: " + training.run.path.string() +
@@ -63,14 +64,15 @@ std::int64_t resume_training(const std::string& resume, const TrainingRun& train
   if (latest) candidates = whole_checkpoints(*training.run.checkpoint.folder);
   for (const fs::path& candidate : candidates) {
     std::string failure;
+    ResumedFrom from;
     try {
-      load_checkpoint(candidate, training, state);
+      from = load_checkpoint(candidate, training, state);
     } catch (const std::exception& error) {
       failure = describe_failure(error).words;
     }
     // All take the same one: a tensor that one rank finds damaged is damaged for all.
     failure = group.first_said(failure);
-    if (failure.empty()) return state.step;
+    if (failure.empty()) return from;
     const bool damaged = latest && candidate != candidates.back();
     if (!damaged) throw InputError(failure);
     if (group.rank() == 0) std::fprintf(stderr, "warning: %s; taking the checkpoint before it\n", failure.c_str());
@@ -79,7 +81,7 @@ std::int64_t resume_training(const std::string& resume, const TrainingRun& train
     std::fprintf(stderr, "note: %s holds no checkpoint yet; training starts with step 0\n",
                  training.run.checkpoint.folder->c_str());
   }
-  return 0;
+  return std::nullopt;
 }
 
 }  // namespace plumbline

@@ -1,26 +1,27 @@
 // A checkpoint read: each rank its own tensors, whoever wrote them.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "record/record.hpp"
 #include "training/rank_group.hpp"
 #include "training/train_state.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
 
-/// Parameters, moments and the number of steps made, into `state`; only this rank's tensors are read. Throws InputError
-/// naming what does not fit: another model, dtype, optimiser or data, a tensor that is missing or whose bytes are not
-/// those that were written.
-void load_checkpoint(const std::filesystem::path& checkpoint, const TrainingRun& training, TrainState& state);
+/// Parameters, moments and the number of steps made, into `state`; says which run wrote them, and after how many steps.
+/// Only this rank's tensors are read. Throws InputError naming what does not fit: another model, dtype, optimiser or
+/// data, a tensor that is missing or whose bytes are not those that were written.
+ResumedFrom load_checkpoint(const std::filesystem::path& checkpoint, const TrainingRun& training, TrainState& state);
 
 /// Collective: `resume` is "latest" (the newest whole checkpoint of `training.run.checkpoint.folder` that can be read;
-/// a start from nothing where there is none) or a checkpoint's folder. Returns the steps that were made already. Throws
+/// a start from nothing where there is none) or a checkpoint's folder. Returns what it goes on with. Throws
 /// InputError on every rank where one of them cannot load what was asked for. What is passed over is said on stderr by
 /// rank 0.
-std::int64_t resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
-                             RankGroup& group);
+std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,
+                                           RankGroup& group);
 
 }  // namespace plumbline

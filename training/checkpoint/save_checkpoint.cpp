@@ -93,8 +93,10 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Tra
              {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
   file.steps = state.step;
   file.training = training_settings(training);
-  file.written_by = {
-      {"ranks", told.size()}, {"commit", version_text("plumbline")}, {"epochs", training.plan.epochs(state.step)}};
+  file.written_by = {{"run_id", training.run_id},
+                     {"ranks", told.size()},
+                     {"commit", version_text("plumbline")},
+                     {"epochs", training.plan.epochs(state.step)}};
   write_checkpoint_file(folder, file);
 }
 

@@ -19,6 +19,10 @@ void append(Audit& whole, Audit part) {
   for (const auto& [what, number] : part.recomputed) whole.count(what, number);
 }
 
+RowsBefore rows_left_out(const RankRecord& rank) {
+  return {rank.left_out.steps, rank.left_out.tensors, rank.left_out.boundaries};
+}
+
 }  // namespace
 
 RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
@@ -30,7 +34,9 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
     return;
   }
   no_rows_ = incomplete();
+  for (std::size_t i = 0; i < rows_before_.size(); ++i) rows_before_[i] = rows_left_out(record.ranks[i]);
   if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
+  if (record.in_part()) return;
   dumps_.emplace(record);
   dump_bytes_ = dumps_->bytes();
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
@@ -131,6 +137,8 @@ Audit RecordAudit::conclude() {
     std::string removed = "values: the record's dumps were removed, as its ";
     not_audited(removed.append(removed_dumps_name).append(" says"));
   }
+  if (manifest.level == RecordLevel::dump && record_.in_part())
+    not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));

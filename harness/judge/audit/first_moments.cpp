@@ -33,7 +33,7 @@ class FirstMoments {
     storage_ = storage_of(row.dtype);
     if (row.kind == "moment1") {
       const double factor = form_.adamw ? 1 - form_.beta1 : 1;
-      const double decay = form_.adamw ? 0 : form_.weight_decay;
+      const double decay = form_.adamw ? 0 : form_for(form_, row.shape).weight_decay;
       size(place, "l2", factor * coefficient_ * gradient->l2, decay * parameter->l2, row.l2);
       size(place, "max_abs", factor * coefficient_ * static_cast<double>(gradient->max_abs),
            decay * static_cast<double>(parameter->max_abs), static_cast<double>(row.max_abs));

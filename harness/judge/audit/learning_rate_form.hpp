@@ -22,7 +22,8 @@ struct LearningRateForm {
 
 /// Nothing where a number is missing.
 std::optional<LearningRateForm> learning_rate_form(const Json& optimizer, const Json& schedule);
-/// Of a whole manifest; nothing where it does not say how the rate goes on, or says that it ends above 0.
+/// Of a whole manifest; nothing where it does not say how the rate goes on, or where it is another program's and ends
+/// above 0, which it may compute in another order.
 std::optional<LearningRateForm> learning_rate_form(const Json& manifest);
 
 }  // namespace plumbline::auditing

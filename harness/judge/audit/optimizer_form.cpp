@@ -19,6 +19,7 @@ std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
   OptimizerForm form;
   form.adamw = name == "adamw";
   form.weight_decay = optimizer.at("weight_decay").get<double>();
+  form.decays_matrices_alone = optimizer.value("decay", Json("all")) == "matrices";
   if (form.adamw) {
     form.beta1 = optimizer.at("beta1").get<double>();
     form.beta2 = optimizer.at("beta2").get<double>();
@@ -27,6 +28,12 @@ std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
     form.momentum = optimizer.at("momentum").get<double>();
   }
   return form;
+}
+
+OptimizerForm form_for(const OptimizerForm& form, const Shape& shape) {
+  OptimizerForm own = form;
+  if (form.decays_matrices_alone && shape.size() < 2) own.weight_decay = 0;
+  return own;
 }
 
 template <typename Real>

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/judge/audit/bounds.hpp"
+#include "record/rows.hpp"
 #include "support/json.hpp"
 
 namespace plumbline::auditing {
@@ -16,12 +17,16 @@ struct OptimizerForm {
   double beta1 = 0, beta2 = 0, eps = 0;
   double momentum = 0;
   double weight_decay = 0;
+  bool decays_matrices_alone = false;
 
   bool keeps_moment1() const { return adamw || momentum != 0; }
   bool keeps_moment2() const { return adamw; }
 };
 /// Of a manifest's `optimizer`; nothing for one that the record format does not name.
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
+
+/// What acts on a parameter of this shape: one of fewer than two dimensions, a norm's or a bias, may be left undecayed.
+OptimizerForm form_for(const OptimizerForm& form, const Shape& shape);
 
 /// One element of a parameter and its moments; 0 for those that the optimiser lacks.
 template <typename Real>

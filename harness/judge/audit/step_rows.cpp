@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -67,9 +68,10 @@ class StepRows {
 
   void coefficient() {
     if (!row_->gradient_norm) return;
-    const auto& limit = audited_.manifest().clip_norm;
-    exactly(Place::norm, "clip_coefficient", std::optional(clip_coefficient_of(*row_->gradient_norm, limit)),
-            row_->clip_coefficient);
+    const auto right = right_coefficients(*row_->gradient_norm, audited_.manifest());
+    const auto& got = row_->clip_coefficient;
+    const bool found = got && std::find(right.begin(), right.end(), *got) != right.end();
+    exactly(Place::norm, "clip_coefficient", found ? got : std::optional(right.front()), got);
   }
 
   void totals(const Sums& sums) {

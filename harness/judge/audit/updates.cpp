@@ -35,7 +35,8 @@ class ParameterUpdate {
       : audited_(audited), dumps_(dumps), form_(form), numbers_(numbers), place_(place), audit_(audit) {}
 
   void run() {
-    const auto before = values(numbers_.step - 1), after = values(numbers_.step);
+    const bool first = numbers_.step == audited_.record().first_step;
+    const auto before = values(first ? -1 : numbers_.step - 1), after = values(numbers_.step);
     const SafetensorsEntry* gradient = dumps_.find(place_.rank, numbers_.step, "gradient/" + place_.row->name);
     if (!before || !after) return;  // what was not dumped audit_rows_by_values tells
     if (!gradient) return without_gradient(*before, *after);
@@ -49,20 +50,22 @@ class ParameterUpdate {
   }
 
  private:
-  /// Nothing where one of them was not dumped, or not in one shape. Moments begin at 0.
+  /// Nothing where one of them was not dumped, or not in one shape. Moments begin at 0, but of a run that was gone on
+  /// with.
   std::optional<Values> values(std::int64_t step) {
     Values found;
+    const bool has_moments = step >= 0 || audited_.record().first_step > 0;
     const auto read = [&](const char* kind, bool kept, std::vector<double>& values) {
       const SafetensorsEntry* tensor = kept ? dumps_.find(place_.rank, step, kind + ("/" + place_.row->name)) : nullptr;
       if (tensor && tensor->dtype == place_.row->dtype && tensor->shape == place_.row->shape)
         values = values_of(*tensor);
     };
     read("parameter", true, found.parameter);
-    read("moment1", form_.keeps_moment1() && step >= 0, found.moment1);
-    read("moment2", form_.keeps_moment2() && step >= 0, found.moment2);
+    read("moment1", form_.keeps_moment1() && has_moments, found.moment1);
+    read("moment2", form_.keeps_moment2() && has_moments, found.moment2);
     const std::size_t size = found.parameter.size();
-    if (found.moment1.empty() && (step < 0 || !form_.keeps_moment1())) found.moment1.assign(size, 0);
-    if (found.moment2.empty() && (step < 0 || !form_.keeps_moment2())) found.moment2.assign(size, 0);
+    if (found.moment1.empty() && (!has_moments || !form_.keeps_moment1())) found.moment1.assign(size, 0);
+    if (found.moment2.empty() && (!has_moments || !form_.keeps_moment2())) found.moment2.assign(size, 0);
     if (found.moment1.size() != size || found.moment2.size() != size) return std::nullopt;
     return found;
   }
@@ -162,7 +165,8 @@ void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
     if (!numbers) continue;
     for (const TensorPlace& place : audited.tensors()) {
       if (place.rank != rank.rank || place.row->kind != "parameter") continue;
-      ParameterUpdate(audited, dumps, *form, *numbers, place, audit).run();
+      const OptimizerForm own = form_for(*form, place.row->shape);
+      ParameterUpdate(audited, dumps, own, *numbers, place, audit).run();
     }
   }
 }

@@ -115,13 +115,14 @@ class SavedBytesPart : public MemoryPart {
   explicit SavedBytesPart(const CellEvidence& evidence)
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
-        no_form_(why_no_layer_form(evidence.model, kernel_)) {
+        no_form_(evidence.model.llama ? why_no_layer_form(evidence.model, kernel_) : "the model is no Llama") {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
   }
 
   /// saved.csv is of the first step.
   void step(const StepEvidence& now, const BothMemories&) override {
-    if (now.step > 0) return;
+    if (now.step != evidence_.first_step()) return;
+    if (!evidence_.model.llama) return;
     for (const auto& [key, row] : saved_table(evidence_.reference)) {
       if (no_form_.empty() || !is_layer(row.unit)) compare(now, row);
     }
@@ -140,7 +141,7 @@ class SavedBytesPart : public MemoryPart {
     judgement_.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
     FirstDivergence divergence;
-    divergence.step = 0;
+    divergence.step = now.step;
     divergence.microbatch = row.microbatch;
     divergence.item = row.unit;
     divergence.expected = expected ? std::to_string(*expected) : "a unit of the model";
@@ -166,16 +167,17 @@ class ActivationsPart : public MemoryPart {
     if (other_kernels_) return;
     saved_ = saved_table(evidence.reference);
     if (saved_.empty()) lacking_.emplace_back("saved.csv of the reference");
+    if (!evidence.model.llama) lacking_.emplace_back("a memory law of this model");
     if (!evidence.compute_list) lacking_.emplace_back("a schedule.csv that can be followed");
   }
 
   void step(const StepEvidence& now, const BothMemories&) override {
     if (other_kernels_) return;
     const auto bytes = now.boundary_bytes();
-    if (now.step == 0) bytes_ = bytes;
+    if (now.step == evidence_.first_step()) bytes_ = bytes;
     same_shapes_ = same_shapes_ && !bytes.empty() && bytes == bytes_;
     if (!lacking_.empty() || !same_shapes_) return;
-    if (now.step == 0) predict();
+    if (now.step == evidence_.first_step()) predict();
     for (auto& rank : ranks_) rank.step();
   }
 

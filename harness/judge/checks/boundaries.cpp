@@ -42,8 +42,10 @@ class TrafficComparison {
   TrafficComparison(const CellEvidence& evidence, Judgement& judgement)
       : evidence_(evidence),
         judgement_(judgement),
-        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list) {
-    if (lacking_ && evidence.candidate.manifest.role != "reference")
+        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list || !evidence.model.llama) {
+    if (!evidence.model.llama)
+      judgement_.leave_out("bytes moved (the cuts of this model have sizes of their own)");
+    else if (lacking_ && evidence.candidate.manifest.role != "reference")
       judgement_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
     if (lacking_) return;
     for (const auto& rank : evidence.candidate.ranks) {
@@ -123,10 +125,11 @@ class BoundariesCheck : public StepCheck {
       return judgement_.conclude_as(
           Outcome::not_run,
           "activations agree, but the boundary gradients carry another factor than the reference's "
-          "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared");
+          "(loss_scaling, boundary_gradient_factor), so that their bits cannot be compared: record a reference that "
+          "scales where the candidate does");
     }
-    const auto least =
-        2 * evidence_.steps() * evidence_.microbatches() * static_cast<std::int64_t>(evidence_.stages.crossings.size());
+    const auto least = 2 * evidence_.compared_steps() * evidence_.microbatches() *
+                       static_cast<std::int64_t>(evidence_.stages.crossings.size());
     return judgement_.conclude(evidence_.values->exact()
                                    ? "every tensor that crosses a cut is, at both ends, the reference's own"
                                    : "every tensor that crosses a cut is within its limit, and arrives as it was sent",
@@ -139,7 +142,7 @@ class BoundariesCheck : public StepCheck {
     const auto cuts = static_cast<std::int64_t>(evidence_.model.units.size()) - 1;
     return judgement_.conclude("nothing crossed between stages; the tensors that both computed at the model's " +
                                    std::to_string(cuts) + " cuts are " + agreement(evidence_),
-                               {{"computed", 2 * evidence_.steps() * evidence_.microbatches() * cuts}},
+                               {{"computed", 2 * evidence_.compared_steps() * evidence_.microbatches() * cuts}},
                                {"nonzero_tensors"});
   }
 

@@ -2,6 +2,7 @@
 // nowhere else.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/judge/checks/checks.hpp"
 #include "support/json_text.hpp"
@@ -92,8 +93,9 @@ class CensusCheck : public StepCheck {
                "stage " + std::to_string(row.stage) + ", rank " + std::to_string(found.front().rank),
                whose + ": place of " + parameter.name);
       }
-      if (row.shape != parameter.shape || row.dtype != manifest.dtype) {
-        report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + manifest.dtype,
+      const std::string& dtype = parameter.dtype.empty() ? manifest.dtype : parameter.dtype;
+      if (row.shape != parameter.shape || row.dtype != dtype) {
+        report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + dtype,
                shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);
       }
     }
@@ -107,7 +109,20 @@ class CensusCheck : public StepCheck {
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
   }
 
+  static std::set<std::set<std::string>> groups(const Manifest& manifest) {
+    std::set<std::set<std::string>> all;
+    for (const auto& names : manifest.tied) all.emplace(names.begin(), names.end());
+    return all;
+  }
+
   void tied(const Manifest& manifest, const std::string& whose) {
+    if (!evidence_.model.llama) {
+      const Manifest& reference = evidence_.reference.manifest;
+      if (groups(manifest) != groups(reference))
+        report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
+               whose + ": tied weights of the manifest");
+      return;
+    }
     const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {
       return std::find(names.begin(), names.end(), "lm_head.weight") != names.end() &&
              std::find(names.begin(), names.end(), "model.embed_tokens.weight") != names.end();

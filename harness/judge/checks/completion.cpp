@@ -77,7 +77,8 @@ class Completion {
 
   /// In which a rank ended that did not end well: whole steps are in its table.
   std::int64_t last_step(std::int64_t rank) const {
-    return std::min(progress(rank).whole_steps, reading_.record()->manifest.steps - 1);
+    const Record& record = *reading_.record();
+    return std::min(record.first_step + progress(rank).whole_steps, record.manifest.steps - 1);
   }
 
   const RankProgress& progress(std::int64_t rank) const { return reading_.progress()[static_cast<std::size_t>(rank)]; }

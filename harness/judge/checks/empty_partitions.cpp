@@ -111,7 +111,7 @@ class IdleRank {
       demand_zero(row.step, "parameter_bytes", row.parameter_bytes);
       demand_zero(row.step, "gradient_bytes", row.gradient_bytes);
       demand_zero(row.step, "optimizer_bytes", row.optimizer_bytes);
-      if (!row.activation_peak_bytes) continue;
+      if (!row.activation_peak_bytes || !now.cell.model.llama) continue;
       // Nothing is saved, so the most that lives is one tensor on its way: the largest of the step.
       const auto bytes = now.boundary_bytes();
       const auto most = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
@@ -144,7 +144,7 @@ class EmptyPartitionsCheck : public StepCheck {
       : evidence_(evidence),
         judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
     for (const auto& stage : evidence.stages.stages) {
-      if (std::any_of(stage.units.begin(), stage.units.end(), is_layer)) continue;
+      if (!holds_no_layer(stage, evidence.stages.stages)) continue;
       stages_.emplace_back(evidence, stage, judgement_);
       const auto& crossings = evidence.stages.crossings;
       const bool relaying =

@@ -60,7 +60,7 @@ class OfRecord {
   }
 
   const std::vector<std::string>& lacking() const { return findings_.lacking; }
-  std::int64_t rows_wanted() const { return std::ssize(record_.ranks) * record_.manifest.steps; }
+  std::int64_t rows_wanted() const { return std::ssize(record_.ranks) * record_.steps(); }
 
  private:
   /// Largest of the steps so far.

@@ -1,7 +1,9 @@
 // gradient_norm (R4): the global norm before clipping and the coefficient that follows from it, on every rank.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "support/numbers.hpp"
 
@@ -16,34 +18,52 @@ std::string text_of(const std::optional<double>& value) {
   return value ? to_text(*value) : "absent";
 }
 
-/// min(1, limit / norm) in fp64 without an epsilon (docs/exactness.md, 4); 1 without a limit.
-double coefficient_of(double norm, const std::optional<double>& limit) {
-  if (std::isnan(norm)) return norm;
-  return limit ? std::min(1.0, *limit / norm) : 1.0;
+/// By how much, relative to it, a norm may lie from another that was summed in another order and in the run's own
+/// precision: each of the tensors' norms adds a rounding, and the roundings within one of N elements, which err to both
+/// sides, come to no more than eight standard deviations of N of them, halved by the root.
+double rounding_of_norm(const CellEvidence& evidence) {
+  double largest = 1;
+  for (const auto& parameter : evidence.model.parameters)
+    largest = std::max(largest, static_cast<double>(elements(parameter.shape)));
+  const auto roundings = static_cast<double>(evidence.model.parameters.size()) + 4 * std::sqrt(largest);
+  const std::string& dtype = evidence.candidate.manifest.dtype;
+  const auto storage = auditing::is_storage(dtype) ? auditing::storage_of(dtype) : auditing::Storage::float32;
+  return roundings * std::max(auditing::unit_roundoff(storage), std::ldexp(1.0, -53));
 }
 
 class GradientNormCheck : public StepCheck {
  public:
   explicit GradientNormCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("gradient_norm", "R4", value_limit(evidence)) {}
+      : evidence_(evidence),
+        by_rank_(evidence.reference.manifest.norm_order == "per_rank" ||
+                 evidence.candidate.manifest.norm_order == "per_rank"),
+        judgement_(
+            "gradient_norm", "R4",
+            by_rank_ ? "norms within the roundings of their sums, coefficients exactly those of each record's own norm"
+                     : value_limit(evidence)) {}
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
     step_ = now.step;
     const auto& theirs = now.reference_rows.steps();
     const auto expected = norm_of(theirs);
+    if (needs_no_norm() && (!expected || !norm_of(now.candidate_rows.steps()))) {
+      untold_ = true;
+      return;
+    }
     if (!expected) return report({}, "gradient_norm", "a norm", "absent", "the reference: ");
     if (!std::isfinite(*expected))
       return report({}, "gradient_norm", "a finite norm", to_text(*expected), "the reference: ");
-    for (const auto& placed : theirs) row(placed, *expected, true, "the reference: ");
+    for (const auto& placed : theirs) row(placed, *expected, evidence_.reference.manifest, "the reference: ");
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
-    if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, *expected, *own)))
+    if (by_rank_) {
+      within_roundings(*expected, *own, mine.front().rank);
+    } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, *expected, *own)))
       report(mine.front().rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
     // Whatever it may be, every rank has the same, and the coefficient that follows from it.
-    const bool external = evidence_.candidate.manifest.role == "external";
-    for (const auto& placed : mine) row(placed, *own, external, "");
+    for (const auto& placed : mine) row(placed, *own, evidence_.candidate.manifest, "");
   }
 
   Judged conclude() override {
@@ -52,10 +72,15 @@ class GradientNormCheck : public StepCheck {
           Outcome::not_triggered, acting_ == 0 ? "the norms agree, but no step was clipped: the limit never bit"
                                                : "the norms agree, but every step was clipped: none has coefficient 1");
     }
+    if (untold_ && judgement_.count("norms") == 0)
+      return judgement_.conclude_as(Outcome::not_applicable,
+                                    "nothing is clipped, and one of the records gives no norm");
     if (acting_ == 0) judgement_.not_shown("a coefficient that is not applied: no step was clipped");
     return judgement_.conclude(
-        "norm and clip coefficient of " + std::to_string(evidence_.steps()) + " steps are " + agreement(evidence_),
-        {{"norms", 2 * evidence_.steps()}, {"coefficients", 2 * evidence_.steps()}});
+        by_rank_ ? "the norms of " + steps_words() +
+                       " lie within the roundings of their sums, and each coefficient is that of its record's norm"
+                 : "norm and clip coefficient of " + steps_words() + " are " + agreement(evidence_),
+        {{"norms", 2 * compared_steps()}, {"coefficients", 2 * compared_steps()}});
   }
 
  private:
@@ -66,8 +91,28 @@ class GradientNormCheck : public StepCheck {
     return std::nullopt;
   }
 
-  void row(const Placed<StepRow>& placed, double expected, bool may_lack, const std::string& whose) {
+  std::int64_t compared_steps() const { return untold_ ? 0 : evidence_.compared_steps(); }
+  std::string steps_words() const { return std::to_string(evidence_.compared_steps()) + " steps"; }
+
+  /// Someone else's optimiser without clipping has no use for a norm.
+  bool needs_no_norm() const {
+    const Manifest &one = evidence_.reference.manifest, &other = evidence_.candidate.manifest;
+    return !one.clip_norm && !other.clip_norm && (one.role == "external" || other.role == "external");
+  }
+
+  void within_roundings(double expected, double got, std::int64_t rank) {
+    const double limit = rounding_of_norm(evidence_), apart = std::abs(got / expected - 1);
+    widest_ = std::max(widest_, expected == got ? 0 : apart);
+    judgement_.measured(to_text(widest_) + " apart, relative, at most; allowed are " + to_text(limit));
+    judgement_.margin(widest_ / limit);
+    if (expected == got || apart <= limit) return;
+    report(rank, "gradient_norm", to_text(expected) + " within " + to_text(limit) + " of it", to_text(got),
+           "ratio " + to_text(got / expected) + ": ");
+  }
+
+  void row(const Placed<StepRow>& placed, double expected, const Manifest& manifest, const std::string& whose) {
     const auto& norm = placed.row->gradient_norm;
+    const bool may_lack = !whose.empty() || manifest.role == "external";
     if (may_lack && !norm) return;
     judgement_.compare_or_look_at(whose.empty(), "norms");
     if (!norm || !same_bits(*norm, expected)) {
@@ -75,10 +120,12 @@ class GradientNormCheck : public StepCheck {
       if (norm && std::isfinite(*norm)) why += "ratio " + to_text(*norm / expected) + ", ";
       return report(placed.rank, "gradient_norm", to_text(expected), text_of(norm), why);
     }
-    const double wanted = coefficient_of(expected, evidence_.reference.manifest.clip_norm);
+    const auto right = auditing::right_coefficients(expected, manifest);
+    const double wanted = right.front();
     const auto& coefficient = placed.row->clip_coefficient;
     judgement_.compare_or_look_at(whose.empty(), "coefficients");
-    if (!coefficient || !same_bits(*coefficient, wanted)) {
+    const auto is_right = [&](double one) { return coefficient && same_bits(*coefficient, one); };
+    if (std::none_of(right.begin(), right.end(), is_right)) {
       report(placed.rank, "clip_coefficient", to_text(wanted), text_of(coefficient), whose);
     }
     if (whose.empty()) ++(wanted < 1 ? acting_ : resting_);
@@ -93,8 +140,11 @@ class GradientNormCheck : public StepCheck {
   }
 
   const CellEvidence& evidence_;
+  bool by_rank_;  ///< one of the norms is summed rank by rank: another order of rounding
   Judgement judgement_;
   std::int64_t step_ = 0, acting_ = 0, resting_ = 0;
+  bool untold_ = false;
+  double widest_ = 0;  ///< the largest distance of two norms
 };
 
 }  // namespace

@@ -23,8 +23,8 @@ class GradientsCheck : public StepCheck {
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return judgement_.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +
-                                   std::to_string(evidence_.steps()) + " steps are " + agreement(evidence_),
-                               {{"tensors", parameters * evidence_.steps()}}, {"nonzero_elements"});
+                                   std::to_string(evidence_.compared_steps()) + " steps are " + agreement(evidence_),
+                               {{"tensors", parameters * evidence_.compared_steps()}}, {"nonzero_elements"});
   }
 
  private:

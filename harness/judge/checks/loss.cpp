@@ -25,10 +25,10 @@ class LossCheck : public StepCheck {
   }
 
   Judged conclude() override {
-    const auto all = evidence_.steps() * evidence_.microbatches();
-    return judgement_.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(evidence_.steps()) +
+    const auto steps = evidence_.compared_steps(), all = steps * evidence_.microbatches();
+    return judgement_.conclude(std::to_string(all) + " microbatch losses and " + std::to_string(steps) +
                                    " step losses are " + agreement(evidence_),
-                               {{"microbatch_losses", all}, {"step_losses", evidence_.steps()}}, {"nonzero_losses"});
+                               {{"microbatch_losses", all}, {"step_losses", steps}}, {"nonzero_losses"});
   }
 
  private:
@@ -95,7 +95,8 @@ class LossCheck : public StepCheck {
     divergence.step = step;
     divergence.microbatch = microbatch;
     divergence.rank = rank;
-    divergence.stage = evidence_.stages.stage_of("lm_head");
+    const auto& units = evidence_.model.units;
+    if (!units.empty()) divergence.stage = evidence_.stages.stage_of(units.back());
     divergence.item = microbatch ? "loss of the microbatch" : "loss of the step";
     divergence.expected = expected;
     divergence.got = got;

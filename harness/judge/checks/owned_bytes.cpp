@@ -130,7 +130,8 @@ class OwnedBytesPart : public MemoryPart {
   explicit OwnedBytesPart(const CellEvidence& evidence) : evidence_(evidence) {}
 
   void step(const StepEvidence& now, const BothMemories& memory) override {
-    if (now.step == 0) longest_row_ = longest_row(now);  // as in every step of a run whose tables are cut to it
+    if (now.step == evidence_.first_step())
+      longest_row_ = longest_row(now);  // as in every step of a run whose tables are cut to it
     const bool reference = memory.reference.counts_owners(), candidate = memory.candidate.counts_owners();
     if (reference) {
       const RecordBytes one(evidence_, memory.reference, evidence_.reference_stages, of_reference_);

@@ -36,10 +36,11 @@ class ParametersCheck : public StepCheck {
     if (moved_ == 0) judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
-    return judgement_.conclude(
-        std::to_string(parameters) + " parameters and their optimiser state, at the start and after " +
-            std::to_string(evidence_.steps()) + " steps, are " + agreement(evidence_),
-        {{"tensors", parameters * (evidence_.steps() + 1)}, {"learning_rates", ranks * evidence_.steps()}});
+    return judgement_.conclude(std::to_string(parameters) +
+                                   " parameters and their optimiser state, at the start and after " +
+                                   std::to_string(evidence_.compared_updates()) + " steps, are " + agreement(evidence_),
+                               {{"tensors", parameters * (evidence_.compared_updates() + 1)},
+                                {"learning_rates", ranks * evidence_.compared_updates()}});
   }
 
  private:

@@ -129,7 +129,7 @@ class ProcessesPart : public MemoryPart {
       const std::int64_t by_launcher = seen(evidence_.plan.launch, rank);
       const std::int64_t largest = most_private(evidence_.plan.launch, rank, process);
       auto step = process.first_beyond(limit);
-      if (!step && by_launcher > limit) step = evidence_.steps() - 1;
+      if (!step && by_launcher > limit) step = evidence_.last_step();
       findings_->judgement.compare("private_memory");
       if (step || largest == 0) {
         report(step.value_or(0), rank, "private memory", "at most " + limit_words(process), largest,

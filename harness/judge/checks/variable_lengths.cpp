@@ -16,7 +16,7 @@ class VariableLengthsCheck : public StepCheck {
                    "exact: batch x sequence length of the microbatch x hidden size, at every cut") {}
 
   void step(const StepEvidence& now) override {
-    if (now.step < 0) return;
+    if (now.step < 0 || !evidence_.model.llama) return;
     note_shapes(now);
     for (const auto* rows : {&now.reference_rows, &now.candidate_rows}) {
       for (const auto& placed : rows->all_boundaries()) compare_shape(now, *placed.row);
@@ -24,6 +24,9 @@ class VariableLengthsCheck : public StepCheck {
   }
 
   Judged conclude() override {
+    if (!evidence_.model.llama)
+      return judgement_.conclude_as(Outcome::not_applicable,
+                                    "what crosses the cuts of this model has shapes of its own: see boundaries");
     judgement_.look_at("shapes", std::ssize(shapes_));
     if (evidence_.stages.crossings.empty()) {
       return judgement_.conclude("one stage holds the whole model: nothing crosses a cut, whatever its length",

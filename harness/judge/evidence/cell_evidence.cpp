@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/evidence/model_of_records.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 
@@ -14,7 +15,7 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
       candidate(candidate_record),
       repeated(repeated_record),
       values(&value_comparison),
-      model(expected_model(reference_record.manifest.json.at("model"))),
+      model(model_of_records(reference_record, candidate_record)),
       stages(stage_map(candidate_record.manifest)),
       reference_stages(stage_map(reference_record.manifest)) {
   if (!candidate.schedule_csv) return;

@@ -35,7 +35,17 @@ struct CellEvidence {
   bool lists_messages = false;           ///< schedule.csv names messages of its own
   std::string schedule_error;            ///< why the lists are absent although the file is there
 
-  std::int64_t steps() const { return reference.manifest.steps; }
+  /// The first step in which the two clip by coefficients that differ as roundings of a norm summed rank by rank do.
+  /// Bits are demanded up to that step's gradients, and of no value after them.
+  std::optional<std::int64_t> parted;
+
+  /// Both records begin there: a candidate that was gone on with is held against the reference from that step on.
+  std::int64_t first_step() const { return reference.first_step; }
+  std::int64_t last_step() const { return reference.manifest.steps - 1; }
+  std::int64_t steps() const { return reference.steps(); }
+  /// Steps of which bits are compared: of all that comes before the update, and of the update.
+  std::int64_t compared_steps() const { return parted ? *parted - first_step() + 1 : steps(); }
+  std::int64_t compared_updates() const { return parted ? *parted - first_step() : steps(); }
   std::int64_t microbatches() const { return reference.manifest.microbatches; }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };

@@ -26,7 +26,7 @@ void MemorySteps::lack(const std::string& what) {
 void MemorySteps::step(std::int64_t step, Judgement& judgement) {
   step_ = step;
   rows_.assign(record_.ranks.size(), nullptr);
-  const bool of_the_run = step >= 0 && step < record_.manifest.steps;
+  const bool of_the_run = step >= record_.first_step && step < record_.manifest.steps;
   for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
     const auto& rows = record_.ranks[i].memory;
     const std::int64_t rank = record_.ranks[i].rank;

@@ -20,7 +20,7 @@ void RecordReading::keep_error_of(Read read) {
   }
 }
 
-RecordReading::RecordReading(const std::filesystem::path& path) : path_(path) {
+RecordReading::RecordReading(const std::filesystem::path& path, std::int64_t from) : path_(path), from_(from) {
   begin_again();
 }
 
@@ -28,7 +28,7 @@ void RecordReading::begin_again() {
   stream_.reset();
   failure_ = nullptr;
   keep_error_of([&] {
-    stream_.emplace(path_);
+    stream_.emplace(path_, from_);
     progress_.assign(stream_->record().ranks.size(), {});
   });
 }
@@ -54,6 +54,10 @@ void RecordReading::read_to_end() {
 
 RecordReading read_for_judging(const std::filesystem::path& path) {
   return RecordReading(path);
+}
+
+RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference) {
+  return RecordReading(reference, candidate.record() ? candidate.record()->first_step : 0);
 }
 
 std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other) {

@@ -22,7 +22,8 @@ struct RankProgress {
 /// Nothing of it throws for what a record holds: from the first error on there is no record.
 class RecordReading {
  public:
-  explicit RecordReading(const std::filesystem::path& path);
+  /// `from`: as RecordStream has it.
+  explicit RecordReading(const std::filesystem::path& path, std::int64_t from = 0);
 
   const std::filesystem::path& path() const { return path_; }
   /// As RecordStream gives it, with the rows of the step in hand; null once it cannot be read.
@@ -50,6 +51,7 @@ class RecordReading {
   void keep_error_of(Read read);
 
   std::filesystem::path path_;
+  std::int64_t from_;
   std::optional<RecordStream> stream_;
   std::exception_ptr failure_;
   std::string error_;
@@ -58,6 +60,8 @@ class RecordReading {
 };
 
 RecordReading read_for_judging(const std::filesystem::path& path);
+/// The reference of a candidate: from the step on with which that one begins.
+RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference);
 
 /// The least step that any of them has rows of.
 std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other);

@@ -60,6 +60,15 @@ void add_layer(ExpectedModel& model, std::int64_t layer) {
 
 }  // namespace
 
+bool says_llama(const Manifest& manifest) {
+  if (manifest.role != "external") return true;
+  if (first_unit(manifest) != "embed_tokens") return false;
+  const Json& config = manifest.json.at("model");
+  if (const auto type = config.find("model_type"); type != config.end() && !type->is_null()) return *type == "llama";
+  const auto keys = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"};
+  return std::all_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
+}
+
 ExpectedModel expected_model(const Json& config) {
   if (!config.is_object()) throw InputError("manifest.json: `model` must be an object of config.json keys");
   ExpectedModel model;

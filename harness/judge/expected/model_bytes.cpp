@@ -28,8 +28,31 @@ std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t 
   return *moments + (optimizer.value("name", "") == "adamw" ? step_count_bytes : 0);
 }
 
+/// Bytes of all uses of tied weights but the first of each.
+std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& manifest) {
+  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  if (model.llama) return model.tied ? model.vocabulary * model.hidden * size : 0;
+  std::int64_t bytes = 0;
+  for (const auto& names : manifest.tied) {
+    for (const auto& parameter : model.parameters) {
+      if (parameter.name != names.front() && std::find(names.begin(), names.end(), parameter.name) != names.end())
+        bytes += elements(parameter.shape) * static_cast<std::int64_t>(dtype_size(parameter.dtype));
+    }
+  }
+  return bytes;
+}
+
 bool holds(const std::vector<std::string>& units, const std::string& unit) {
   return std::find(units.begin(), units.end(), unit) != units.end();
+}
+
+/// Whether the same weight stands, or of a model of one's own may stand, on these units under another name too.
+bool is_second_use(const ExpectedModel& model, const Manifest& manifest, const std::vector<std::string>& units,
+                   const std::string& name) {
+  if (model.llama) return model.tied && name == "lm_head.weight" && holds(units, "embed_tokens");
+  return std::any_of(manifest.tied.begin(), manifest.tied.end(), [&](const auto& names) {
+    return name != names.front() && std::find(names.begin(), names.end(), name) != names.end();
+  });
 }
 
 }  // namespace
@@ -78,8 +101,9 @@ StateRange state_range(const ExpectedModel& model, const std::vector<std::string
   const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
   for (const auto& parameter : model.parameters) {
     if (!holds(units, parameter.unit)) continue;
-    const bool alias = model.tied && parameter.name == "lm_head.weight" && holds(units, "embed_tokens");
-    const auto bytes = elements(parameter.shape) * size;
+    const bool alias = is_second_use(model, manifest, units, parameter.name);
+    const auto own_size = static_cast<std::int64_t>(dtype_size(parameter.dtype));
+    const auto bytes = elements(parameter.shape) * (parameter.dtype.empty() ? size : own_size);
     range.most.parameters += bytes;
     if (!alias) range.least.parameters += bytes;
     if (is_frozen(manifest, parameter.name)) continue;
@@ -103,8 +127,7 @@ StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manif
     range.least = range.most = copy.value_or(StateBytes{});
     return range;
   }
-  const auto tied =
-      model.tied ? model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(candidate.dtype)) : 0;
+  const auto tied = bytes_of_second_uses(model, candidate);
   const auto moments = moment_bytes(optimizer, tied);
   const auto counts = most_step_count_bytes * (static_cast<std::int64_t>(model.parameters.size()) + 1);
   range.optimizer_known = moments.has_value();

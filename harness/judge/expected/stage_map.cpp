@@ -47,4 +47,11 @@ bool is_layer(const std::string& unit) {
   return unit.starts_with("layers.");
 }
 
+bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all) {
+  const auto layers = [](const StageEntry& entry) {
+    return std::any_of(entry.units.begin(), entry.units.end(), is_layer);
+  };
+  return std::any_of(all.begin(), all.end(), layers) ? !layers(stage) : stage.units.empty();
+}
+
 }  // namespace plumbline::judging

@@ -36,4 +36,7 @@ StageMap stage_map(const Manifest& manifest);
 /// "layers.3" and the like.
 bool is_layer(const std::string& unit);
 
+/// Whether the stage holds no layer; where a model names no unit so, whether it holds nothing.
+bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all);
+
 }  // namespace plumbline::judging

@@ -137,12 +137,14 @@ const std::vector<Field>& fields() {
       object("learning_rate_schedule", &Request::learning_rate_schedule),
       object("clip_norm", &Request::clip_norm, true),
       plain("steps", &Request::steps),
+      plain("first_step", &Request::first_step),
       structured<std::vector<RequestedMicrobatch>>("microbatches", &Request::microbatches, microbatches_json,
                                                    microbatches_from),
       plain("accumulation_digest", &Request::accumulation_digest),
       plain("device", &Request::device),
       plain("transport", &Request::transport),
       plain("level", &Request::level),
+      plain("threads", &Request::threads),
       structured<RequestedData>("data", &Request::data, data_json, data_from),
   };
   return all;

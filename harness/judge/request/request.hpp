@@ -51,9 +51,11 @@ struct Request {
   std::optional<Json> learning_rate_schedule;  ///< total_steps, warmup_steps, start_factor, final_factor
   std::optional<Json> clip_norm;               ///< a number, or null: no clipping
   std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> first_step;  ///< with which the record begins: above 0 where a run is gone on with
   std::optional<std::vector<RequestedMicrobatch>> microbatches;  ///< of each step
   std::optional<std::string> accumulation_digest;                ///< of the order file; empty: ascending
   std::optional<std::string> device, transport, level;
+  std::optional<std::int64_t> threads;  ///< that compute, of each rank
   std::optional<RequestedData> data;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/baseline/compare_baselines.hpp"
+#include "harness/baseline/run_identity.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -167,6 +168,18 @@ TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
   EXPECT_EQ(take().cells[0].asked, before.cells[0].asked);
   verdict_.cells[0].request["data"]["files"][0]["bytes"] = 4;
   EXPECT_NE(take().cells[0].asked, before.cells[0].asked);
+}
+
+TEST(AskedDigest, WhatAnEarlierRequestDidNotHaveToSayChangesNothing) {
+  const Json earlier = {{"seed", 1}, {"optimizer", {{"name", "sgd"}}}};
+  Json now = {{"seed", 1}, {"first_step", 0}, {"optimizer", {{"name", "sgd"}, {"decay", "all"}}}, {"threads", 1}};
+  EXPECT_EQ(asked_digest(now), asked_digest(earlier));
+  for (const auto& [key, value] :
+       {std::pair{"/first_step", Json(2)}, {"/threads", 2}, {"/optimizer/decay", "matrices"}}) {
+    Json other = now;
+    other[Json::json_pointer(key)] = value;
+    EXPECT_NE(asked_digest(other), asked_digest(earlier)) << key;
+  }
 }
 
 TEST_F(TakeBaseline, OneParameterOfTheLastStepIsSeen) {

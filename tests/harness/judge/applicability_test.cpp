@@ -42,26 +42,31 @@ Manifest manifest_of(const CellPlan& plan, const std::map<std::string, std::int6
 TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   const auto plan = make_plan(read_sweep_file(std::filesystem::path(PLUMBLINE_FIXTURES) / "sweeps" / "default.toml"));
   const std::map<std::string, std::int64_t> layers_of = {
-      {"stories260k-adamw", 5}, {"stories260k-sgd", 5}, {"untied128-adamw", 4}, {"untied128-sgd", 4},
-      {"equal-lengths", 5},     {"large-state", 8},     {"given-weights", 2}};
+      {"stories260k-adamw", 5}, {"stories260k-sgd", 5},        {"untied128-adamw", 4},
+      {"untied128-sgd", 4},     {"equal-lengths", 5},          {"large-state", 8},
+      {"given-weights", 2},     {"stories260k-adamw-bf16", 5}, {"untied128-sgd-bf16", 4}};
 
   std::map<std::string, int> not_applying;
   for (const auto& cell : plan.cells) {
+    Manifest manifest = manifest_of(cell.plan, layers_of);
+    manifest.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
     for (const auto& check : check_names()) {
-      if (not_applicable(check, cell.plan, manifest_of(cell.plan, layers_of))) ++not_applying[check];
+      if (not_applicable(check, cell.plan, manifest)) ++not_applying[check];
     }
   }
 
   // 64 cells of the matrix, 6 schedules in turn, 8 with a balance, 2 of equal lengths, 1 of large state, 1 of
-  // given weights, 5 once more at level dump.
-  EXPECT_EQ(plan.cells.size(), 129U);
+  // given weights, 6 that are gone on with, 5 once more at level dump.
+  EXPECT_EQ(plan.cells.size(), 135U);
   // Every stage has a layer in the matrix up to P = 5 (5 layers, 2 optimisers, 2 schedules) and up to P = 4 (4 layers);
   // in the last four cells; under the four schedules of two chunks at P = 1 and 2; under zb-h1 and zb-h2 up to P = 4
-  // (at P = 5 their turn is that of 4 layers); in those of level dump, at P = 2.
-  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 4 + 4 * 2 + 2 * 4 + 5);
+  // (at P = 5 their turn is that of 4 layers); in those of level dump, at P = 2; in four that are
+  // gone on with, at P = 1, 2, 2 and 3.
+  EXPECT_EQ(not_applying["empty_partitions"], 4 * 5 + 4 * 4 + 4 + 4 * 2 + 2 * 4 + 5 + 4);
   EXPECT_EQ(not_applying["variable_lengths"], 2);
-  EXPECT_EQ(not_applying["repeatability"], 129 - 4);
-  EXPECT_EQ(not_applying.size(), 3U) << "every other check applies in every cell";
+  EXPECT_EQ(not_applying["repeatability"], 135 - 4);
+  EXPECT_EQ(not_applying["resume"], 135 - 6);
+  EXPECT_EQ(not_applying.size(), 4U) << "every other check applies in every cell";
 }
 
 }  // namespace

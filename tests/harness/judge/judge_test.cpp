@@ -24,7 +24,7 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "empty_partitions", "repeatability"));
+              ElementsAre("as_asked", "empty_partitions", "resume", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
@@ -49,7 +49,7 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "repeatability"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "resume", "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -62,7 +62,7 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   EXPECT_EQ(names, check_names());
   EXPECT_THAT(names, ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients",
                                  "nonzero_gradients", "gradient_norm", "parameters", "audit", "empty_partitions",
-                                 "variable_lengths", "memory", "conformance", "repeatability"));
+                                 "variable_lengths", "memory", "conformance", "resume", "repeatability"));
 }
 
 TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {

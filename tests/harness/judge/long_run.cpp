@@ -25,7 +25,7 @@ namespace {
 
 using Units = std::vector<std::string>;
 
-constexpr std::int64_t hidden = 4, positions = 4, tables = 2 * positions * 2 * 4;  // of head size 2
+constexpr std::int64_t width = 4, positions = 4, tables = 2 * positions * 2 * 4;  // of head size 2
 
 std::int64_t length_of(std::int64_t microbatch) {
   return microbatch % positions + 1;
@@ -122,7 +122,7 @@ class LongRunWriter {
     model_ = judging::expected_model(json.at("model"));
     rates_ = auditing::learning_rate_form(json);
     for (std::int64_t m = 0; m < run.microbatches; ++m) {
-      bytes_.push_back(length_of(m) * hidden * 4);
+      bytes_.push_back(length_of(m) * width * 4);
       tokens_ += length_of(m);
       for (const auto& unit : model_.units) saved_[{m, unit}] = saved(m, unit);
     }
@@ -144,7 +144,7 @@ class LongRunWriter {
             {"model",
              {{"model_type", "llama"},
               {"vocab_size", 8},
-              {"hidden_size", hidden},
+              {"hidden_size", width},
               {"intermediate_size", 6},
               {"num_hidden_layers", run_.ranks - 2},
               {"num_attention_heads", 2},

@@ -510,6 +510,25 @@ void keep_first_step(SyntheticRun& run) {
   digest_data_again(run);
 }
 
+void begin_with_second_step(SyntheticRun& run) {
+  const auto earlier = [](const auto& row) { return row.step < 1; };
+  for (auto& rank : run.ranks) {
+    std::erase_if(rank.steps, earlier);
+    std::erase_if(rank.microbatches, earlier);
+    std::erase_if(rank.tensors,
+                  [](const TensorRow& row) { return row.step < 0 || (row.step == 0 && row.kind == "gradient"); });
+    for (TensorRow& row : rank.tensors) row.step = row.step == 0 ? -1 : row.step;
+    std::erase_if(rank.boundaries, earlier);
+    std::erase_if(rank.actions, earlier);
+    std::erase_if(rank.memory, earlier);
+    std::erase_if(rank.traffic, earlier);
+    std::erase_if(rank.gpu_memory, earlier);
+  }
+  run.manifest["first_step"] = 1;
+  run.manifest["resumed_from"] = {{"run_id", "the run before"}, {"step", 1}};
+  digest_data_again(run);
+}
+
 void digest_data_again(SyntheticRun& run) {
   for (auto& rank : run.ranks) rank.exit->data_digest = whole_digest_of(rank);
 }

@@ -15,6 +15,10 @@
 
 namespace plumbline::testing {
 
+/// The weights that tying makes one.
+inline constexpr const char* embedding_weight = "model.embed_tokens.weight";
+inline constexpr const char* head_weight = "lm_head.weight";
+
 struct SyntheticRun {
   Json manifest;
   std::string schedule_csv;
@@ -66,6 +70,9 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
 
 /// Leaves a run of one step.
 void keep_first_step(SyntheticRun& run);
+
+/// Leaves what a run writes that goes on with another after its first step.
+void begin_with_second_step(SyntheticRun& run);
 
 /// exit.json's digests, after rows of microbatches were changed.
 void digest_data_again(SyntheticRun& run);

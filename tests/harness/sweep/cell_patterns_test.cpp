@@ -13,30 +13,30 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::vector<std::string> ids = {"tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4",
-                                      "odd,one-afab-w1"};
+const std::vector<std::string> cell_ids = {"tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4",
+                                           "odd,one-afab-w1"};
 
 std::string refusal(const std::vector<std::string>& wanted) {
-  return error_of<InputError>([&] { cells_named(wanted, ids); });
+  return error_of<InputError>([&] { cells_named(wanted, cell_ids); });
 }
 
 TEST(CellPatterns, CommasSeparateIdsAndTheOptionMayComeSeveralTimes) {
-  EXPECT_THAT(cells_named({"tied-zb-v-w4,tied-1f1b-w2", "untied-1f1b-w4"}, ids),
+  EXPECT_THAT(cells_named({"tied-zb-v-w4,tied-1f1b-w2", "untied-1f1b-w4"}, cell_ids),
               ElementsAre("tied-1f1b-w2", "tied-zb-v-w4", "untied-1f1b-w4"))
       << "in the sweep's order, whatever the order of the options";
-  EXPECT_THAT(cells_named({" tied-1f1b-w2 , tied-1f1b-w4,"}, ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
+  EXPECT_THAT(cells_named({" tied-1f1b-w2 , tied-1f1b-w4,"}, cell_ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
 }
 
 TEST(CellPatterns, AStarIsAnyCharactersAndAQuestionMarkOne) {
-  EXPECT_THAT(cells_named({"*-w4"}, ids), ElementsAre("tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4"));
-  EXPECT_THAT(cells_named({"tied-*,odd*"}, ids),
+  EXPECT_THAT(cells_named({"*-w4"}, cell_ids), ElementsAre("tied-1f1b-w4", "tied-zb-v-w4", "untied-1f1b-w4"));
+  EXPECT_THAT(cells_named({"tied-*,odd*"}, cell_ids),
               ElementsAre("tied-1f1b-w2", "tied-1f1b-w4", "tied-zb-v-w4", "odd,one-afab-w1"));
-  EXPECT_THAT(cells_named({"tied-1f1b-w?"}, ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
-  EXPECT_THAT(cells_named({"*1f1b*w2*"}, ids), ElementsAre("tied-1f1b-w2"));
+  EXPECT_THAT(cells_named({"tied-1f1b-w?"}, cell_ids), ElementsAre("tied-1f1b-w2", "tied-1f1b-w4"));
+  EXPECT_THAT(cells_named({"*1f1b*w2*"}, cell_ids), ElementsAre("tied-1f1b-w2"));
 }
 
 TEST(CellPatterns, AnIdWithACommaInItIsNamedAsAWhole) {
-  EXPECT_THAT(cells_named({"odd,one-afab-w1"}, ids), ElementsAre("odd,one-afab-w1"));
+  EXPECT_THAT(cells_named({"odd,one-afab-w1"}, cell_ids), ElementsAre("odd,one-afab-w1"));
 }
 
 TEST(CellPatterns, WhatMatchesNothingIsRefusedWithThoseThatComeNear) {
@@ -53,7 +53,7 @@ TEST(CellPatterns, AnOptionThatNamesNothingIsRefused) {
 }
 
 TEST(CellPatterns, AStarThatMatchesNothingElseMatchesTheEmptyText) {
-  EXPECT_THAT(cells_named({"*tied-1f1b-w2*"}, ids), ElementsAre("tied-1f1b-w2"));
+  EXPECT_THAT(cells_named({"*tied-1f1b-w2*"}, cell_ids), ElementsAre("tied-1f1b-w2"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<std::byte> bytes_of(const std::vector<float>& values) {
+std::vector<std::byte> bytes_in(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
@@ -29,15 +29,15 @@ class FirstElement : public ::testing::Test {
   void dump(const std::string& place, const std::string& key, const std::vector<float>& values) {
     const auto path = folder_ / place;
     make_folder(path.parent_path());
-    const auto other = bytes_of({9}), bytes = bytes_of(values);
+    const auto other = bytes_in({9}), bytes = bytes_in(values);
     write_safetensors(path, {{"parameter/another", {"float32", {1}, other}}, {key, {"float32", shape, bytes}}});
   }
   static FirstDivergence divergence(std::int64_t step) {
     FirstDivergence found;
     found.step = step;
     found.rank = 1;
-    found.expected = tensor_digest("float32", shape, bytes_of(right));
-    found.got = tensor_digest("float32", shape, bytes_of(wrong));
+    found.expected = tensor_digest("float32", shape, bytes_in(right));
+    found.got = tensor_digest("float32", shape, bytes_in(wrong));
     return found;
   }
 

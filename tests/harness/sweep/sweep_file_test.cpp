@@ -121,6 +121,30 @@ TEST_F(ReadSweepFile, BalanceOfAnotherWorldSizeIsRefused) {
   EXPECT_THAT(refusal(cell + "balance = [1, 1, 1]\npartition = \"cost\"\n"), HasSubstr("exclude each other"));
 }
 
+TEST_F(ReadSweepFile, ACellThatIsGoneOnWithIsReadWithItsFirstPart) {
+  const auto sweep = read(cell + "schedule = \"afab\"\nresume_at = 2\nresume_world = 5\nresume_schedule = \"1f1b\"\n" +
+                          cell + "resume_at = 1\n");
+
+  EXPECT_EQ(sweep.cells[0].world_size, 5);
+  EXPECT_EQ(sweep.cells[0].schedule, "1f1b");
+  EXPECT_EQ(sweep.cells[0].resumes->steps, 2);
+  EXPECT_EQ(sweep.cells[0].resumes->world_size, 3);
+  EXPECT_EQ(sweep.cells[0].resumes->schedule, "afab");
+  EXPECT_EQ(sweep.cells[1].world_size, 3);
+  EXPECT_EQ(sweep.cells[1].resumes->world_size, 3);
+  EXPECT_FALSE(sweep.cells[1].resumes->schedule);
+}
+
+TEST_F(ReadSweepFile, WhatCannotBeGoneOnWithIsRefused) {
+  EXPECT_THAT(refusal(cell + "resume_at = 0\n"), HasSubstr("1 or more"));
+  EXPECT_THAT(refusal(cell + "resume_world = 2\n"), HasSubstr("has no effect without resume_at"));
+  EXPECT_THAT(refusal(cell + "resume_schedule = \"afab\"\n"), HasSubstr("has no effect without resume_at"));
+  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_world = 0\n"), HasSubstr("0 is no world size"));
+  EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_schedule = \"1f2b\"\n"), HasSubstr("is not known"));
+  EXPECT_THAT(refusal(cell + "resume_at = 1\nbalance = [1, 1, 1]\n"), HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + "resume_at = 1\n"), HasSubstr("needs tier = \"bits\""));
+}
+
 TEST_F(ReadSweepFile, AMisspeltKeyOfACellIsNotToldAsAMissingOne) {
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nwrold_size = 3\n"),
               AllOf(HasSubstr("unknown key cell[0].wrold_size"), HasSubstr("did you mean world_size?")));

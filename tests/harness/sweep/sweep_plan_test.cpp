@@ -187,6 +187,27 @@ TEST_F(MakePlan, AuditThatChecksLeaveOutIsRefused) {
               HasSubstr("key audit"));
 }
 
+TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) {
+  const std::string steps = "[[cell]]\nrun = \"five.toml\"\nworld_size = 4\nresume_at = ";
+  folder_.file("five.toml",
+               "[model]\nconfig = \"models/small/config.json\"\n[data]\ntext = \"t.txt\"\nlengths = [4, 8, 4, 8]\n"
+               "[train]\nsteps = 5\n[pipeline]\nschedule = \"afab\"\n");
+
+  const auto made = plan(steps + "2\nresume_world = 2\nresume_schedule = \"zb-v\"\n[[cell]]\nrun = \"five.toml\"\n" +
+                         "world_size = 2\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("five-zb-v-w2-resumed-at-2-from-afab-w4", "five-afab-w2"));
+  EXPECT_THAT(made.references, SizeIs(1));
+  const PlannedCell& cell = made.cells[0];
+  EXPECT_EQ(cell.plan.world, 2);
+  EXPECT_EQ(cell.plan.schedule, "zb-v");
+  EXPECT_EQ(cell.plan.variant, "gone on with after 2 steps on 4 ranks");
+  EXPECT_EQ(cell.goes_on_with->steps, 2);
+  EXPECT_EQ(cell.goes_on_with->world, 4);
+  EXPECT_EQ(cell.goes_on_with->schedule, "afab");
+  EXPECT_THAT(refusal(steps + "5\n"), HasSubstr("none is left to go on with"));
+}
+
 TEST_F(MakePlan, BrokenRunFileIsNamedWithItsLine) {
   folder_.file("b.toml", "[model]\nconfig = \n");
 
@@ -240,9 +261,14 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   }
   EXPECT_THAT(audited,
               ::testing::IsSupersetOf({"stories260k adamw", "stories260k sgd", "untied-128 adamw", "untied-128 sgd"}));
-  EXPECT_EQ(plan.cells.size(), 64u + 6 * 8 + 8 + 2 + 1 + 1 + audited.size());
-  EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 1 + 4 + audited.size())
-      << "dualpipe-v on 5 to 8 ranks needs twice the microbatches";
+  EXPECT_EQ(plan.cells.size(), 64u + 6 * 8 + 8 + 2 + 1 + 1 + 6 + audited.size());
+  EXPECT_EQ(plan.references.size(), 4u + 1 + 1 + 1 + 4 + 2 + audited.size())
+      << "dualpipe-v on 5 to 8 ranks needs twice the microbatches; two cells that are resumed are in bfloat16";
+  std::set<std::string> resumed;
+  for (const auto& cell : plan.cells) {
+    if (cell.goes_on_with) resumed.insert(cell.plan.model + " " + cell.plan.optimizer);
+  }
+  EXPECT_EQ(resumed.size(), 4U);
   for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not audited"));
   EXPECT_EQ(repeats, 4);
   EXPECT_EQ(with_memory_limit, 1);

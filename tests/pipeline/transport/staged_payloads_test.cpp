@@ -25,8 +25,8 @@ struct StagedRanks {
     run_on_threads(transports, ending, body);
   }
 };
-using Worlds = ::testing::Types<StagedRanks<2>, StagedRanks<4>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Staged, TransportSuite, Worlds);
+using StagedWorlds = ::testing::Types<StagedRanks<2>, StagedRanks<4>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Staged, TransportSuite, StagedWorlds);
 
 TEST(StagedPayloads, AreCopiesTakenWhenTheyAreSent) {
   auto links = make_threads_links(2);

@@ -100,6 +100,24 @@ TEST_P(AuditOfEachKind, WeightDecayLeftOutIsRed) {
   expect_first(audit(Mistake::no_weight_decay), Place::parameter, 0, adamw() ? "parameter" : "moment1");
 }
 
+TEST_P(AuditOfEachKind, DecayOfMatricesAloneAndAFinalFactorAreFollowed) {
+  if (GetParam().dtype == "bfloat16") return;  // in which a norm's decay is lost in rounding
+  const auto audited = [&](Mistake mistake) {
+    TrainedRun trained{testing::synthetic_candidate(testing::trained_plan(GetParam().optimizer, GetParam().tied)),
+                       GetParam().dtype, mistake};
+    trained.decays_matrices_alone = true;
+    trained.final_factor = 0.5;
+    return audit_record(trained.write(folder_ / ("matrices" + std::to_string(static_cast<int>(mistake)))));
+  };
+  const Audit right = audited(Mistake::none);
+  for (const Finding& finding : right.findings) ADD_FAILURE() << words_of(finding);
+
+  const Audit wrong = audited(Mistake::decay_of_norms);
+
+  ASSERT_FALSE(wrong.findings.empty());
+  for (const Finding& finding : wrong.findings) EXPECT_THAT(finding.item, ::testing::HasSubstr("norm"));
+}
+
 TEST_P(AuditOfEachKind, ExchangedMomentsAreRed) {
   if (!adamw()) return;  // SGD has one
 

@@ -34,7 +34,7 @@ struct Change {
   std::string item;  ///< what the finding names
 };
 
-std::string name_of(const ::testing::TestParamInfo<Change>& info) {
+std::string change_name(const ::testing::TestParamInfo<Change>& info) {
   std::string name = split(info.param.file, '/').back() + "_" + info.param.column;
   for (char& c : name) c = c == '.' || c == '-' ? '_' : c;
   return name;
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Change{"rank-1/tensors.csv", 14, "inf", "1", "inf of"},
                       Change{"rank-1/tensors.csv", 14, "dtype", "bfloat16", "dtype of"},
                       Change{"rank-1/boundaries.csv", 2, "digest", testing::other_digest, "boundary"}),
-    name_of);
+    change_name);
 
 TEST_P(HandChanged, IsRedAtThatNumber) {
   const Change& change = GetParam();
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
     , RefusedByHand,
     ::testing::Values(Change{"rank-1/microbatches.csv", 4, "tokens", "5", "is more than batch x sequence_length, 4"},
                       Change{"rank-1/boundaries.csv", 2, "bytes", "47", "is not what shape and dtype give"}),
-    name_of);
+    change_name);
 
 TEST_P(RefusedByHand, IsNotReadAndNamesThatCell) {
   const Change& change = GetParam();

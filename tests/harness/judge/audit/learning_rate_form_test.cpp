@@ -43,9 +43,13 @@ TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
   EXPECT_FALSE(auditing::learning_rate_form(Json::object(), schedule(0)));
 }
 
-TEST(LearningRateForm, OfAManifestIsNoneWhereTheRateEndsAboveZero) {
-  EXPECT_TRUE(auditing::learning_rate_form({{"optimizer", optimizer}, {"learning_rate_schedule", schedule(0)}}));
-  EXPECT_FALSE(auditing::learning_rate_form({{"optimizer", optimizer}, {"learning_rate_schedule", schedule(0.1)}}));
+TEST(LearningRateForm, OfAnExternalManifestIsNoneWhereTheRateEndsAboveZero) {
+  Json manifest = {{"role", "external"}, {"optimizer", optimizer}, {"learning_rate_schedule", schedule(0)}};
+  EXPECT_TRUE(auditing::learning_rate_form(manifest));
+  manifest["learning_rate_schedule"] = schedule(0.1);
+  EXPECT_FALSE(auditing::learning_rate_form(manifest));
+  manifest["role"] = "pipeline";
+  EXPECT_TRUE(auditing::learning_rate_form(manifest)) << "of our own the order of operations is known";
 }
 
 }  // namespace

@@ -82,7 +82,12 @@ class Training {
   using Numbers = std::vector<Real>;
   struct Parameter {
     Numbers value, moment1, moment2;
+    bool norm = false;
   };
+  double decay_of(const Parameter& parameter) const {
+    const bool spared = trained_.decays_matrices_alone && parameter.norm && !is(Mistake::decay_of_norms);
+    return is(Mistake::no_weight_decay) || spared ? 0 : setting("weight_decay");
+  }
   bool is(Mistake mistake) const { return trained_.mistake == mistake; }
   bool adamw() const { return optimizer_.at("name") == "adamw"; }
   double setting(const char* key) const { return optimizer_.value(key, 0.0); }
@@ -91,10 +96,13 @@ class Training {
     Json& manifest = trained_.run.manifest;
     manifest["level"] = "dump";
     manifest["dtype"] = trained_.dtype;
-    manifest["learning_rate_schedule"] = {
-        {"warmup_steps", 1}, {"start_factor", 0.5}, {"final_factor", 0}, {"total_steps", synthetic_steps}};
+    manifest["learning_rate_schedule"] = {{"warmup_steps", 1},
+                                          {"start_factor", 0.5},
+                                          {"final_factor", trained_.final_factor},
+                                          {"total_steps", synthetic_steps}};
     if (!adamw()) optimizer_["weight_decay"] = 0.01;
     optimizer_["learning_rate"] = trained_.peak_rate;
+    if (trained_.decays_matrices_alone) optimizer_["decay"] = "matrices";
     manifest["optimizer"] = optimizer_;
     for (RankRecord& rank : trained_.run.ranks) {
       for (TensorRow& row : rank.tensors) row.dtype = trained_.dtype;
@@ -129,9 +137,9 @@ class Training {
     const std::size_t count = elements(row.shape);
     shapes_[row.name] = row.shape;
     Parameter& parameter = values_[row.name];
-    const bool norm_weight = row.shape.size() == 1;
+    parameter.norm = row.shape.size() == 1;
     parameter.value = draw(tied() && row.name == head ? embedding : row.name, count, static_cast<Real>(0.5));
-    if (norm_weight) std::fill(parameter.value.begin(), parameter.value.end(), Real{1});
+    if (parameter.norm) std::fill(parameter.value.begin(), parameter.value.end(), Real{1});
     parameter.moment1.assign(count, 0);
     parameter.moment2.assign(count, 0);
   }
@@ -171,7 +179,8 @@ class Training {
   double rate(std::int64_t step) const {
     const double peak = setting("learning_rate");
     if (step == 0) return peak * (0.5 + (1 - 0.5) * 0.0 / 1.0);
-    return peak * (1 + std::cos(3.141592653589793 * (static_cast<double>(step - 1) / 1.0))) / 2;
+    const double last = trained_.final_factor;
+    return peak * (last + (1 - last) * ((1 + std::cos(3.141592653589793 * (static_cast<double>(step - 1) / 1.0))) / 2));
   }
 
   void train(std::int64_t step, double limit) {
@@ -223,7 +232,7 @@ class Training {
   void adamw_element(Parameter& all, std::size_t i, Real gradient, double learning_rate, std::int64_t count) const {
     const auto number = [](double value) { return static_cast<Real>(value); };
     const double beta1 = setting("beta1"), beta2 = setting("beta2");
-    const double decay = is(Mistake::no_weight_decay) ? 0 : setting("weight_decay");
+    const double decay = decay_of(all);
     const bool corrected = !is(Mistake::no_bias_correction);
     const double correction1 = corrected ? 1 - std::pow(beta1, static_cast<double>(count)) : 1;
     const double correction2 = corrected ? 1 - std::pow(beta2, static_cast<double>(count)) : 1;
@@ -248,7 +257,7 @@ class Training {
 
   void sgd_element(Parameter& all, std::size_t i, Real gradient, double learning_rate, bool first) const {
     const auto store = [&](Real value) { return stored<Real>(trained_.dtype, value); };
-    const Real decay = static_cast<Real>(is(Mistake::no_weight_decay) ? 0 : setting("weight_decay"));
+    const Real decay = static_cast<Real>(decay_of(all));
     const Real direction = store(gradient + decay * all.value[i]);
     const Real kept = store(static_cast<Real>(setting("momentum")) * all.moment1[i]);
     all.moment1[i] = first || setting("momentum") == 0 ? direction : store(kept + direction);

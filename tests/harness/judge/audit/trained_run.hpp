@@ -23,6 +23,7 @@ enum class Mistake {
   no_update,
   moments_exchanged,
   no_weight_decay,
+  decay_of_norms,       ///< where it is asked for of matrices alone
   decay_into_gradient,  ///< Adam with L2 in place of AdamW
   no_bias_correction,
   eps_inside_the_root,
@@ -36,6 +37,8 @@ struct TrainedRun {
   std::string dtype = "float32";
   Mistake mistake = Mistake::none;
   double peak_rate = 0.01;
+  double final_factor = 0;
+  bool decays_matrices_alone = false;
   bool other_rounding = false;           ///< every fourth gradient is one unit in the last place larger
   std::optional<double> clip_norm = {};  ///< another limit than the mean of the two steps' norms
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "support/files.hpp"
+#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -19,13 +20,6 @@ SyntheticPlan on_gpus(const std::string& transport = "mpi") {
   plan.device = "cuda";
   plan.transport = transport;
   return plan;
-}
-
-FirstDivergence expect_memory_red(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
 }
 
 CheckResult expect_memory_not_run(SyntheticCell& cell) {

@@ -10,9 +10,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr const char* embedding = "model.embed_tokens.weight";
-constexpr const char* head = "lm_head.weight";
-
 TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
   SyntheticCell cell;
   for (auto& rank : cell.candidate.ranks) {
@@ -20,13 +17,13 @@ TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
       if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
     }
   }
-  EXPECT_EQ(expect_red(cell, {"gradients"}, embedding, 1).rung, "R3");
+  EXPECT_EQ(expect_red(cell, {"gradients"}, embedding_weight, 1).rung, "R3");
 }
 
 TEST(Gradients, TiedGradientsThatWereNotReducedNameTheTiedWeightOnly) {
   SyntheticCell cell;
-  tensor_row(cell.candidate, 0, "gradient", embedding).digest = other_digest;
-  tensor_row(cell.candidate, 0, "gradient", head).digest = "1" + other_digest.substr(1);
+  tensor_row(cell.candidate, 0, "gradient", embedding_weight).digest = other_digest;
+  tensor_row(cell.candidate, 0, "gradient", head_weight).digest = "1" + other_digest.substr(1);
 
   const auto verdict = cell.judge();
 
@@ -53,7 +50,7 @@ TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {
     tensor_row(*run, 0, "gradient", "model.layers.1.self_attn.v_proj.weight").nan = 1;
-    tensor_row(*run, 0, "parameter", embedding).nan = 3;
+    tensor_row(*run, 0, "parameter", embedding_weight).nan = 3;
   }
 
   const auto found =
@@ -64,8 +61,8 @@ TEST(Gradients, NanInBothRecordsNamesTheFirstTensorThatHoldsIt) {
 
 TEST(Gradients, InfinityInTheCandidate) {
   SyntheticCell cell;
-  tensor_row(cell.candidate, 1, "gradient", head).inf = 2;
-  expect_red(cell, {"gradients", "nonzero_gradients"}, head, 1);
+  tensor_row(cell.candidate, 1, "gradient", head_weight).inf = 2;
+  expect_red(cell, {"gradients", "nonzero_gradients"}, head_weight, 1);
 }
 
 TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {

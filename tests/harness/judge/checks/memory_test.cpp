@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -7,13 +8,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-FirstDivergence expect_memory_red(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
-}
 
 TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
   SyntheticCell cell;

@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* embedding = "model.embed_tokens.weight";
-
 /// A gradient of nothing but zeros, and after step 0, where they begin, its moments. All gradients having one size,
 /// another takes its share of the norm: nothing but the zeros is out of the way.
 void make_gradient_zero(SyntheticRun& run, std::int64_t step, const std::string& name) {
@@ -86,8 +84,9 @@ TEST(NonzeroGradients, UntiedEmbeddingRowsAreThoseOfLiveTokens) {
   SyntheticPlan plan;
   plan.tied = false;
   SyntheticCell cell(plan);
-  for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, 0, "gradient", embedding).nonzero_rows = 5;
-  EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, embedding, 0).expected, HasSubstr("6 non-zero rows"));
+  for (auto* run : {&cell.reference, &cell.candidate})
+    tensor_row(*run, 0, "gradient", embedding_weight).nonzero_rows = 5;
+  EXPECT_THAT(expect_red(cell, {"nonzero_gradients"}, embedding_weight, 0).expected, HasSubstr("6 non-zero rows"));
 }
 
 // transformers gives the embedding of pad_token_id no gradient; in the text it may stand or not.
@@ -98,7 +97,7 @@ TEST(NonzeroGradients, PadTokensRowMayBeZeroAndNoOther) {
     SyntheticCell cell(plan);
     for (auto* run : {&cell.reference, &cell.candidate}) {
       run->manifest["model"]["pad_token_id"] = 2;
-      tensor_row(*run, 0, "gradient", embedding).nonzero_rows = rows;
+      tensor_row(*run, 0, "gradient", embedding_weight).nonzero_rows = rows;
     }
     EXPECT_EQ(cell.judge().holds, holds) << rows;
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "support/json.hpp"
+#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/record/sample.hpp"
 
@@ -19,13 +20,6 @@ void keep(SyntheticRun& run, std::size_t rank, std::size_t step, Column column, 
   *(row.*column) += bytes;
   *row.live_bytes += bytes;
   *row.peak_bytes += bytes;
-}
-
-FirstDivergence expect_memory_red(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
 }
 
 TEST(OwnedBytes, AreLookedAtInEveryStepOfEveryRank) {

@@ -8,20 +8,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr const char* head = "lm_head.weight";
-
 TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
   SyntheticPlan plan;
   plan.tied = false;
   SyntheticCell cell(plan);
-  for (const std::int64_t step : {0, 1}) tensor_row(cell.candidate, step, "parameter", head).digest = other_digest;
+  for (const std::int64_t step : {0, 1})
+    tensor_row(cell.candidate, step, "parameter", head_weight).digest = other_digest;
   std::erase_if(cell.candidate.ranks[1].tensors,
-                [](const auto& row) { return row.name == head && row.kind.starts_with("moment"); });
+                [](const auto& row) { return row.name == head_weight && row.kind.starts_with("moment"); });
 
   const auto verdict = cell.judge();
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("parameters"));
-  EXPECT_EQ(verdict.first_divergence->item, head);
+  EXPECT_EQ(verdict.first_divergence->item, head_weight);
   EXPECT_THAT(result_of(verdict, "parameters").reason, HasSubstr("in that step: lm_head.weight)"));
 }
 
@@ -33,8 +32,9 @@ TEST(Parameters, MomentOfAnOtherwiseEqualStep) {
 
 TEST(Parameters, TiedCopiesThatDifferInBothRecords) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, 1, "parameter", head).digest = other_digest;
-  EXPECT_THAT(expect_red(cell, {"parameters"}, head, 1).words, HasSubstr("copies of the tied weight differ"));
+  for (auto* run : {&cell.reference, &cell.candidate})
+    tensor_row(*run, 1, "parameter", head_weight).digest = other_digest;
+  EXPECT_THAT(expect_red(cell, {"parameters"}, head_weight, 1).words, HasSubstr("copies of the tied weight differ"));
 }
 
 TEST(Parameters, LearningRateOfOneRank) {

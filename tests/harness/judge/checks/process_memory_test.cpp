@@ -1,6 +1,7 @@
 // memory: what the ranks' processes take, tensors or not.
 #include <gmock/gmock.h>
 
+#include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -10,13 +11,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-FirstDivergence expect_memory_red(SyntheticCell& cell) {
-  const auto verdict = cell.judge();
-
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("memory"));
-  return verdict.first_divergence.value_or(FirstDivergence{});
-}
 
 constexpr std::int64_t mebibyte = 1 << 20;
 

@@ -6,6 +6,7 @@
 
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
+#include "tests/harness/judge/expected/actions.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -29,12 +30,6 @@ std::vector<std::int64_t> bytes_of_peaks(const std::vector<PredictedPeak>& peaks
   return bytes;
 }
 
-ActionList list_of(const std::vector<std::string>& texts) {
-  ActionList list;
-  for (const auto& text : texts) list.push_back(parse_action(text).value());
-  return list;
-}
-
 TEST(ActivationLaw, ForwardAndBackwardByHand) {
   // saved, forward, backward
   const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}},
@@ -43,7 +38,7 @@ TEST(ActivationLaw, ForwardAndBackwardByHand) {
                             {{1, "norm"}, {1, "norm", 8, 12, 10, {}, {}, {}}}};
   const auto stages = map_of({{"layers.0", "norm"}});
 
-  const auto peaks = predict_peaks(list_of({"0F0", "0F1", "0B0", "0B1"}), stages, saved, {3, 6});
+  const auto peaks = predict_peaks(actions({"0F0", "0F1", "0B0", "0B1"}), stages, saved, {3, 6});
 
   // F0: max(13, 10 + 6), then 14 live. F1: max(14 + 26, 34 + 12) = 46, then 42. B0: norm 42 - 4 + 5 = 43, layer 38 - 10
   // + 17 = 45, then 28. B1: norm 28 - 8 + 10 = 30, layer 20 - 20 + 34 = 34, then 0.
@@ -58,7 +53,7 @@ TEST(ActivationLaw, SplitBackwardByHand) {
                             {{1, "layers.0"}, {1, "layers.0", 10, 13, 17, 15, 6, 9}}};
   const auto stages = map_of({{"layers.0"}});
 
-  const auto peaks = predict_peaks(list_of({"0F0", "0F1", "0I0", "0I1", "0W0", "0W1"}), stages, saved, {3, 3});
+  const auto peaks = predict_peaks(actions({"0F0", "0F1", "0I0", "0I1", "0W0", "0W1"}), stages, saved, {3, 3});
 
   // 13; 10 + 13; 20 - 10 + 15, then 16; 16 - 10 + 15, then 12; 12 - 6 + 9; 0 + 9
   EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{13, 23, 25, 21, 15, 9}));
@@ -67,7 +62,7 @@ TEST(ActivationLaw, SplitBackwardByHand) {
 TEST(ActivationLaw, WithoutTheSplitColumnsItIsAnUpperLimit) {
   const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, {}, {}, {}}}};
 
-  const auto peaks = predict_peaks(list_of({"0F0", "0I0", "0W0"}), map_of({{"layers.0"}}), saved, {3});
+  const auto peaks = predict_peaks(actions({"0F0", "0I0", "0W0"}), map_of({{"layers.0"}}), saved, {3});
 
   EXPECT_TRUE(peaks[0].exact);
   EXPECT_FALSE(peaks[1].exact);
@@ -76,7 +71,7 @@ TEST(ActivationLaw, WithoutTheSplitColumnsItIsAnUpperLimit) {
 
 TEST(ActivationLaw, EmptyStageHoldsOnlyTheTensorOnItsWay) {
   const auto peaks =
-      predict_peaks(list_of({"1F0", "1F1", "1B0", "1B1"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30, 70});
+      predict_peaks(actions({"1F0", "1F1", "1B0", "1B1"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30, 70});
 
   EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{30, 70, 30, 70}));
 }
@@ -105,7 +100,7 @@ TEST(ActivationLaw, EqualLengthsGiveTheCurvesOfTheSchedules) {
 }
 
 TEST(ActivationLaw, WhatTheTableLacksIsNamed) {
-  const auto call = [] { predict_peaks(list_of({"0F1"}), map_of({{"layers.0"}}), {}, {1, 1}); };
+  const auto call = [] { predict_peaks(actions({"0F1"}), map_of({{"layers.0"}}), {}, {1, 1}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("microbatch 1, unit layers.0"));
 }
 

@@ -5,6 +5,7 @@
 #include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
+#include "tests/harness/judge/expected/actions.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -19,12 +20,6 @@ StageMap stages_on_ranks(const std::vector<std::int64_t>& ranks) {
     manifest.stages.push_back({static_cast<std::int64_t>(i), ranks[i], {"layers." + std::to_string(i)}});
   }
   return stage_map(manifest);
-}
-
-ActionList list_of(const std::vector<std::string>& texts) {
-  ActionList list;
-  for (const auto& text : texts) list.push_back(parse_action(text).value());
-  return list;
 }
 
 TEST(ExpectedTraffic, MiddleRankOfThree) {
@@ -47,14 +42,14 @@ TEST(ExpectedTraffic, NothingAtWorldSizeOne) {
 }
 
 TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
-  const auto call = [] { expected_traffic(list_of({"0SEND_F2"}), stages_on_ranks({0, 1}), {1, 2}); };
+  const auto call = [] { expected_traffic(actions({"0SEND_F2"}), stages_on_ranks({0, 1}), {1, 2}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("0SEND_F2"));
 }
 
 TEST(BufferBound, ReceivesUntilConsumedSendsUntilTheEnd) {
   // receives 10 and 20 (30), F0 frees 10 and leaves 10 to send (30), F1 frees 20 and leaves 20 (30), receive 10 (40),
   // B0 frees it and leaves as much
-  const auto list = list_of({"1RECV_F0", "1RECV_F1", "1F0", "1SEND_F0", "1F1", "1SEND_F1", "1RECV_B0", "1B0",
+  const auto list = actions({"1RECV_F0", "1RECV_F1", "1F0", "1SEND_F0", "1F1", "1SEND_F1", "1RECV_B0", "1B0",
                              "1SEND_B0", "1REDUCE", "1STEP"});
 
   EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 0), 40);
@@ -64,14 +59,14 @@ TEST(BufferBound, ReceivesUntilConsumedSendsUntilTheEnd) {
 TEST(BufferBound, HandOversWithinTheRankFromMakerToTaker) {
   // V placement: the last two stages are rank 1's; F1 leaves 10 until F2 starts, and I2 leaves 10 until I1 starts; W
   // takes none
-  const auto list = list_of({"1RECV_F0", "1F0", "1RECV_F1", "2F0", "2I0", "2W0", "1I0", "1W0"});
+  const auto list = actions({"1RECV_F0", "1F0", "1RECV_F1", "2F0", "2I0", "2W0", "1I0", "1W0"});
 
   // 20 of RECV_F1, 10 for stage 3 until the end, and 10 left by I2, later by I1
   EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1, 0}), {10, 20}, 0), 40);
 }
 
 TEST(BufferBound, WhatIsSentLateIsKeptFromItsMakerOn) {
-  const auto list = list_of({"1RECV_F0", "1F0", "1RECV_B0", "1B0", "1SEND_F0", "1SEND_B0"});
+  const auto list = actions({"1RECV_F0", "1F0", "1RECV_B0", "1B0", "1SEND_F0", "1SEND_B0"});
 
   EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10}, 0), 20) << "F0's output while B0's gradient comes in";
 }

@@ -18,7 +18,7 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> failing(const CellVerdict& verdict) {
+std::vector<std::string> failing_checks(const CellVerdict& verdict) {
   return with_outcome(verdict, Outcome::fails);
 }
 
@@ -55,7 +55,7 @@ TEST(CalibratedTier, AWholeComparisonHoldsAndAuditsBoth) {
   EXPECT_EQ(whole.tier, Tier::calibrated);
   EXPECT_THAT(comparison_text(whole), ContainsRegex("\nHOLDS \\(within calibrated limits, not in bits\\)"));
   EXPECT_EQ(result_of(whole.cells.front(), "audit").outcome, Outcome::holds);
-  EXPECT_THAT(failing(compare_records(folder / "reference", folder / "candidate")),
+  EXPECT_THAT(failing_checks(compare_records(folder / "reference", folder / "candidate")),
               ElementsAre("gradients", "gradient_norm", "parameters"))
       << "in bits it does not";
 }
@@ -76,7 +76,7 @@ TEST(CalibratedTier, NamesTheTensorOutsideItsLimit) {
 
   const auto verdict = cell.compare();
 
-  EXPECT_THAT(failing(verdict), ElementsAre("gradients"));
+  EXPECT_THAT(failing_checks(verdict), ElementsAre("gradients"));
   EXPECT_THAT(verdict.first_divergence->words, HasSubstr("gradient model.norm.weight, step 1"));
   EXPECT_NEAR(result_of(verdict, "gradients").margin.value_or(NAN), 1.25, 1e-6);
 }
@@ -87,7 +87,7 @@ TEST(CalibratedTier, WhatIsCarriedArrivesInBits) {
 
   const auto verdict = cell.compare();
 
-  EXPECT_THAT(failing(verdict), ElementsAre("boundaries"));
+  EXPECT_THAT(failing_checks(verdict), ElementsAre("boundaries"));
   EXPECT_THAT(verdict.first_divergence->words, HasSubstr("the bits differ as received"));
 }
 
@@ -95,7 +95,7 @@ TEST(CalibratedTier, NotANumberFailsThoughNoTableKnowsOfIt) {
   CalibratedCell cell;
   cell.candidate.with_nan.insert({0, "moment1/model.norm.weight"});
 
-  EXPECT_THAT(failing(cell.compare()), ElementsAre("parameters"));
+  EXPECT_THAT(failing_checks(cell.compare()), ElementsAre("parameters"));
 }
 
 TEST(CalibratedTier, LossAndNormHaveLimitsToo) {
@@ -107,8 +107,8 @@ TEST(CalibratedTier, LossAndNormHaveLimitsToo) {
     rank.steps[0].gradient_norm = 2.00001, rank.steps[0].clip_coefficient = 1.0 / 2.00001;
   }
 
-  EXPECT_THAT(failing(losses.compare()), ElementsAre("loss"));
-  EXPECT_THAT(failing(norms.compare()), ElementsAre("gradient_norm"));
+  EXPECT_THAT(failing_checks(losses.compare()), ElementsAre("loss"));
+  EXPECT_THAT(failing_checks(norms.compare()), ElementsAre("gradient_norm"));
 }
 
 TEST(CalibratedTier, EveryRankHasTheSameNormAndTheCoefficientThatFollows) {
@@ -116,8 +116,8 @@ TEST(CalibratedTier, EveryRankHasTheSameNormAndTheCoefficientThatFollows) {
   one_rank.candidate.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0);
   coefficient.candidate.run.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0);
 
-  EXPECT_THAT(failing(one_rank.compare()), ElementsAre("gradient_norm"));
-  EXPECT_THAT(failing(coefficient.compare()), ElementsAre("gradient_norm"));
+  EXPECT_THAT(failing_checks(one_rank.compare()), ElementsAre("gradient_norm"));
+  EXPECT_THAT(failing_checks(coefficient.compare()), ElementsAre("gradient_norm"));
 }
 
 TEST(CalibratedTier, AMaskedMicrobatchAddsExactlyNothing) {
@@ -126,7 +126,7 @@ TEST(CalibratedTier, AMaskedMicrobatchAddsExactlyNothing) {
     if (row.step == 0 && row.microbatch == 4) row.loss = 1e-30F;
   }
 
-  EXPECT_THAT(failing(cell.compare()), ElementsAre("loss"));
+  EXPECT_THAT(failing_checks(cell.compare()), ElementsAre("loss"));
 }
 
 TEST(CalibratedTier, TheStartIsTheSameInBits) {
@@ -135,7 +135,7 @@ TEST(CalibratedTier, TheStartIsTheSameInBits) {
 
   const auto verdict = cell.compare();
 
-  EXPECT_THAT(failing(verdict), ElementsAre("parameters"));
+  EXPECT_THAT(failing_checks(verdict), ElementsAre("parameters"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("step-initial.safetensors"));
 }
 
@@ -149,7 +149,7 @@ TEST(CalibratedTier, StructureStaysExact) {
 
   EXPECT_FALSE(missing.compare().holds);
   EXPECT_FALSE(extra.compare().holds);
-  EXPECT_THAT(failing(tied.compare()), ElementsAre("parameters"));
+  EXPECT_THAT(failing_checks(tied.compare()), ElementsAre("parameters"));
 }
 
 TEST(CalibratedTier, ADumpMustBeThere) {
@@ -157,7 +157,7 @@ TEST(CalibratedTier, ADumpMustBeThere) {
   cell.candidate.not_dumped.insert({1, "gradient/model.norm.weight"});
   whole.candidate.run.manifest["level"] = "full";
 
-  EXPECT_THAT(failing(cell.compare()), ElementsAre("gradients"));
+  EXPECT_THAT(failing_checks(cell.compare()), ElementsAre("gradients"));
   EXPECT_THAT(error_of<InputError>([&] { whole.compare(); }), HasSubstr("has level full"));
 }
 
@@ -167,7 +167,7 @@ TEST(CalibratedTier, ADumpMustBeTheTablesTensor) {
 
   const auto verdict = cell.compare();
 
-  EXPECT_THAT(failing(verdict), ElementsAre("gradients"));
+  EXPECT_THAT(failing_checks(verdict), ElementsAre("gradients"));
   EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("is not the tensor of its table"));
 }
 
@@ -176,7 +176,7 @@ TEST(CalibratedTier, AnItemWithoutALimitFails) {
 
   const auto verdict = cell.compare([](auto& calibration) { calibration.limits.erase({1, "gradient_norm"}); });
 
-  EXPECT_THAT(failing(verdict), ElementsAre("gradient_norm"));
+  EXPECT_THAT(failing_checks(verdict), ElementsAre("gradient_norm"));
 }
 
 TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
@@ -192,7 +192,7 @@ TEST(CalibratedTier, IsForOtherDevicesAndForNothingElse) {
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::holds) << result_of(verdict, "memory").reason;
   EXPECT_FALSE(device.compare_in_bits().holds);
-  EXPECT_THAT(failing(steps.compare()), ElementsAre("data"));
+  EXPECT_THAT(failing_checks(steps.compare()), ElementsAre("data"));
 }
 
 TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
@@ -211,7 +211,7 @@ TEST(CalibratedTier, OfMemoryOnlyTheLawDropsOutWhereOtherKernelsRan) {
   EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
   EXPECT_THAT(memory.reason, HasSubstr("not looked at: activations by the memory law"));
   EXPECT_THAT(memory.reason, HasSubstr("cpu_model_number null against 7"));
-  for (auto* cell : {&state, &owned, &kept}) EXPECT_THAT(failing(cell->compare()), ElementsAre("memory"));
+  for (auto* cell : {&state, &owned, &kept}) EXPECT_THAT(failing_checks(cell->compare()), ElementsAre("memory"));
 }
 
 TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {

@@ -27,7 +27,7 @@ Json example() {
 }
 
 /// Keys of an object that stand for numbers of any name.
-bool open(const std::string& key) {
+bool is_open(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("learning_rate_schedule.");
 }
 
@@ -36,8 +36,8 @@ TEST(RequestSchema, HasEveryKeyOfThePageAndNoOther) {
   std::set<std::string> shown, described;
   collect_keys(example(), "", shown);
   collect_properties(schema, schema, "", described, KeysMayBeAbsent::yes);
-  std::erase_if(shown, open);
-  std::erase_if(described, open);
+  std::erase_if(shown, is_open);
+  std::erase_if(described, is_open);
 
   EXPECT_EQ(shown, described);
   EXPECT_EQ(schema.at("properties").at("schema").at("const"), request_schema);

@@ -1,0 +1,10 @@
+// `plumbline record rules`: what the judge asks of whom, from its own table of rules and the record's tables.
+#pragma once
+
+#include <string>
+
+namespace plumbline {
+
+std::string rules_text();
+
+}  // namespace plumbline

@@ -1,0 +1,98 @@
+// resume (R6): a run that was gone on with begins from the reference's own state and place in the data.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class ResumeCheck : public StepCheck {
+ public:
+  explicit ResumeCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {}
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0) return start(now);
+    if (now.step != evidence_.first_step()) return;
+    data(now);
+    rates(now);
+  }
+
+  Judged conclude() override {
+    if (evidence_.first_step() == 0)
+      return judgement_.conclude_as(Outcome::not_run, "the record begins with step 0: nothing was gone on with");
+    const auto tensors = static_cast<std::int64_t>(evidence_.model.parameters.size()) * kinds_;
+    const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
+    return judgement_.conclude(
+        "parameters and optimiser state with which it went on at step " + std::to_string(evidence_.first_step()) +
+            " are the reference's after the step before, and so are data and learning rate of that step",
+        {{"tensors", tensors}, {"learning_rates", ranks}, {"digests", evidence_.microbatches()}});
+  }
+
+ private:
+  void start(const StepEvidence& now) {
+    auto kinds = moment_kinds(now);
+    report_moments_that_the_optimiser_lacks(now, kinds_with_parameter(kinds), judgement_);
+    for (const auto& kind : kinds_with_parameter(kinds)) {
+      compare_tensors(now, kind, judgement_);
+      compare_tied_copies(now, kind, judgement_);
+      ++kinds_;
+    }
+  }
+
+  static std::vector<std::string> kinds_with_parameter(std::vector<std::string> moments) {
+    moments.insert(moments.begin(), "parameter");
+    return moments;
+  }
+
+  /// Of the microbatches of the first step: a run that lost its place in the data has those of another.
+  void data(const StepEvidence& now) {
+    for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
+      std::set<std::string> theirs;
+      for (const auto& placed : now.reference_rows.microbatches(m)) theirs.insert(placed.row->data_digest);
+      for (const auto& placed : now.candidate_rows.microbatches(m)) {
+        const std::string& mine = placed.row->data_digest;
+        if (mine.empty()) continue;
+        judgement_.compare("digests");
+        if (!theirs.contains(mine)) {
+          differ(at_data(now.step, m), now.step, placed.rank, "data of microbatch " + std::to_string(m),
+                 theirs.empty() ? "absent" : *theirs.rbegin(), mine);
+        }
+      }
+    }
+  }
+
+  void rates(const StepEvidence& now) {
+    const auto text = [](const StepRow& row) { return row.learning_rate ? to_text(*row.learning_rate) : "absent"; };
+    const auto& theirs = now.reference_rows.steps();
+    const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
+    for (const auto& placed : now.candidate_rows.steps()) {
+      judgement_.compare("learning_rates");
+      if (text(*placed.row) == expected) continue;
+      differ(at_learning_rate(now.step), now.step, placed.rank, "learning_rate", expected, text(*placed.row));
+    }
+  }
+
+  void differ(const ExecutionPoint& point, std::int64_t step, std::int64_t rank, const std::string& item,
+              const std::string& expected, const std::string& got) {
+    judgement_.diverge(point, step, rank, item, expected, got,
+                       item + " of " + step_words(step) + ", with which it went on, on rank " + std::to_string(rank) +
+                           " is " + got + ", not " + expected);
+  }
+
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  std::int64_t kinds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> resume_check(const CellEvidence& evidence) {
+  return std::make_unique<ResumeCheck>(evidence);
+}
+
+}  // namespace plumbline::judging

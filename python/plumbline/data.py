@@ -1,0 +1,58 @@
+"""What a microbatch is fed, as microbatches.csv says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .digests import digest, dtype_name, hash_hex, is_torch
+
+IGNORED_LABEL = -100
+
+
+@dataclass(frozen=True)
+class Microbatch:
+    batch: int
+    sequence_length: int
+    tokens: int
+    valid_tokens: int
+    digest: str
+
+
+def split(tensor: Any, parts: int) -> list[Any]:
+    """As torch.distributed.pipelining splits a batch: torch.tensor_split along the first dimension."""
+    if is_torch(tensor):
+        import torch
+
+        return list(torch.tensor_split(tensor, parts))
+    import numpy
+
+    return list(numpy.array_split(tensor, parts))
+
+
+def _ids_and_labels(inputs: Any, targets: Any) -> bool:
+    return (
+        targets is not None
+        and dtype_name(inputs) == dtype_name(targets) == "int64"
+        and len(inputs.shape) == 2
+        and tuple(inputs.shape) == tuple(targets.shape)
+    )
+
+
+def microbatch(inputs: Any, targets: Any) -> Microbatch:
+    """Of ids and labels alike in shape, one digest of both; of other inputs a digest of their digests."""
+    batch = int(inputs.shape[0]) if len(inputs.shape) else 1
+    if _ids_and_labels(inputs, targets):
+        valid = int((targets != IGNORED_LABEL).sum())
+        if is_torch(inputs):
+            import torch
+
+            both: Any = torch.stack([inputs.detach().cpu(), targets.detach().cpu()])
+        else:
+            import numpy
+
+            both = numpy.stack([inputs, targets])
+        length = int(inputs.shape[1])
+        return Microbatch(batch, max(length, 1), batch * length, valid, digest(both))
+    fed = [tensor for tensor in (inputs, targets) if tensor is not None]
+    return Microbatch(batch, 1, batch, batch, hash_hex("".join(digest(tensor) for tensor in fed)))

@@ -1,0 +1,124 @@
+"""Digests of tensors and what the tables say beside them (docs/record-format.md, "Digests")."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, Iterator
+
+import numpy
+import xxhash
+
+CHUNK_BYTES = 16 << 20  # of a tensor on a GPU, this much is on the host at a time
+
+
+def is_torch(tensor: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(tensor, torch.Tensor)
+
+
+def dtype_name(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def shape_text(shape: Any) -> str:
+    return "x".join(str(size) for size in shape)
+
+
+def size_in_bytes(tensor: Any) -> int:
+    return int(tensor.numel() * tensor.element_size()) if is_torch(tensor) else int(tensor.nbytes)
+
+
+def pieces(tensor: Any) -> Iterator[memoryview]:
+    """The elements in row-major order, little-endian. numpy knows no bfloat16: torch's tensors go by their bytes."""
+    if not is_torch(tensor):
+        yield numpy.ascontiguousarray(tensor).reshape(-1).view(numpy.uint8).data
+        return
+    import torch
+
+    flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    if flat.device.type == "cpu":
+        yield memoryview(flat.numpy())
+        return
+    pinned = torch.empty(min(CHUNK_BYTES, max(flat.numel(), 1)), dtype=torch.uint8, pin_memory=flat.device.type == "cuda")
+    for begin in range(0, flat.numel(), CHUNK_BYTES):
+        part = flat[begin : begin + CHUNK_BYTES]
+        pinned[: part.numel()].copy_(part)
+        yield memoryview(pinned[: part.numel()].numpy())
+
+
+def hash_hex(data: bytes | str) -> str:
+    return xxhash.xxh3_128_hexdigest(data.encode() if isinstance(data, str) else data)
+
+
+def digest(tensor: Any) -> str:
+    """XXH3-128 of a tensor of numpy or torch, with its dtype and shape.
+
+    >>> digest(numpy.array([1, 2, 3], dtype="float32"))
+    'e9ae472f8e0534b67486a13c09695146'
+    """
+    state = xxhash.xxh3_128(f"{dtype_name(tensor)}|{shape_text(tensor.shape)}|".encode())
+    for piece in pieces(tensor):
+        state.update(piece)
+    return state.hexdigest()
+
+
+@dataclass(frozen=True)
+class Statistics:
+    l2: float
+    max_abs: numpy.float32
+    nonzero: int
+    nonzero_rows: int | None
+    nan: int
+    inf: int
+
+
+def statistics(tensor: Any) -> Statistics:
+    """What a row of tensors.csv says beside the digest; sums in float64."""
+    if is_torch(tensor):
+        return _of_torch(tensor.detach())
+    values = numpy.asarray(tensor, dtype=numpy.float64)
+    marks = values != 0
+    row_count = int(marks.any(axis=1).sum()) if values.ndim == 2 else None
+    top = float(numpy.abs(values).max()) if values.size else 0.0
+    return Statistics(
+        float(math.sqrt(float(numpy.square(values).sum()))),
+        numpy.float32(top),
+        int(marks.sum()),
+        row_count,
+        int(numpy.isnan(values).sum()),
+        int(numpy.isinf(values).sum()),
+    )
+
+
+def _of_torch(tensor: Any) -> Statistics:
+    """In as few passes as there must be: only a tensor whose norm is not finite is searched for what is not."""
+    import torch
+
+    if tensor.numel() == 0:
+        return Statistics(0.0, numpy.float32(0), 0, 0 if tensor.dim() == 2 else None, 0, 0)
+    wide = tensor.reshape(-1).double()
+    l2 = math.sqrt(float(torch.dot(wide, wide)))
+    marks = tensor != 0  # NaN counts as not zero
+    rows = int(marks.any(dim=1).sum()) if tensor.dim() == 2 else None
+    least, most = torch.aminmax(tensor)
+    with numpy.errstate(over="ignore"):  # float64 beyond float32
+        largest = numpy.float32(abs(float(torch.maximum(-least, most))))
+    if math.isfinite(l2):
+        return Statistics(l2, largest, int(torch.count_nonzero(marks)), rows, 0, 0)
+    return Statistics(l2, largest, int(marks.sum()), rows, int(tensor.isnan().sum()), int(tensor.isinf().sum()))
+
+
+def number_text(value: Any) -> str:
+    """The shortest text that reads back to the same bits: float32 for losses and max_abs, else float64."""
+    if value is None:
+        return ""
+    if isinstance(value, (int, numpy.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    value = value if isinstance(value, numpy.float32) else float(value)
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return str(value)

@@ -1,0 +1,34 @@
+"""The page that tells what a rank is doing, also after it was killed (docs/record-format.md, "progress")."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pathlib
+import socket
+import struct
+import time
+
+PAGE_BYTES = 4096
+_VALUES = struct.Struct("<qqiiQQi64s4x64s")  # from offset 16 on; the host stands at 128
+
+
+class ProgressPage:
+    def __init__(self, path: pathlib.Path) -> None:
+        with open(path, "w+b") as file:
+            file.truncate(PAGE_BYTES)
+            self._page = mmap.mmap(file.fileno(), PAGE_BYTES)
+        self._page[:8] = b"PLMBPRG1"
+        self._sequence = 0
+        self._host = socket.gethostname().encode()[:63]
+
+    def tell(self, step: int, index: int, action: str, peer: int = -1, microbatch: int = -1, transfer_bytes: int = 0) -> None:
+        """A reader believes what stands between two equal, even sequences."""
+        struct.pack_into("<Q", self._page, 8, self._sequence + 1)
+        values = (step, index, peer, microbatch, transfer_bytes, time.monotonic_ns(), os.getpid(), action.encode()[:63], self._host)
+        _VALUES.pack_into(self._page, 16, *values)
+        self._sequence += 2
+        struct.pack_into("<Q", self._page, 8, self._sequence)
+
+    def close(self) -> None:
+        self._page.close()

@@ -1,0 +1,71 @@
+"""What the manifest says of optimiser, model and libraries, read off the objects themselves."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import sys
+import uuid
+from typing import Any, Iterable
+
+SCALARS = (bool, int, float, str)
+
+
+def optimizer_of(optimizer: Any) -> dict[str, Any]:
+    """Of a torch optimiser, by the names of the format; a dict is taken as it is."""
+    if isinstance(optimizer, dict):
+        return optimizer
+    values = dict(optimizer.defaults)
+    name = type(optimizer).__name__.lower()
+    known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
+    if name in ("adamw", "adam"):
+        beta1, beta2 = values.pop("betas")
+        known |= {"beta1": float(beta1), "beta2": float(beta2), "eps": float(values.pop("eps"))}
+    if name in ("adamw", "adam", "sgd"):
+        known["weight_decay"] = float(values.pop("weight_decay"))
+    if name == "sgd":
+        known["momentum"] = float(values.pop("momentum"))
+    how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed
+    known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
+    return known
+
+
+def model_of(model: Any) -> dict[str, Any]:
+    """A dict, or a configuration that can make one (transformers, dataclasses, plain objects)."""
+    if isinstance(model, dict):
+        return {key: value for key, value in model.items() if _is_json(value)}
+    if hasattr(model, "to_diff_dict"):
+        return model_of(dict(model.to_dict()))
+    return model_of(dict(vars(model)))
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(inner) for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(_is_json(inner) for inner in value)
+    return value is None or isinstance(value, SCALARS)
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "plumbline-python": "1"}
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found["torch"] = str(torch.__version__)
+    return found
+
+
+def new_run() -> dict[str, str]:
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"run_id": str(uuid.uuid4()), "started": now}
+
+
+def moments_of(optimizers: Iterable[Any], parameter: Any) -> list[tuple[str, Any]]:
+    """exp_avg and exp_avg_sq, or the momentum buffer; whatever of them there is."""
+    found = []
+    for optimizer in optimizers:
+        state = optimizer.state.get(parameter, {}) if hasattr(optimizer, "state") else {}
+        for key, kind in (("exp_avg", "moment1"), ("momentum_buffer", "moment1"), ("exp_avg_sq", "moment2")):
+            if state.get(key) is not None:
+                found.append((kind, state[key]))
+    return found

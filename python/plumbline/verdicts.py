@@ -1,0 +1,68 @@
+"""Runs the judge and gives its verdict as an object."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    name: str
+    outcome: str  # holds, fails, not_run, not_triggered, not_applicable
+    requirement: str  # required, told, not_applicable
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    holds: bool
+    checks: dict[str, CheckVerdict]
+    first_divergence: dict[str, Any] | None
+    verdict: dict[str, Any]  # all of verdict.json
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        telling = [check for check in self.checks.values() if check.outcome not in ("holds", "not_applicable")]
+        lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in telling]
+        if self.first_divergence is not None:
+            lines.append("first divergence: " + self.first_divergence["words"])
+        return "\n".join(["HOLDS" if self.holds else "DOES NOT HOLD", *lines])
+
+
+def program_path() -> str:
+    """PLUMBLINE, else `plumbline` on PATH."""
+    found = os.environ.get("PLUMBLINE") or shutil.which("plumbline")
+    if found is None:
+        raise FileNotFoundError("no program `plumbline` on PATH; build it (docs/judge-your-trainer.md) or set PLUMBLINE to it")
+    return found
+
+
+def compare(
+    reference: str | pathlib.Path,
+    candidate: str | pathlib.Path,
+    *,
+    calibration: str | pathlib.Path | None = None,
+    page: str | pathlib.Path | None = None,
+    program: str | None = None,
+) -> Comparison:
+    """Of two records; raises ValueError with the judge's own words for what is no record."""
+    words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
+    if calibration is not None:
+        words += ["--calibration", str(calibration)]
+    if page is not None:
+        words += ["--page", str(page)]
+    ended = subprocess.run(words, capture_output=True, text=True)
+    if ended.returncode not in (0, 1):
+        raise ValueError(ended.stderr.strip() or f"{words[0]} ended with {ended.returncode}")
+    verdict = json.loads(ended.stdout)
+    cell = verdict["cells"][0]
+    checks = {one["name"]: CheckVerdict(one["name"], one["outcome"], one["requirement"], one["reason"]) for one in cell["checks"]}
+    return Comparison(bool(cell["holds"]), checks, cell["first_divergence"], verdict)

@@ -1,0 +1,275 @@
+"""plumbline.Record without torch: a trainer in numpy, on one rank and on two."""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy
+import plumbline
+
+BATCHES, STEPS, RATE = 4, 2, 0.5
+OPTIMIZER = {"name": "sgd", "learning_rate": RATE, "momentum": 0.0, "weight_decay": 0.0}
+
+
+class Weight:
+    """A parameter as the package wants them: an array with its gradient."""
+
+    def __init__(self, values):
+        self.values, self.grad = numpy.float32(values), None
+        self.dtype, self.shape, self.nbytes = self.values.dtype, self.values.shape, self.values.nbytes
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values if dtype is None else self.values.astype(dtype)
+
+
+def batch(step):
+    draw = numpy.random.default_rng(step)
+    return draw.normal(size=(BATCHES, 3)).astype("float32"), draw.normal(size=(BATCHES, 2)).astype("float32")
+
+
+def weights():
+    draw = numpy.random.default_rng(9)
+    return Weight(draw.normal(size=(3, 4))), Weight(draw.normal(size=(4, 2)))
+
+
+class Pipeline:
+    """y = x A B, squared error: the first weight on stage 0, the second on the last."""
+
+    def __init__(self, folder, world, wrong=None):
+        self.folder, self.world, self.wrong = folder, world, wrong
+        self.barrier, self.told = threading.Barrier(world), [None] * world
+        self.wires, self.errors = {}, []
+
+    def gather(self, rank):
+        def tell(mine):
+            self.told[rank] = mine
+            self.barrier.wait()
+            everyone = list(self.told)
+            self.barrier.wait()
+            return everyone
+
+        return tell
+
+    def record(self, rank, **more):
+        options = {"model": {"kind": "two products"}, "steps": STEPS, "microbatches": BATCHES, "optimizer": OPTIMIZER}
+        return plumbline.Record(self.folder, **(options | more), rank=rank, world_size=self.world, gather=self.gather(rank))
+
+    def run(self):
+        ranks = [threading.Thread(target=self.rank, args=(rank,)) for rank in range(self.world)]
+        for thread in ranks:
+            thread.start()
+        for thread in ranks:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+        return self.folder
+
+    def rank(self, rank):
+        try:
+            self.train(rank)
+        except BaseException as error:
+            self.errors.append(error)
+            self.barrier.abort()
+
+    def train(self, rank):
+        one, two = weights()
+        record = self.record(rank)
+        first, last = rank == 0, rank == self.world - 1
+        if self.world == 1:
+            record.stage(0, ["first", "second"], {"first.weight": one, "second.weight": two})
+        else:
+            record.stage(rank, ["second"] if last else ["first"], {"second.weight": two} if last else {"first.weight": one})
+        for step in range(STEPS):
+            inputs, targets = batch(step)
+            with record.step(inputs, targets):
+                self.step(record, one, two, first, last, inputs, targets)
+
+    def step(self, record, one, two, first, last, inputs, targets):
+        stage = 1 if last and not first else 0
+        hidden = {}
+        sums = [numpy.zeros_like(one.values), numpy.zeros_like(two.values)]
+        for m in range(BATCHES):
+            x, y = inputs[m : m + 1], targets[m : m + 1]
+            if first:
+                with record.action(0, "F", m):
+                    hidden[m] = x @ one.values
+                if not last:
+                    record.sent(0, 1, m, hidden[m])
+                    self.put("forward", m, hidden[m])
+                else:
+                    record.computed("second", "forward", m, hidden[m])
+            if last:
+                if not first:
+                    hidden[m] = self.get("forward", m)
+                    if self.wrong == "wire":
+                        hidden[m] = hidden[m].astype("float16").astype("float32")
+                    record.received(1, 0, m, hidden[m])
+                with record.action(stage, "B", m):
+                    error = hidden[m] @ two.values - y
+                    record.loss(numpy.float32((error**2).sum()), m)
+                    back = (2 * error) @ two.values.T
+                    sums[1] += hidden[m].T @ (2 * error)
+                if first:
+                    record.computed("second", "backward", m, back)
+                else:
+                    record.sent(1, 0, m, back)
+                    self.put("backward", m, back)
+            if first:
+                if not last:
+                    back = self.get("backward", m)
+                    record.received(0, 1, m, back)
+                sums[0] += x.T @ back
+        one.grad, two.grad = sums
+        record.gradients()
+        with record.action(stage, "STEP"):
+            record.learning_rate(RATE)
+            for weight in (one, two):
+                weight.values -= numpy.float32(RATE / 100) * weight.grad
+
+    def put(self, direction, m, tensor):
+        self.wires.setdefault((direction, m), []).append(tensor.copy())
+
+    def get(self, direction, m):
+        while not self.wires.get((direction, m)):
+            if self.barrier.broken:
+                raise RuntimeError("the other rank gave up")
+        return self.wires[direction, m].pop(0)
+
+
+def judge():
+    try:
+        from plumbline.verdicts import program_path
+
+        return program_path()
+    except FileNotFoundError:
+        return None
+
+
+class RecordTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def test_tables_are_written_with_every_key(self):
+        found = plumbline.read(Pipeline(self.folder / "two", 2).run())
+        self.assertEqual([row["step"] for row in found.steps if row["rank"] == 1], [0, 1])
+        self.assertEqual(len(found.boundaries), STEPS * BATCHES * 2 * 2)
+        self.assertEqual({row["side"] for row in found.boundaries}, {"send", "receive"})
+        self.assertEqual({row["cut"] for row in found.boundaries}, {"second"})
+        self.assertEqual([row["name"] for row in found.tensors if row["rank"] == 0 and row["step"] == -1], ["first.weight"])
+        self.assertEqual(found.manifest["stages"], [{"stage": 0, "rank": 0, "units": ["first"]}, {"stage": 1, "rank": 1, "units": ["second"]}])
+        self.assertEqual({code["status"] for code in found.exits.values()}, {"ok"})
+        self.assertEqual({code["data_digest"] for code in found.exits.values()}, {found.exits[0]["data_digest"]})
+        with self.assertRaisesRegex(AttributeError, "no table nothing.csv; there are actions"):
+            found.nothing
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_two_ranks_hold_against_one_and_a_narrowed_wire_does_not(self):
+        reference = Pipeline(self.folder / "one", 1).run()
+        right = plumbline.compare(reference, Pipeline(self.folder / "two", 2).run())
+        self.assertTrue(right.holds, str(right))
+        self.assertEqual(right.checks["gradients"].outcome, "holds")
+
+        wrong = plumbline.compare(reference, Pipeline(self.folder / "wrong", 2, wrong="wire").run())
+        self.assertFalse(wrong.holds)
+        self.assertEqual((wrong.first_divergence["item"], wrong.first_divergence["step"], wrong.first_divergence["microbatch"]), ("second", 0, 0))
+        self.assertIn("first divergence", str(wrong))
+        with self.assertRaisesRegex(ValueError, "nowhere"):
+            plumbline.compare(reference, self.folder / "nowhere")
+
+    def test_an_exception_is_said_where_it_was_and_goes_on(self):
+        record = Pipeline(self.folder / "one", 1).record(0)
+        record.stage(0, ["first"], {"first.weight": weights()[0]})
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            with record.step(*batch(0)):
+                1 / 0
+        ended = plumbline.read(self.folder / "one").exits[0]
+        self.assertEqual((ended["status"], ended["code"]), ("error", 1))
+        self.assertRegex(ended["where"], r"test_package_record.py:\d+: ZeroDivisionError")
+
+    def test_a_program_that_leaves_early_says_so(self):
+        script = (
+            "import numpy, plumbline\n"
+            f"r = plumbline.Record({str(self.folder / 'early')!r}, model={{}}, steps=2, microbatches=1, optimizer={OPTIMIZER!r})\n"
+            "r.stage(0, ['a'], {'a.w': numpy.ones(2, 'float32')})\n"
+            "r._begin()\n"
+        )
+        environment = os.environ | {"PYTHONPATH": str(pathlib.Path(plumbline.__file__).parents[1])}
+        subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+        ended = json.loads((self.folder / "early" / "rank-0" / "exit.json").read_text())
+        self.assertEqual((ended["status"], ended["where"]), ("error", "the program ended after 0 of 2 steps"))
+
+    def test_a_folder_that_holds_anything_is_refused_on_every_rank(self):
+        (self.folder / "two").mkdir()
+        (self.folder / "two" / "old").write_text("")
+        with self.assertRaisesRegex(FileExistsError, "is not empty"):
+            Pipeline(self.folder / "two", 2).run()
+
+    def test_ranks_that_disagree_are_refused(self):
+        pipeline = Pipeline(self.folder / "two", 2)
+        usual = pipeline.record
+        pipeline.record = lambda rank: usual(rank, steps=STEPS + rank)
+        with self.assertRaisesRegex(ValueError, r"rank 1 records \(steps, microbatches, level\) \(3, 4, 'full'\), rank 0 \(2,"):
+            pipeline.run()
+
+    def test_what_was_forgotten_is_named(self):
+        record = Pipeline(self.folder / "one", 1).record(0, clip_norm=1.0)
+        record.stage(0, ["first"], {"first.weight": weights()[0]})
+        with self.assertRaisesRegex(RuntimeError, "record.loss"):
+            with record.step(*batch(0)):
+                pass
+        with self.assertRaisesRegex(RuntimeError, "within `with record.step"):
+            record.loss(1.0)
+        with self.assertRaisesRegex(RuntimeError, "nothing is watched"):
+            with Pipeline(self.folder / "other", 1).record(0).step(*batch(0)):
+                pass
+        with self.assertRaisesRegex(ValueError, "level is 'all'"):
+            Pipeline(self.folder / "other", 1).record(0, level="all")
+
+    def test_names_with_quotes_and_commas_come_back(self):
+        name = 'a "b", c\n<d>'
+        record = plumbline.Record(self.folder / "odd", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER)
+        record.stage(0, [name], {name + ".w": weights()[0]})
+        with record.step(*batch(0)):
+            record.loss(1.0)
+            record.learning_rate(RATE)
+        self.assertEqual(plumbline.read(self.folder / "odd").tensors[0]["name"], name + ".w")
+
+    def test_the_progress_page_tells_what_is_done_and_where(self):
+        record = Pipeline(self.folder / "one", 1).record(0)
+        record.stage(0, ["first"], {"first.weight": weights()[0]})
+        with self.assertRaises(KeyboardInterrupt):
+            with record.step(*batch(0)):
+                with record.action(0, "F", 3, peer=1):
+                    page = (self.folder / "one" / "rank-0" / "progress").read_bytes()
+                    raise KeyboardInterrupt
+        magic, sequence, step, index, peer, microbatch = struct.unpack_from("<8sQqqii", page)
+        self.assertEqual((magic, sequence % 2, step, index, peer, microbatch), (b"PLMBPRG1", 0, 0, 0, 1, 3))
+        self.assertEqual(page[60:124].rstrip(b"\0"), b"0F3")
+        self.assertEqual(struct.unpack_from("<i", page, 56)[0], os.getpid())
+        self.assertTrue(page[128:192].rstrip(b"\0"))
+
+
+class DigestTest(unittest.TestCase):
+    def test_documents_vectors(self):
+        self.assertEqual(plumbline.digest(numpy.float32(1.5)), "77b3d71dc009b6ec2f49a7bfef15fa25")
+        self.assertEqual(plumbline.digest(numpy.zeros((0, 4), "float32")), "9f0dabaa0b971303666ff5a48f727d4a")
+        self.assertEqual(plumbline.digest(numpy.array([1, -100])), "73c92bbd3a0b61aae62e86e1dd91d5d5")
+
+    def test_what_is_not_finite_is_counted(self):
+        from plumbline.digests import number_text, statistics
+
+        found = statistics(numpy.array([[0, 1], [0, 0], [numpy.nan, -numpy.inf]], "float32"))
+        self.assertEqual((found.nonzero, found.nonzero_rows, found.nan, found.inf), (3, 2, 1, 1))
+        self.assertEqual([number_text(value) for value in (numpy.float32(0.1), 0.1, float("-inf"), None, 3)], ["0.1", "0.1", "-inf", "", "3"])
+
+
+if __name__ == "__main__":
+    unittest.main()

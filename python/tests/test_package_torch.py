@@ -1,0 +1,183 @@
+"""plumbline.torch: models with modules of their own, on one device and cut in two."""
+
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+import plumbline
+from test_package_record import judge
+
+if importlib.util.find_spec("torch") is None:
+    raise unittest.SkipTest("torch is not here")
+import torch
+
+MICROBATCHES, STEPS = 4, 2
+
+
+class Convolutions(torch.nn.Module):
+    """Three of them and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2, self.conv3 = (torch.nn.Conv2d(2 + i, 3 + i, 3) for i in range(3))
+        self.head = torch.nn.Linear(5, 7)
+
+    def forward(self, x):
+        return self.last(self.first(x))
+
+    def first(self, x):
+        return self.conv2(self.conv1(x).relu()).relu()
+
+    def last(self, x):
+        return self.head(self.conv3(x).relu().mean((2, 3)))
+
+
+def made(seed=3):
+    torch.manual_seed(seed)
+    return Convolutions()
+
+
+def batches():
+    draw = torch.Generator().manual_seed(5)
+    for _ in range(STEPS):
+        yield torch.randn(MICROBATCHES * 2, 2, 8, 8, generator=draw), torch.randint(7, (MICROBATCHES * 2,), generator=draw)
+
+
+def recorded(folder, optimizer, **more):
+    options = {"model": {"kind": "convolutions"}, "steps": STEPS, "microbatches": MICROBATCHES, "clip_norm": 0.5}
+    return plumbline.Record(folder, **(options | more), optimizer=optimizer)
+
+
+def updated(model, optimizer):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def on_one_device(folder, model, dtype=torch.float32, make=torch.optim.AdamW):
+    model = model.to(dtype)
+    optimizer = make(model.parameters(), lr=0.01)
+    record = recorded(folder, optimizer)
+    plumbline.torch.watch_model(record, model)
+    for inputs, targets in batches():
+        with record.step(inputs.to(dtype), targets):
+            for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                loss = torch.nn.functional.cross_entropy(model(x.to(dtype)), y)
+                loss.backward()
+                record.loss(loss)
+            updated(model, optimizer)
+    return folder
+
+
+def cut_in_two(folder, model, narrow=False):
+    """Two stages on one rank: what one hands over the other takes as a leaf."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    record = recorded(folder, optimizer)
+    named = dict(model.named_parameters())
+    halves = [("conv1", "conv2"), ("conv3", "head")]
+    for number, units in enumerate(halves):
+        record.stage(number, units, {name: tensor for name, tensor in named.items() if name.split(".")[0] in units})
+    for inputs, targets in batches():
+        with record.step(inputs, targets):
+            for m, (x, y) in enumerate(zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES))):
+                with record.action(0, "F", m):
+                    out = model.first(x)
+                leaf = out.detach().requires_grad_()
+                if narrow:
+                    leaf = out.detach().bfloat16().float().requires_grad_()
+                record.handed_over(0, 1, m, leaf)
+                with record.action(1, "F", m):
+                    loss = torch.nn.functional.cross_entropy(model.last(leaf), y)
+                record.loss(loss)
+                with record.action(1, "B", m):
+                    loss.backward()
+                record.handed_over(1, 0, m, leaf.grad)
+                with record.action(0, "B", m):
+                    out.backward(leaf.grad)
+            updated(model, optimizer)
+    return folder
+
+
+class TorchTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(scratch.name)
+        self.addCleanup(scratch.cleanup)
+
+    def test_bfloat16_goes_by_its_bits(self):
+        tensor = torch.tensor([[1, -2], [3, -0.0]], dtype=torch.bfloat16)
+        self.assertEqual(plumbline.digest(tensor), "2ef6e75c029872b94e37c23c2a3f4ff3")
+        self.assertEqual(plumbline.digest(tensor.t().contiguous().t()), "2ef6e75c029872b94e37c23c2a3f4ff3")
+        record = plumbline.read(on_one_device(self.folder / "one", made(), torch.bfloat16))
+        self.assertEqual({row["dtype"] for row in record.tensors}, {"bfloat16"})
+
+    def test_torch_and_numpy_say_the_same_of_a_tensor(self):
+        from plumbline.digests import number_text, statistics
+
+        for values in ([0.0, -0.0], [[1.0, -3.0], [0.0, 0.0]], [-0.5], [float("nan"), 1.0], [float("inf"), 2.0]):
+            tensor = torch.tensor(values)
+            ours, theirs = statistics(tensor), statistics(tensor.numpy())
+            self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()], values)
+
+    def test_units_are_the_modules_between_cuts(self):
+        self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
+        blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
+        self.assertEqual(plumbline.torch.units_of(blocks), ["body.blocks.0"])
+
+    def test_every_optimiser_tells_its_moments(self):
+        kinds = {}
+        for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop, torch.optim.SGD):
+            found = plumbline.read(on_one_device(self.folder / make.__name__, made(), make=make))
+            kinds[found.manifest["optimizer"]["name"]] = sorted({row["kind"] for row in found.tensors} - {"parameter", "gradient"})
+        self.assertEqual(kinds, {"adamw": ["moment1", "moment2"], "adam": ["moment1", "moment2"], "rmsprop": [], "sgd": []})
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_convolutions_cut_in_two_hold_and_a_narrowed_cut_does_not(self):
+        reference = on_one_device(self.folder / "one", made())
+        right = plumbline.compare(reference, cut_in_two(self.folder / "two", made()))
+        self.assertTrue(right.holds, str(right))
+        wrong = plumbline.compare(reference, cut_in_two(self.folder / "wrong", made(), narrow=True))
+        self.assertEqual((wrong.first_divergence["item"], wrong.first_divergence["microbatch"]), ("conv3", 0))
+        self.assertIn("boundaries", [check.name for check in wrong.checks.values() if check.outcome == "fails"])
+        other = plumbline.compare(reference, cut_in_two(self.folder / "other", made(seed=4)))
+        self.assertEqual(other.first_divergence["step"], -1)
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_other_optimisers_and_dtypes_hold_against_themselves(self):
+        for name, options in {"rmsprop": {"make": torch.optim.RMSprop}, "bfloat16": {"dtype": torch.bfloat16}}.items():
+            records = [on_one_device(self.folder / f"{name}-{i}", made(), **options) for i in range(2)]
+            found = plumbline.compare(*records)
+            self.assertTrue(found.holds, str(found))
+
+    def test_clipping_that_is_not_seen_is_said(self):
+        model = made()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        record = recorded(self.folder / "one", optimizer)
+        plumbline.torch.watch_model(record, model)
+        inputs, targets = next(batches())
+        with self.assertRaisesRegex(RuntimeError, "call record.gradients\\(\\) and record.norm"):
+            with record.step(inputs, targets):
+                torch.nn.functional.cross_entropy(model(inputs[:2]), targets[:2]).backward()
+                optimizer.step()
+
+    def test_more_calls_than_microbatches_are_refused(self):
+        model = made()
+        record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
+        plumbline.torch.watch_model(record, model)
+        inputs, targets = next(batches())
+        with self.assertRaisesRegex(RuntimeError, "called more than the 4 times"):
+            with record.step(inputs, targets):
+                for _ in range(MICROBATCHES + 1):
+                    model(inputs[:2])
+
+    def test_tied_weights_of_one_rank_are_found(self):
+        model = torch.nn.ModuleDict({"embed": torch.nn.Embedding(4, 3), "head": torch.nn.Linear(3, 4, bias=False)})
+        model["head"].weight = model["embed"].weight
+        record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
+        plumbline.torch.watch_model(record, model)
+        self.assertEqual(record._tied_here(), [["embed.weight", "head.weight"]])
+
+
+if __name__ == "__main__":
+    unittest.main()

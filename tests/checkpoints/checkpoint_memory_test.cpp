@@ -1,0 +1,133 @@
+// What saving and loading take beside the state itself, by the meter, and what a rank reads of a checkpoint.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/unit.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/safetensors.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+#include "training/checkpoint/load_checkpoint.hpp"
+#include "training/checkpoint/save_checkpoint.hpp"
+#include "training/initial_values.hpp"
+#include "training/make_slice.hpp"
+#include "training/memory_meter.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+/// A rank's part of a model, with moments.
+struct Part {
+  Part(const TrainingRun& training, UnitRange units)
+      : slice(make_slice(training, units)), state(training.run.train.optimizer, slice.parameters()) {
+    const MemoryScope scope(MemoryOwner::other);
+    set_initial_values(slice, training.run);
+  }
+  /// Of its parameters.
+  std::int64_t largest() const {
+    std::int64_t bytes = 0;
+    for (const TrainedParameter& each : state.parameters) {
+      bytes = std::max(bytes, static_cast<std::int64_t>(each.value.nbytes()));
+    }
+    return bytes;
+  }
+
+  LlamaSlice slice;
+  TrainState state;
+};
+
+class CheckpointMemory : public ::testing::TestWithParam<const char*> {
+ protected:
+  CheckpointMemory() {
+    install_memory_meter();
+    meter_.attach();
+  }
+
+  TrainingRun training() {
+    return load_training_run(
+        folder_.file("run.toml", std::string("[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                             "/models/untied-128/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                             "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\ndtype = \"") +
+                                     GetParam() + "\"\n"),
+        {});
+  }
+
+  /// By how much the bytes of all owners rose meanwhile, at most.
+  template <typename Body>
+  std::int64_t most_more(Body body) {
+    const std::int64_t before = meter_.total().live;
+    meter_.reset_total_peak();
+    body();
+    EXPECT_EQ(meter_.total().live, before) << "nothing of it stays";
+    return meter_.total().peak - before;
+  }
+
+  fs::path save(const TrainingRun& training, Part& part) {
+    part.state.step = 1;
+    make_folder(folder_ / "c");
+    EXPECT_EQ(save_checkpoint(folder_ / "c", training, part.state, alone_), std::nullopt);
+    return checkpoint_path(folder_ / "c", 1);
+  }
+
+  testing::TemporaryFolder folder_;
+  MemoryMeter& meter_ = new_memory_meter();
+  RankGroup alone_;
+};
+
+TEST_P(CheckpointMemory, SavingAddsTheBytesOfOneTensor) {
+  const TrainingRun run = training();
+  Part part(run, all_units(run.config));
+  EXPECT_LE(most_more([&] { save(run, part); }), part.largest());
+}
+
+TEST_P(CheckpointMemory, LoadingAddsTheBytesOfOneTensorOfTheRanksOwn) {
+  const TrainingRun run = training();
+  Part whole(run, all_units(run.config));
+  const fs::path checkpoint = save(run, whole);
+  Part layer(run, {2, 3});
+  ASSERT_LT(layer.largest(), whole.largest()) << "the embedding, which this rank does not hold";
+  EXPECT_LE(most_more([&] { load_checkpoint(checkpoint, run, layer.state); }), layer.largest());
+}
+
+/// Makes the bytes of one tensor others.
+void spoil(const fs::path& file, const std::string& name) {
+  std::string bytes = read_file(file);
+  std::size_t at = 0;
+  {
+    const SafetensorsFile tensors(file);
+    const auto& entry = tensors.at(name);
+    at = bytes.find(std::string_view(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()));
+  }
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_P(CheckpointMemory, LoadingReadsTheRanksOwnTensorsAlone) {
+  const TrainingRun run = training();
+  Part whole(run, all_units(run.config));
+  const fs::path checkpoint = save(run, whole);
+  spoil(checkpoint / "model-00001-of-00001.safetensors", "model.layers.3.mlp.up_proj.weight");
+  Part other(run, {2, 3}), owner(run, {4, 5});
+
+  EXPECT_NO_THROW(load_checkpoint(checkpoint, run, other.state));
+  EXPECT_THAT(error_of<InputError>([&] { load_checkpoint(checkpoint, run, owner.state); }),
+              HasSubstr("model.layers.3.mlp.up_proj.weight: is not what was written"));
+}
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointMemory, ::testing::Values("float32", "float64", "bfloat16"),
+                         [](const auto& dtype) { return std::string(dtype.param); });
+
+}  // namespace
+}  // namespace plumbline

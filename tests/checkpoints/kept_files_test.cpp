@@ -1,0 +1,160 @@
+// What else a run keeps beside its tensors: the model's config, metrics.csv, the record of a run that was gone on with.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "pipeline/launch.hpp"
+#include "record/record.hpp"
+#include "reference/trainer.hpp"
+#include "support/csv.hpp"
+#include "support/error.hpp"
+#include "support/json.hpp"
+#include "support/numbers.hpp"
+#include "support/safetensors.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+#include "training/checkpoint/checkpoint_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+class KeptFiles : public ::testing::Test {
+ protected:
+  fs::path run_file(const std::string& train = "") {
+    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                    "/models/stories260k/config.json\"\n[data]\n"
+                                    "text = \"" PLUMBLINE_FIXTURES
+                                    "/corpus/\"\nlengths = [9, 4, 6]\nbatch = 2\n[train]\nsteps = 3\nwarmup_steps = 1\n"
+                                    "clip_norm = 1.0\n" +
+                                        train);
+  }
+
+  ReferenceOptions reference(const fs::path& checkpoints) {
+    ReferenceOptions options;
+    options.run_file = run_file();
+    options.checkpoint.folder = checkpoints;
+    options.progress = false;
+    return options;
+  }
+
+  PipelineOptions pipeline(int ranks, const fs::path& checkpoints) {
+    PipelineOptions options;
+    options.run_file = run_file();
+    options.checkpoint.folder = checkpoints;
+    options.transport = "threads";
+    options.world = ranks;
+    options.progress = false;
+    return options;
+  }
+
+  static std::vector<std::string> column(const fs::path& table, const std::string& name) {
+    const CsvTable csv = read_csv(table, {name});
+    std::vector<std::string> cells;
+    for (const CsvRow& row : csv.rows) cells.push_back(row.cells[csv.column(name)]);
+    return cells;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(KeptFiles, TheConfigNamesTheDtypeOfWhatWasSaved) {
+  for (const std::string dtype : {"float32", "float64", "bfloat16"}) {
+    ReferenceOptions options = reference(folder_ / dtype);
+    options.run_file = run_file("dtype = \"" + dtype + "\"\n");
+    train_reference(options);
+    const fs::path saved = folder_ / dtype / "latest";
+    const Json config = read_json(saved / "config.json");
+    EXPECT_EQ(config.at("torch_dtype"), dtype);
+    EXPECT_FALSE(config.contains("dtype")) << "of two names for one thing transformers takes either";
+    const SafetensorsFile tensors(saved / "model-00001-of-00001.safetensors");
+    for (const auto& [name, entry] : tensors.entries()) EXPECT_EQ(entry.dtype, dtype) << name;
+    EXPECT_EQ(config.at("hidden_size"), 64) << "the rest is the model's own";
+  }
+}
+
+TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
+  PipelineOptions options = pipeline(2, folder_ / "c");
+  options.record = folder_ / "record";
+  ASSERT_EQ(train_pipeline(options), 0);
+
+  const fs::path metrics = folder_ / "c" / "metrics.csv", steps = folder_ / "record" / "rank-1" / "steps.csv";
+  EXPECT_THAT(column(metrics, "step"), ElementsAre("0", "1", "2"));
+  for (const char* same : {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens"}) {
+    EXPECT_EQ(column(metrics, same), column(steps, same)) << same;
+  }
+  const auto numbers = [&](const char* name) {
+    std::vector<double> found;
+    for (const std::string& cell : column(metrics, name)) found.push_back(parse_double(cell).value());
+    return found;
+  };
+  const auto seconds = numbers("seconds"), rates = numbers("tokens_per_second"), saving = numbers("saving_seconds");
+  for (std::size_t step = 0; step < seconds.size(); ++step) {
+    EXPECT_GT(seconds[step], 0);
+    EXPECT_DOUBLE_EQ(rates[step], 38 / seconds[step]) << "two rows of 9, 4 and 6 tokens";
+  }
+  EXPECT_EQ(saving[0], 0) << "nothing was saved there";
+  EXPECT_GT(saving[2], 0);
+}
+
+TEST_F(KeptFiles, ARunThatGoesOnTakesBackTheRowsOfStepsThatItMakesAgain) {
+  ReferenceOptions options = reference(folder_ / "c");
+  options.checkpoint.every = 1;
+  train_reference(options);
+  const auto losses = column(folder_ / "c" / "metrics.csv", "loss");
+
+  PipelineOptions again = pipeline(2, folder_ / "c");
+  again.checkpoint.resume = checkpoint_path(folder_ / "c", 1);
+  ASSERT_EQ(train_pipeline(again), 0);
+
+  EXPECT_THAT(column(folder_ / "c" / "metrics.csv", "step"), ElementsAre("0", "1", "2"));
+  EXPECT_EQ(column(folder_ / "c" / "metrics.csv", "loss"), losses);
+}
+
+TEST_F(KeptFiles, ARecordOfARunThatWasGoneOnWithBeginsThereAndNamesTheOther) {
+  PipelineOptions first = pipeline(3, folder_ / "c");
+  first.checkpoint.stop_after = 1;
+  ASSERT_EQ(train_pipeline(first), 0);
+  ASSERT_THAT(whole_checkpoints(folder_ / "c"), ElementsAre(checkpoint_path(folder_ / "c", 1)));
+  const CheckpointFile saved = read_checkpoint_file(checkpoint_path(folder_ / "c", 1));
+
+  ReferenceOptions second = reference(folder_ / "d");
+  second.checkpoint.resume = folder_ / "c" / "latest";
+  second.record = folder_ / "record";
+  train_reference(second);
+
+  const Record record = read_record(folder_ / "record");
+  EXPECT_EQ(record.manifest.first_step, 1);
+  ASSERT_TRUE(record.manifest.resumed_from);
+  EXPECT_EQ(record.manifest.resumed_from->run_id, saved.written_by.at("run_id"));
+  EXPECT_EQ(record.manifest.steps, 3);
+  EXPECT_EQ(record.ranks[0].steps.front().step, 1);
+  EXPECT_FALSE(record.ranks[0].saved.empty());
+  const auto starts = std::ranges::count_if(record.ranks[0].tensors, [](const TensorRow& row) { return row.step < 0; });
+  const auto parameters = std::ranges::count_if(
+      record.ranks[0].tensors, [](const TensorRow& row) { return row.step == 1 && row.kind == "parameter"; });
+  EXPECT_EQ(starts, 3 * parameters) << "parameters and both moments";
+
+  second.checkpoint.resume = folder_ / "d" / "latest";
+  second.record = folder_ / "another";
+  EXPECT_THAT(error_of<InputError>([&] { train_reference(second); }), HasSubstr("none is left to record"));
+  EXPECT_FALSE(fs::exists(folder_ / "another" / "manifest.json"));
+}
+
+TEST_F(KeptFiles, StoppingNeedsAFolder) {
+  ReferenceOptions options = reference(folder_ / "c");
+  options.checkpoint.folder.reset();
+  options.checkpoint.stop_after = 1;
+  options.record = folder_ / "record";
+  EXPECT_THAT(error_of<InputError>([&] { train_reference(options); }), HasSubstr("--stop-after needs a folder"));
+}
+
+}  // namespace
+}  // namespace plumbline

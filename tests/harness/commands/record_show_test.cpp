@@ -1,0 +1,51 @@
+#include "harness/commands/record_show.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/commands/record_rules.hpp"
+#include "harness/judge/judge.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(RecordShow, TellsWhatIsThereOfEachRank) {
+  SyntheticCell cell;
+
+  const std::string text = shown_record(cell.write_candidate());
+
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("pipeline, plumbline-record/2"), HasSubstr("2 ranks, 2 steps of 5 microbatches"),
+                  HasSubstr("rank 1: layers.1, norm, lm_head"), HasSubstr("rank 1          ok, code 0; 2 whole steps"),
+                  HasSubstr("10 microbatches.csv"), HasSubstr("10 send")));
+}
+
+TEST(RecordShow, RankThatWasKilledSaysSo) {
+  SyntheticCell cell;
+  const auto record = cell.write_candidate();
+  std::filesystem::remove(record / "rank-1" / "exit.json");
+
+  EXPECT_THAT(shown_record(record), HasSubstr("rank 1          no exit.json: killed outright, or still running"));
+}
+
+TEST(RecordShow, FolderWithoutManifestIsRefused) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(shown_record(folder.path()), InputError);
+  EXPECT_THROW(shown_record(folder / "nothing"), InputError);
+}
+
+TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
+  const std::string text = rules_text();
+
+  for (const auto& name : check_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " ")) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("told where a table is absent"), HasSubstr("memory.csv, values: peak_bytes"),
+                          HasSubstr("tensors.csv, columns: nonzero_rows")));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* weight = "model.layers.0.mlp.gate_proj.weight";
+
+/// The candidate is gone on with at step 1.
+SyntheticCell gone_on_with(const SyntheticPlan& plan = {}) {
+  SyntheticCell cell(plan);
+  begin_with_second_step(cell.candidate);
+  return cell;
+}
+
+TEST(Resume, DoesNotApplyToARunThatBeganAtTheStart) {
+  SyntheticCell cell;
+  const auto verdict = cell.judge();
+  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_applicable);
+  EXPECT_TRUE(verdict.holds);
+}
+
+TEST(Resume, EveryCheckHoldsFromTheFirstStepOn) {
+  for (const bool tied : {true, false}) {
+    for (const char* optimizer : {"adamw", "sgd"}) {
+      SyntheticPlan plan;
+      plan.tied = tied;
+      plan.optimizer = optimizer;
+      SyntheticCell cell = gone_on_with(plan);
+      const auto verdict = cell.judge();
+      EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty()) << optimizer << (tied ? " tied" : "");
+      const CheckResult& found = result_of(verdict, "resume");
+      EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+      EXPECT_GT(found.compared.at("tensors"), 0);
+      EXPECT_EQ(found.compared.at("learning_rates"), 2);
+      EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::holds);
+      EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
+      EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::holds) << result_of(verdict, "memory").reason;
+    }
+  }
+}
+
+TEST(Resume, AMomentThatWasLostIsNamedAtTheStart) {
+  SyntheticCell cell = gone_on_with();
+  tensor_row(cell.candidate, -1, "moment2", weight).digest = other_digest;
+  EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("moment2"));
+}
+
+TEST(Resume, AMomentWithoutARowIsMissed) {
+  SyntheticCell cell = gone_on_with();
+  std::erase_if(cell.candidate.ranks[0].tensors,
+                [](const TensorRow& row) { return row.step == -1 && row.kind == "moment1" && row.name == weight; });
+  EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("the candidate has no such row"));
+}
+
+TEST(Resume, AParameterOfAnotherStep) {
+  SyntheticCell cell = gone_on_with();
+  tensor_row(cell.candidate, -1, "parameter", weight).digest = other_digest;
+  expect_red(cell, {"parameters", "resume"}, weight, -1);
+}
+
+TEST(Resume, APlaceInTheDataThatWasLost) {
+  SyntheticCell cell = gone_on_with();
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.microbatches) {
+      if (row.microbatch == 1 && !row.data_digest.empty()) row.data_digest = other_digest;
+    }
+  }
+  digest_data_again(cell.candidate);
+  const auto verdict = cell.judge();
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "resume"));
+}
+
+TEST(Resume, ALearningRateThatBeganAnew) {
+  SyntheticCell cell = gone_on_with();
+  for (auto& rank : cell.candidate.ranks) rank.steps[0].learning_rate = 0.123;
+  expect_red(cell, {"parameters", "resume"}, "learning_rate", 1);
+}
+
+TEST(Resume, WhatWasToBeGoneOnWithAndBeganAnewFails) {
+  SyntheticCell cell;
+  cell.plan.request.emplace();
+  cell.plan.request->first_step = 1;
+  const auto verdict = cell.judge();
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("first_step is 0, asked for was 1"));
+  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_run);
+}
+
+TEST(Resume, AReferenceThatBeginsLaterIsNoReference) {
+  SyntheticCell cell;
+  begin_with_second_step(cell.reference);
+  EXPECT_THAT(result_of(cell.judge(), "data").reason,
+              HasSubstr("give the record that begins earlier as the reference"));
+}
+
+TEST(Resume, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
+  SyntheticCell cell = gone_on_with();
+  begin_with_second_step(cell.reference);
+  const auto verdict = cell.judge();
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::holds);
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,51 @@
+// Cells whose run is stopped and gone on with.
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+class RunOfTwoParts : public RunSweep {
+ protected:
+  RunOfTwoParts() {
+    folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\nsteps = 5\n");
+    sweep_file(
+        "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nschedule = \"afab\"\nresume_at = 3\nresume_world = 1\n"
+        "resume_schedule = \"1f1b\"\n");
+  }
+  static constexpr const char* id = "a-1f1b-w1-resumed-at-3-from-afab-w2";
+};
+
+TEST_F(RunOfTwoParts, TheFirstIsStoppedAndTheSecondGoesOnFromItsCheckpointAndIsJudged) {
+  behave("case $record in */begun-*) mkdir -p $5/step-00000003; echo kept > $5/step-00000003/model ;; esac\n");
+
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline record",
+                                   std::string("plumbline-pipeline ") + id));
+  const std::string begun = bytes_of(folder_ / "out/launches" / ("begun-" + std::string(id)) / "command.txt");
+  EXPECT_THAT(begun, AllOf(HasSubstr("fake-mpirun -n 2"), HasSubstr("--stop-after 3"), HasSubstr("--checkpoint")));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches" / ("begun-" + std::string(id)) / "run.toml"), HasSubstr("afab"));
+  const std::string command = bytes_of(folder_ / "out/launches" / id / "command.txt");
+  EXPECT_THAT(command, AllOf(HasSubstr("fake-mpirun -n 1"), HasSubstr("--resume"), HasSubstr("step-00000003")));
+  ASSERT_THAT(judged_, SizeIs(1));
+  EXPECT_EQ(judged_[0].request->first_step, 3);
+  EXPECT_EQ(judged_[0].reference_request->first_step, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "out/launches" / ("begun-" + std::string(id)) / "checkpoints"))
+      << "it is as large as the model";
+}
+
+TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
+  behave("case $record in */begun-*) page $record $me 1 -1 ${me}B3; exit 1 ;; esac\n");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  ASSERT_FALSE(judged_.empty());
+  EXPECT_EQ(judged_[0].launch->exit_code, 1);
+  EXPECT_THAT(judged_[0].launch->words, HasSubstr("the part of the run that was to be gone on with did not end well"));
+  EXPECT_TRUE(fs::exists(folder_ / "out/launches" / id / "finding.json"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,14 @@
+// Faults of going on with a run: what was saved is right, what is taken from it is not.
+#pragma once
+
+#include <memory>
+
+#include "tests/mutant/fault.hpp"
+#include "tests/mutant/seams.hpp"
+
+namespace plumbline::mutant {
+
+/// R-steps, R-moments, R-data, R-rate, R-tied or R-layers.
+std::unique_ptr<Seams> make_faulty_resume(const Fault& fault);
+
+}  // namespace plumbline::mutant
