@@ -20,14 +20,12 @@ Json training_settings(const TrainingRun& training) {
                        {"final_factor", train.final_factor},
                        {"threads", train.threads},
                        {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
-  settings["data"] = {{"seed", data.seed},
-                      {"lengths", data.row_lengths},
-                      {"masked", data.masked},
-                      {"source_tokens", training.plan.source_tokens()},
-                      // Not all of it is read for this: of another text the first microbatch is another too.
-                      {"first_microbatch_digest", data_digest(training.plan.make(0, 0))}};
+  settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
   // Only where it is asked for, so that what was saved before there was such a setting can be gone on with.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
+  settings["data"]["source_tokens"] = training.plan.source_tokens();
+  // Not all of it is read for this: of another text the first microbatch is another too.
+  settings["data"]["first_microbatch_digest"] = data_digest(training.plan.make(0, 0));
   return settings;
 }
 
