@@ -12,6 +12,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/folder_lock.hpp"
+#include "tests/checkpoints/reference_alone.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -24,8 +25,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
-
-constexpr int reference_alone = 0;  // in place of a number of ranks
 
 /// A run file of three steps.
 struct Training {

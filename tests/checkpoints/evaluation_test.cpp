@@ -11,6 +11,7 @@
 #include "pipeline/launch.hpp"
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
+#include "tests/checkpoints/reference_alone.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 
@@ -21,8 +22,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
-
-constexpr int reference_alone = 0;  // in place of a number of ranks
 
 /// Of metrics.csv, by step.
 std::vector<std::string> column(const fs::path& folder, const std::string& name) {
