@@ -24,11 +24,10 @@ WaitWatcher::~WaitWatcher() {
 }
 
 void WaitWatcher::watch() {
-  const std::filesystem::path page = record_ / ("rank-" + std::to_string(rank_)) / "progress";
   const auto between = std::min(patience_, std::chrono::milliseconds(1000));
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, between, [this] { return end_; })) {
-    const auto now = read_progress(page);
+    const auto now = read_progress(record_, rank_);
     if (!now || now->peer < 0) continue;
     const auto waited = std::chrono::nanoseconds(monotonic_ns() - static_cast<std::int64_t>(now->monotonic_ns));
     if (waited < patience_) continue;

@@ -3,15 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "pipeline/launch.hpp"
 #include "reference/trainer.hpp"
 #include "support/error.hpp"
-#include "tests/checkpoints/reference_alone.hpp"
+#include "tests/checkpoints/train_on.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 
@@ -24,21 +22,8 @@ using testing::error_of;
 using ::testing::HasSubstr;
 
 /// Of metrics.csv, by step.
-std::vector<std::string> column(const fs::path& folder, const std::string& name) {
-  std::ifstream file(folder / "metrics.csv");
-  std::vector<std::string> values;
-  std::size_t wanted = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream cells(line);
-    std::vector<std::string> row;
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-    if (row.front() == "step") {
-      wanted = static_cast<std::size_t>(std::ranges::find(row, name) - row.begin());
-    } else {
-      values.push_back(row.at(wanted));
-    }
-  }
-  return values;
+std::vector<std::string> metrics(const fs::path& folder, const std::string& name) {
+  return column(folder / "metrics.csv", name);
 }
 
 class Evaluating : public ::testing::Test {
@@ -54,25 +39,9 @@ class Evaluating : public ::testing::Test {
 
   /// Trains by so many ranks, and saves at the end in `into`.
   int train(const std::string& run, int ranks, const fs::path& into, const std::string& schedule = "1f1b") {
-    const fs::path path = folder_.file("run.toml", run);
     CheckpointOptions checkpoint;
     checkpoint.folder = into;
-    if (ranks == reference_alone) {
-      ReferenceOptions options;
-      options.run_file = path;
-      options.checkpoint = checkpoint;
-      options.progress = false;
-      train_reference(options);
-      return 0;
-    }
-    PipelineOptions options;
-    options.run_file = path;
-    options.checkpoint = checkpoint;
-    options.transport = "threads";
-    options.world = ranks;
-    options.schedule = schedule;
-    options.progress = false;
-    return train_pipeline(options);
+    return train_on(ranks, folder_.file("run.toml", run), checkpoint, schedule);
   }
 
   testing::TemporaryFolder folder_;
@@ -81,12 +50,12 @@ class Evaluating : public ::testing::Test {
 TEST_F(Evaluating, HasTheReferencesBitsOnAnyNumberOfRanks) {
   const std::string run = run_text(trained_on + evaluated + "[evaluate]\nevery = 2\nmicrobatches = 6\n");
   train(run, reference_alone, folder_ / "reference");
-  const std::vector<std::string> losses = column(folder_ / "reference", "evaluation_loss");
+  const std::vector<std::string> losses = metrics(folder_ / "reference", "evaluation_loss");
   ASSERT_EQ(losses.size(), 5U);
   EXPECT_THAT((std::vector{losses[0], losses[2]}), ElementsAre("", "")) << "every second step, and the last";
   for (const std::size_t step : {1U, 3U, 4U}) {
     EXPECT_GT(std::stod(losses[step]), 0.0);
-    EXPECT_NE(losses[step], column(folder_ / "reference", "loss")[step]);
+    EXPECT_NE(losses[step], metrics(folder_ / "reference", "loss")[step]);
   }
   EXPECT_NE(losses[1], losses[3]);
 
@@ -94,8 +63,8 @@ TEST_F(Evaluating, HasTheReferencesBitsOnAnyNumberOfRanks) {
     for (const char* schedule : {"1f1b", "zb-v", "interleaved-1f1b"}) {
       const fs::path into = folder_ / (schedule + std::to_string(ranks));
       ASSERT_EQ(train(run, ranks, into, schedule), 0);
-      EXPECT_EQ(column(into, "evaluation_loss"), losses) << ranks << " ranks, " << schedule;
-      EXPECT_EQ(column(into, "loss"), column(folder_ / "reference", "loss"));
+      EXPECT_EQ(metrics(into, "evaluation_loss"), losses) << ranks << " ranks, " << schedule;
+      EXPECT_EQ(metrics(into, "loss"), metrics(folder_ / "reference", "loss"));
     }
   }
 }
@@ -108,8 +77,8 @@ TEST_F(Evaluating, LeavesNoTraceInWhatIsTrained) {
     ASSERT_EQ(train(without, ranks, other), 0);
 
     EXPECT_EQ(read_checkpoint_file(one / "latest").digests, read_checkpoint_file(other / "latest").digests);
-    EXPECT_EQ(column(one, "loss"), column(other, "loss"));
-    EXPECT_THAT(column(other, "evaluation_loss"), ElementsAre("", "", "", "", ""));
+    EXPECT_EQ(metrics(one, "loss"), metrics(other, "loss"));
+    EXPECT_THAT(metrics(other, "evaluation_loss"), ElementsAre("", "", "", "", ""));
   }
 }
 
@@ -123,7 +92,7 @@ TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
       (at / "latest").string() + "\"\n[train]\nsteps = 1\n[data]\nseed = 4\nbatch = 2\nlengths = [9, 4, 6]\n" + other;
   train(first, reference_alone, folder_ / "first");
 
-  EXPECT_EQ(column(at, "evaluation_loss").back(), column(folder_ / "first", "loss").front());
+  EXPECT_EQ(metrics(at, "evaluation_loss").back(), metrics(folder_ / "first", "loss").front());
 }
 
 TEST_F(Evaluating, WhatCannotBeEvaluatedIsRefusedBeforeTheFirstStep) {

@@ -94,22 +94,6 @@ TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(metrics.rows[i].cells[0], std::to_string(i));
 }
 
-TEST_F(SavedAndStopped, MetricsAreTheRecordsNumbers) {
-  ASSERT_EQ(run(reference_ + "a --stop-after 5 --record r").code, 0);
-  const CsvTable metrics = read_csv(folder_.path() / "a/metrics.csv"),
-                 steps = read_csv(folder_.path() / "r/rank-0/steps.csv");
-  ASSERT_EQ(metrics.rows.size(), 5U);
-  ASSERT_EQ(steps.rows.size(), 5U);
-  for (const char* column : {"step", "loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens"}) {
-    for (std::size_t i = 0; i < 5; ++i) {
-      EXPECT_EQ(metrics.rows[i].cells[metrics.column(column)], steps.rows[i].cells[steps.column(column)])
-          << column << " of step " << i;
-    }
-  }
-  for (const CsvRow& row : metrics.rows)
-    EXPECT_EQ(row.cells[metrics.column("evaluation_loss")], "") << "none asked for";
-}
-
 TEST_F(SavedAndStopped, ARecordOfARunThatWasStoppedSaysSo) {
   ASSERT_EQ(signalled("exec " + reference_ + "a --checkpoint-every 20 --record r", "a", "USR1").code, 0);
   const Json exit = read_json(folder_.path() / "r/rank-0/exit.json");
