@@ -12,6 +12,7 @@
 #include "training/gpu/profiler_ranges.hpp"
 #include "training/microbatch.hpp"
 #include "training/progress_observer.hpp"
+#include "training/recording_clock.hpp"
 #include "training/step_recorder.hpp"
 #include "training/step_rows.hpp"
 #include "training/training_run.hpp"
@@ -66,7 +67,12 @@ class RunMonitor : public StepObserver {
   double waited_seconds() const { return rows_.waited_seconds(); }
 
  private:
+  /// Tells every observer, and takes the time of it.
+  template <typename Told>
+  void tell(const Told& told);
+
   std::int64_t rank_;
+  RecordingClock clock_;
   RecordWriter writer_;
   StepRecorder recorder_;
   ActionLog log_;
