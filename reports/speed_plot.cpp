@@ -102,7 +102,8 @@ std::string draw_speeds(const std::vector<SpeedSeries>& series, const std::optio
     row.svg() += plot::line(speeds.frame().left, y, speeds.frame().right, y, dashed);
   }
   row.add(1, std::max(1.08 * largest(series, {bubble, planned}), 1.0), "bubble, % of a rank's span", bubble, planned);
-  row.add(2, std::max(1.08 * largest(series, {recording}), 1.0), "recording, % of a step", recording, nullptr);
+  if (const double most = largest(series, {recording}); most > 0)
+    row.add(2, std::max(1.08 * most, 1.0), "recording, % of a step", recording, nullptr);
 
   std::vector<plot::LegendEntry> legend;
   for (std::size_t i = 0; i < series.size(); ++i)

@@ -23,7 +23,7 @@ struct SpeedSeries {
 
 /// Three panels side by side with one legend: a sign for each run, with a dashed line at the reference's tokens per
 /// second, and for bubbles a line where the simulated schedule has them. Where world sizes go beyond `cores`, a line
-/// stands between. An SVG element.
+/// stands between. Records from before recording was timed have no third panel. An SVG element.
 std::string draw_speeds(const std::vector<SpeedSeries>& series, const std::optional<double>& reference_tokens_per_s,
                         const std::optional<std::int64_t>& cores, const std::string& title);
 

@@ -59,7 +59,7 @@ class RunMonitor : public StepObserver {
   void set_activation_peak(const StepAction& action, std::int64_t bytes);
   RecordWriter& writer() { return writer_; }
   /// The progress page alone, for what is no step.
-  StepObserver& page() { return page_; }
+  ProgressObserver& page() { return page_; }
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return rows_.loss(); }
   const StepUpdate& update() const { return rows_.update(); }
