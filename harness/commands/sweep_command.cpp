@@ -11,6 +11,7 @@
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/sweep.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
@@ -50,12 +51,21 @@ int ended_with(const Verdict& verdict) {
 }
 
 int list_cells(const SweepOptions& options) {
-  for (const auto& cell : prepare_sweep(options).plan.cells) std::cout << cell.plan.id << "\n";
+  const PreparedSweep prepared = prepare_sweep(options);
+  for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
   std::cout.flush();
-  std::fprintf(stderr,
-               "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
-               "ranges, data) the trainers check when a sweep starts them; plumbline-reference RUN.toml --export DIR "
-               "does it beforehand\n");
+  if (prepared.file.commands) {
+    std::fprintf(
+        stderr,
+        "plumbline: checked: the sweep file, its placeholders, values and programs. What arguments mean only the "
+        "commands know\n");
+  } else {
+    std::fprintf(stderr,
+                 "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
+                 "ranges, data) the trainers check when a sweep starts them; %s RUN.toml --export DIR does it "
+                 "beforehand\n",
+                 reference_program);
+  }
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -108,9 +118,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
       "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
-  const auto* other_trainers =
-      command->add_option("--trainers", options.trainers,
-                          "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help());
   command->footer(
       "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
       "         plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'");

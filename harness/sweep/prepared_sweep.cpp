@@ -22,8 +22,11 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
   // What a run is asked for is made from its run file, its model and its data's files.
   for (const auto& reference : sweep.plan.references) make_request(sweep.file, reference);
   for (const auto& cell : sweep.plan.cells) make_request(sweep.file, cell);
-  find_program(launcher_words(sweep.file.launcher, 1).front());
-  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  if (!sweep.file.launcher.empty()) find_program(launcher_words(sweep.file.launcher, 1).front());
+  if (!sweep.file.commands) {
+    for (const char* program : {reference_program, pipeline_program})
+      find_program((options.trainers / program).string());
+  }
   sweep.folder = options.out.value_or(new_run_folder(sweep.file.name));
   sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge);
   SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);

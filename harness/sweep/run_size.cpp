@@ -27,6 +27,7 @@ double parameters_of(const Json& config, double hidden, double layers) {
 }  // namespace
 
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
+  if (reference.command) return {};
   RunSize size;
   try {
     const Request request = make_request(sweep, reference);

@@ -16,7 +16,7 @@ struct RunSize {
   double element_bytes = 4;  ///< of the run's dtype
 };
 
-/// Zeros where the run file or its model does not say: the trainers then say what is wrong with it.
+/// Zeros where the run file or its model does not say, as the trainers will, and of commands of the user's own.
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference);
 
 /// Bytes of all dumps of one record of it: gradients, parameters and the optimiser's state of every step and of the

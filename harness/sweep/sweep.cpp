@@ -151,7 +151,7 @@ class Sweep {
       progress_.begin(id, work_of(index));
       const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
       progress_.end();
-      if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
+      if (!reference.command && finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
         throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
                                        folder_.launch(id) / "run.toml", reference.run));
       }
@@ -250,6 +250,10 @@ class Sweep {
   }
 
   void add_process_base(const PlannedCell& cell, CellPlan& plan) {
+    if (cell.command) {
+      plan.why_no_process_base = "the sweep starts commands of the user's own";
+      return;
+    }
     if (file_.device != "cpu" || !asks_for(plan, "memory")) return;
     const MeasuredBase& measured = bases_.of(cell);
     plan.process_base = measured.base;

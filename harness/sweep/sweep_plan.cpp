@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/sweep/cell_patterns.hpp"
+#include "harness/sweep/command_plan.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
@@ -182,6 +183,11 @@ class Planner {
   explicit Planner(const SweepFile& sweep) : sweep_(sweep), names_(names_of_runs(sweep)) {}
 
   SweepPlan plan() {
+    if (sweep_.commands) {
+      plan_ = plan_of_commands(sweep_);
+      mark_repeats();
+      return plan_;
+    }
     const auto optional_texts = [](const std::vector<std::string>& texts) {
       std::vector<std::optional<std::string>> options(texts.begin(), texts.end());
       if (options.empty()) options.emplace_back();

@@ -52,6 +52,10 @@ class SweepTrainers {
   LaunchFinding without_second_part(LaunchFinding first, const std::string& id,
                                     const std::filesystem::path& record) const;
   using Files = std::map<std::string, std::string>;
+  LaunchFinding run_command(const PlannedCommand& command, const std::string& id, const std::filesystem::path& record,
+                            const Request& request, bool dump) const;
+  /// Runs it to its end, and keeps what came of it.
+  LaunchFinding end_of(Launch launch, const std::string& id) const;
   /// `files`: what is put beside one another into the launch folder, by name, run.toml among it. `options`: of the
   /// trainer, beside those of every run.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
