@@ -199,10 +199,10 @@ TEST_F(OwnCommands, APlaceholderThatThereIsNotIsRefusedWithThoseThatThereAre) {
 }
 
 TEST_F(OwnCommands, ValuesThatNobodyUsesAreRefusedAsMisspelt) {
-  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nhow = \"right\"\nhwo = \"else\"\n"),
-              AllOf(HasSubstr("hwo is no key"), HasSubstr("did you mean how?")));
+  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nhow = \"right\"\nhoow = \"else\"\n"),
+              AllOf(HasSubstr("hoow is no key"), HasSubstr("did you mean how?")));
   EXPECT_THAT(refusal("values = { how = \"right\", what = 1 }\nworld_sizes = [2]\n", trains("{how} ")),
-              HasSubstr("no placeholder {what}"));
+              HasSubstr("no command or variable has a placeholder {what}"));
   EXPECT_THAT(refusal("values = { record = \"here\" }\nworld_sizes = [2]\n", trains("right")),
               HasSubstr("a name of plumbline's own"));
 }
