@@ -8,7 +8,9 @@
 #include <memory>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
+#include "harness/sweep/merge_sweeps.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/sweep.hpp"
 #include "harness/sweep/trainer_programs.hpp"
@@ -18,6 +20,8 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -46,6 +50,16 @@ void say(const Verdict& verdict, const fs::path& folder) {
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
+/// "2/3". Throws InputError for anything else.
+Shard shard_of(const std::string& text) {
+  const auto slash = text.find('/');
+  const auto number = parse_integer(text.substr(0, slash));
+  const auto of = slash == std::string::npos ? std::nullopt : parse_integer(text.substr(slash + 1));
+  if (!number || !of || *of < 1 || *of > 100000 || *number < 1 || *number > *of)
+    throw InputError("--shard " + text + ": give i/n, the part and how many there are: 1/3, 2/3 and 3/3");
+  return {*number, *of};
+}
+
 int ended_with(const Verdict& verdict) {
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
@@ -54,6 +68,8 @@ int list_cells(const SweepOptions& options) {
   const PreparedSweep prepared = prepare_sweep(options);
   for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
   std::cout.flush();
+  if (const auto estimate = disk_estimate(prepared.file, prepared.plan))
+    std::fprintf(stderr, "plumbline: it will take %s\n", disk_text(*estimate, prepared.folder).c_str());
   if (prepared.file.commands) {
     std::fprintf(
         stderr,
@@ -118,6 +134,19 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
       "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
+  command
+      ->add_option("--jobs", options.jobs,
+                   "Slots, cores or GPUs, for runs side by side: each takes as many as it has ranks")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
+      ->capture_default_str();
+  command->add_option_function<std::string>(
+      "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
+      "i/n: run every n-th cell from the i-th on; plumbline merge puts the n folders together");
+  command
+      ->add_option_function<std::string>(
+          "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
+          "all (the default) or failures: then records of cells that hold go, once the report is written")
+      ->check(CLI::IsMember({"all", "failures"}));
   const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help());
   command->footer(
       "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
@@ -126,6 +155,23 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
     given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
     return given->list ? list_cells(given->options) : sweep(given->options);
+  };
+}
+
+std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
+  struct Given {
+    std::vector<fs::path> parts;
+    fs::path out;
+  };
+  const auto given = std::make_shared<Given>();
+  auto* command = app.add_subcommand("merge", "Put the shards of a sweep together, and judge them as one");
+  command->add_option("parts", given->parts, "Folders of the shards")->required();
+  command->add_option("--out", given->out, "Folder to make, with all of them in it")->required();
+  command->footer("Example: plumbline merge shard-1 shard-2 --out whole");
+  return [given, harness] {
+    const MergedSweep merged = merge_sweeps(given->parts, given->out);
+    if (!merged.missing.empty()) std::printf("in no part: %s\n", join(merged.missing, ", ").c_str());
+    return judge(given->out, harness);
   };
 }
 

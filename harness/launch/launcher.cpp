@@ -40,12 +40,14 @@ using std::chrono::milliseconds;
 constexpr milliseconds glance_interval{20};
 
 /// Ours, with what runs need put in; what the user has set for Open MPI stays.
-std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch) {
+std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch, const std::string& mark) {
   std::map<std::string, std::string> values;
+  const std::string marked = mark.substr(0, mark.find('='));
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const auto equals = text.find('=');
-    if (equals != std::string::npos) values[text.substr(0, equals)] = text.substr(equals + 1);
+    if (equals != std::string::npos && text.substr(0, equals) != marked)
+      values[text.substr(0, equals)] = text.substr(equals + 1);
   }
   values["OMP_NUM_THREADS"] = "1";
   values["TMPDIR"] = scratch;
@@ -53,6 +55,7 @@ std::vector<std::string> run_environment(const Launch& launch, const std::string
   for (const auto& [key, value] : launch.environment) values[key] = value;
   std::vector<std::string> environment;
   for (const auto& [key, value] : values) environment.push_back(key + "=" + value);
+  environment.push_back(mark);
   return environment;
 }
 
@@ -83,10 +86,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   _exit(127);
 }
 
-pid_t start(const Launch& launch, const fs::path& program, const std::string& scratch, BoundedOutput& out,
-            BoundedOutput& error) {
+pid_t start(const Launch& launch, const fs::path& program, const std::string& scratch, ProcessTree& tree,
+            BoundedOutput& out, BoundedOutput& error) {
   std::vector<std::string> command = launch.command;
-  std::vector<std::string> environment = run_environment(launch, scratch);
+  std::vector<std::string> environment = run_environment(launch, scratch, tree.mark());
   std::vector<char*> arguments = pointers(command), variables = pointers(environment);
   int report[2] = {-1, -1};
   if (pipe2(report, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
@@ -102,6 +105,7 @@ pid_t start(const Launch& launch, const fs::path& program, const std::string& sc
   if (child > 0 && read(report[0], &why, sizeof why) == sizeof why) waitpid(child, nullptr, 0);
   close(report[0]);
   if (why != 0) throw SystemError(program.string() + ": cannot be started (" + std::strerror(why) + ")");
+  tree.begins_with(child);
   out.started();
   error.started();
   return child;
@@ -229,12 +233,12 @@ std::string last_words(const fs::path& output, const std::string& program) {
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const fs::path program = find_program(launch.command.front());
   const ScratchFolder scratch;
-  const ProcessTree tree;
+  ProcessTree tree;
   RankWatch watch(launch.record, launch.ranks, tree);
   StartedProcesses processes(launch.program, tree);
   const auto begin = Clock::now();
   BoundedOutput out(launch.folder / "stdout.txt"), error(launch.folder / "stderr.txt");
-  const pid_t child = start(launch, program, scratch.path(), out, error);
+  const pid_t child = start(launch, program, scratch.path(), tree, out, error);
 
   LaunchFinding finding;
   std::optional<int> status;

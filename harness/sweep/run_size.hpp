@@ -9,7 +9,8 @@ namespace plumbline {
 
 struct RunSize {
   double parameters = 0;
-  double tokens = 0;  ///< of a step, padding included
+  double tokens = 0;        ///< of a step, padding included
+  double microbatches = 0;  ///< of a step
   double steps = 0;
   double states = 0;  ///< numbers that the optimiser keeps for each parameter
   double hidden = 0, layers = 0;

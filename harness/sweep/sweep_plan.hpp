@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/sweep/planned_run.hpp"
+#include "harness/sweep/sweep_options.hpp"
 
 namespace plumbline {
 
@@ -21,5 +22,8 @@ SweepPlan make_plan(const SweepFile& sweep);
 /// Keeps the cells named (cell_patterns.hpp) and the references that they need. Throws InputError naming what is no
 /// cell's, and what comes near.
 SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted);
+
+/// Of a plan's cells every `shard.of`-th, from the `shard.number`-th on, with the references that they need.
+SweepPlan select_shard(const SweepPlan& plan, const Shard& shard);
 
 }  // namespace plumbline

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <sstream>
 #include <utility>
 
 #include "harness/launch/free_port.hpp"
@@ -14,6 +16,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/shell.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 
@@ -23,6 +26,21 @@ namespace {
 
 constexpr const char* run_file = "run.toml";
 constexpr const char* accumulation_file = "accumulation.csv";
+
+/// Those of the slots, among those that this process may see.
+void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std::string>& environment) {
+  if (slots.empty() || environment.contains("CUDA_VISIBLE_DEVICES")) return;
+  std::vector<std::string> visible;
+  const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::istringstream names(own != nullptr ? own : "");
+  for (std::string name; std::getline(names, name, ',');) visible.push_back(name);
+  std::vector<std::string> taken;
+  for (const std::int64_t slot : slots) {
+    const auto index = static_cast<std::size_t>(slot);
+    taken.push_back(index < visible.size() ? visible[index] : std::to_string(slot));
+  }
+  environment["CUDA_VISIBLE_DEVICES"] = join(taken, ",");
+}
 
 /// As a shell runs it again.
 std::string command_text(const Launch& launch) {
@@ -38,6 +56,12 @@ std::string command_text(const Launch& launch) {
 SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, const SweepFolder& folder,
                              StopSignals& signals, std::function<void()> at_glance)
     : file_(file), programs_(programs), folder_(folder), signals_(signals), at_glance_(std::move(at_glance)) {}
+
+SweepTrainers SweepTrainers::on(std::vector<std::int64_t> slots) const {
+  SweepTrainers same = *this;
+  same.slots_ = std::move(slots);
+  return same;
+}
 
 LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
                                  bool dump) const {
@@ -156,6 +180,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   launch.record = record;
   launch.ranks = ranks;
   launch.speaker = speaker;
+  if (file_.device == "cuda") take_gpus(slots_, launch.environment);
   if (speaker == pipeline_program) launch.program = (programs_ / pipeline_program).string();
   return end_of(std::move(launch), id);
 }
@@ -180,6 +205,8 @@ LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const st
   launch.folder = place;
   launch.record = record;
   launch.ranks = command.ranks;
+  const auto device = planned.values.find("device");
+  if (device != planned.values.end() && device->second == "cuda") take_gpus(slots_, launch.environment);
   write_file(place / "command.txt", command_text(launch));
   return end_of(std::move(launch), id);
 }
