@@ -146,9 +146,9 @@ void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight
   }
   const auto named = death_in_launcher_output(read_file(launch.folder / "stderr.txt"));
   if (named && named->rank < static_cast<std::int64_t>(sights.size())) {
-    // mpirun also names ranks that our own signal ended; those had not been gone before.
+    // mpirun also names ranks that our own signal ended; those had been seen, and had not been gone before.
     auto& sight = sights[static_cast<std::size_t>(named->rank)];
-    if (sight.gone) sight.signal = named->signal;
+    if (sight.gone || !sight.found) sight.signal = named->signal;
   }
   if (own_signal) sights[0].signal = own_signal;
   if (all_ended_well(sights) && !finding.timed_out) {

@@ -68,15 +68,16 @@ std::optional<ProcessState> process_state(pid_t pid) {
   return process;
 }
 
-std::optional<ProcessMemory> process_memory(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  ProcessMemory memory;
-  for (std::string word; status >> word;) {
-    std::int64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) memory.peak = kibibytes * 1024;
-    if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes) memory.private_now += kibibytes * 1024;
+std::optional<ProcessStatus> process_status(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  ProcessStatus status;
+  for (std::string word; file >> word;) {
+    std::int64_t number = 0;
+    if (word == "VmHWM:" && file >> number) status.peak_bytes = number * 1024;
+    if ((word == "RssAnon:" || word == "RssShmem:") && file >> number) status.private_bytes += number * 1024;
+    if (word == "voluntary_ctxt_switches:" && file >> number) status.naps = number;
   }
-  return memory.peak > 0 ? std::optional(memory) : std::nullopt;
+  return status.peak_bytes > 0 ? std::optional(status) : std::nullopt;
 }
 
 ProcessTree::ProcessTree() : self_(getpid()) {
@@ -153,6 +154,11 @@ void ProcessTree::reap(pid_t but) const {
   }
 }
 
+bool ProcessTree::only_root_is_left(pid_t root) const {
+  const auto left = members();
+  return std::all_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
+}
+
 void ProcessTree::kill_all_but(pid_t but) const {
   for (const auto& process : living()) {
     if (process.pid != but) kill(process.pid, SIGKILL);
@@ -168,8 +174,9 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
   for (;;) {
     const auto left = living();
     reap(root);
-    if (left.empty()) return {};
     const auto now = Clock::now();
+    // A process whose first thread has ended stays until its others have, which takes time on a busy machine.
+    if (left.empty() && (now >= kill_root_from || only_root_is_left(root))) return {};
     if (now >= give_up) {
       std::vector<pid_t> unkillable;
       for (const auto& process : left) unkillable.push_back(process.pid);

@@ -16,19 +16,21 @@ namespace plumbline {
 struct ProcessState {
   pid_t pid = 0;
   pid_t parent = 0;
-  char state = '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), Z (ended, not yet reaped)
+  char state =
+      '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), t (stopped by a tracer), Z (ended, not yet reaped)
   bool alive() const { return state != 'Z' && state != 'X'; }
 };
 
 /// Nothing when there is no such process.
 std::optional<ProcessState> process_state(pid_t pid);
-/// Of /proc/<pid>/status, in bytes.
-struct ProcessMemory {
-  std::int64_t peak = 0;         ///< VmHWM: the most that was ever resident, pages of files that were read among it
-  std::int64_t private_now = 0;  ///< RssAnon + RssShmem: what is resident and no page of a file
+/// Of /proc/<pid>/status.
+struct ProcessStatus {
+  std::int64_t peak_bytes = 0;     ///< VmHWM: the most that was ever resident, pages of files that were read among it
+  std::int64_t private_bytes = 0;  ///< RssAnon + RssShmem: what is resident now and no page of a file
+  std::int64_t naps = 0;  ///< how often its main thread gave up its core by itself: once a poll of one that waits
 };
 /// Nothing when it is gone or a zombie.
-std::optional<ProcessMemory> process_memory(pid_t pid);
+std::optional<ProcessStatus> process_status(pid_t pid);
 
 /// All processes that come to be below a child of this one from now on. The caller becomes the kernel's "child
 /// subreaper", so that a process whose parent ends becomes our child and cannot leave the tree. Children that were
@@ -60,6 +62,7 @@ class ProcessTree {
 
  private:
   std::vector<ProcessState> members() const;
+  bool only_root_is_left(pid_t root) const;
   bool claims(pid_t child) const;
   pid_t self_, root_ = 0;
   std::string mark_;
