@@ -32,12 +32,21 @@ struct ProcessStatus {
 /// Nothing when it is gone or a zombie.
 std::optional<ProcessStatus> process_status(pid_t pid);
 
-/// All processes that come to be below this one from now on. The caller becomes the kernel's "child subreaper", so that
-/// a process whose parent ends becomes our child and cannot leave the tree. Children that were there before are left
-/// alone; while a tree lives the caller starts no other process.
+/// All processes that come to be below a child of this one from now on. The caller becomes the kernel's "child
+/// subreaper", so that a process whose parent ends becomes our child and cannot leave the tree. Children that were
+/// there before are left alone. Several trees may live at once: a process without a parent of its own then belongs to
+/// the one that has seen it before or whose mark it was started with, and to the last tree where it is no other's;
+/// while a tree lives the caller starts no process that is in none.
 class ProcessTree {
  public:
   ProcessTree();
+  ~ProcessTree();
+  ProcessTree(const ProcessTree&) = delete;
+  ProcessTree& operator=(const ProcessTree&) = delete;
+  /// "NAME=value", for the environment of what is started.
+  const std::string& mark() const { return mark_; }
+  /// The child that has been started.
+  void begins_with(pid_t root);
   /// Every living process of the tree, a parent before its children.
   std::vector<ProcessState> living() const;
   bool contains(pid_t pid) const;
@@ -54,8 +63,11 @@ class ProcessTree {
  private:
   std::vector<ProcessState> members() const;
   bool only_root_is_left(pid_t root) const;
-  pid_t self_;
+  bool claims(pid_t child) const;
+  pid_t self_, root_ = 0;
+  std::string mark_;
   std::set<pid_t> before_;
+  mutable std::set<pid_t> seen_;
 };
 
 }  // namespace plumbline
