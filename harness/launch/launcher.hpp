@@ -40,8 +40,4 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals);
 /// A program's path, searched on PATH as a shell does. Throws SystemError naming it, and how to come by it.
 std::filesystem::path find_program(const std::string& name);
 
-/// What a program said last: the last line of `output` that begins with "<program>: ", else the last that is neither
-/// blank nor a rule of dashes; empty when there is none.
-std::string last_words(const std::filesystem::path& output, const std::string& program);
-
 }  // namespace plumbline
