@@ -1,6 +1,9 @@
 // What the walk of one rank is put together from.
 #pragma once
 
+#include <vector>
+
+#include "model/llama_slice.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/transport/transport.hpp"
@@ -15,6 +18,7 @@ struct RankParts {
   Stages stages;
   TrainState state;  ///< of all stages
   Transport& transport;
+  std::vector<const LlamaSlice*> slices = {};  ///< of the stages: for who computes with the parameters in another way
 };
 
 /// Throws InputError for weights that are not the model's.

@@ -4,6 +4,7 @@
 #include "pipeline/tied_exchange.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
+#include "pipeline/wait_watcher.hpp"
 #include "record/wait_chain.hpp"
 #include "support/json.hpp"
 
@@ -30,6 +31,7 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
       walk_(training, plan, parts_, monitor_),
       peaks_(monitor_) {
   if (training.recorded()) monitor_.add(peaks_);
+  if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.page());
 }
 
 void RankTrainer::train(bool show_progress) {
@@ -54,6 +56,10 @@ void RankTrainer::train_step(std::int64_t step) {
     monitor_.writer().add(TrafficRow{step, count.peer, to_text(count.direction), count.send ? "send" : "receive",
                                      count.operations, count.bytes});
   }
+}
+
+std::shared_ptr<void> RankTrainer::watch_waits(ProgressLine& line) {
+  return std::make_shared<WaitWatcher>(monitor_.writer().folder().parent_path(), parts_.transport.rank(), line);
 }
 
 // After the step: its rows show what differs, and are kept where another rank fails meanwhile.

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "pipeline/activation_peaks.hpp"
+#include "pipeline/evaluation.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
 #include "pipeline/transport_group.hpp"
@@ -27,6 +30,8 @@ class RankTrainer : public Trainer {
  private:
   void ready() override;
   void train_step(std::int64_t step) override;
+  std::optional<float> evaluate(std::int64_t step) override { return evaluation_->after(step); }
+  std::shared_ptr<void> watch_waits(ProgressLine& line) override;
   void step_recorded(std::int64_t step) override;
   TrainState& state() override { return parts_.state; }
   RankGroup& group() override { return group_; }
@@ -36,6 +41,7 @@ class RankTrainer : public Trainer {
   TransportGroup group_;
   Walk walk_;
   ActivationPeaks peaks_;
+  std::optional<Evaluation> evaluation_;  ///< where there is validation data
 };
 
 }  // namespace plumbline

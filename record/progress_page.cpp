@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -136,6 +137,10 @@ std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file)
   const auto snapshot = read_page(mapped);
   ::munmap(mapped, page_bytes);
   return snapshot;
+}
+
+std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank) {
+  return read_progress(record / ("rank-" + std::to_string(rank)) / "progress");
 }
 
 }  // namespace plumbline

@@ -52,5 +52,7 @@ class ProgressPage {
 /// The last update, or nothing: no such file, not (yet) a progress page, or a rank that died or stopped within an
 /// update.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file);
+/// The same of a rank of a record.
+std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank);
 
 }  // namespace plumbline

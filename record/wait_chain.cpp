@@ -8,10 +8,6 @@
 namespace plumbline {
 namespace {
 
-std::optional<ProgressSnapshot> page_of(const std::filesystem::path& record, std::int64_t rank) {
-  return read_progress(record / ("rank-" + std::to_string(rank)) / "progress");
-}
-
 std::string name_of(std::int64_t rank) {
   return "rank " + std::to_string(rank);
 }
@@ -35,7 +31,7 @@ std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std
 
 std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept try {
   const auto peer_of = [&](std::int64_t at) -> std::int64_t {
-    const auto page = page_of(record, at);
+    const auto page = read_progress(record, at);
     return page ? page->peer : -1;
   };
   const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
@@ -48,7 +44,7 @@ std::string waits_behind(const std::filesystem::path& record, std::int64_t rank)
     text += (text.empty() ? "; " : ", ") + name_of(chain[i]) + (text.empty() ? " waits for " : " for ") + name_of(next);
   }
   if (end >= 0) return text + ": they wait for each other";
-  return (text.empty() ? "; " + name_of(chain.back()) : text) + ", " + last_seen(page_of(record, chain.back()));
+  return (text.empty() ? "; " + name_of(chain.back()) : text) + ", " + last_seen(read_progress(record, chain.back()));
 } catch (const std::exception&) {
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "training/environment.hpp"
+#include "training/evaluation.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
@@ -28,6 +30,7 @@
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
 #include "training/microbatch.hpp"
+#include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
 #include "training/trainer.hpp"
@@ -87,6 +90,7 @@ class ReferenceTrainer : public Trainer {
 
  private:
   void train_step(std::int64_t step) override;
+  std::optional<float> evaluate(std::int64_t step) override;
   TrainState& state() override { return state_; }
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
@@ -194,6 +198,23 @@ void ReferenceTrainer::train_step(std::int64_t step) {
   end_gradients(training_.run.train, training_.config.tied, step, state_, monitor_,
                 [&] { return total_norm(training_.config, gradient_norms(training_.config, state_)); });
   monitor_.action_ended(action);
+}
+
+std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
+  const at::NoGradGuard no_grad;
+  const BatchPlan plan = evaluation_run(training_).plan;
+  StepLosses losses;
+  losses.begin(plan.microbatches());
+  for (std::int64_t index = 0; index < plan.microbatches(); ++index) {
+    Microbatch data = to_device(plan.make(0, index), training_.device);
+    const MemoryScope scope(MemoryOwner::activations);
+    at::Tensor x = std::move(data.ids);
+    for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
+      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()});
+    }
+    losses.set(index, x);
+  }
+  return step_loss(losses.read());
 }
 
 /// One microbatch at a time is in flight: the longest decides.

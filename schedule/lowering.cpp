@@ -154,11 +154,15 @@ std::vector<Finding> find_faults(const Schedule& compute_only) {
   return findings;
 }
 
-Schedule lower(const Schedule& compute_only, bool tied) {
-  verify_complete(compute_only);
+Schedule with_messages(const Schedule& compute_only) {
   Lowering lowering(compute_only);
   if (!lowering.run()) throw InputError("schedule " + compute_only.name + ": " + to_text(lowering.stuck()));
-  Schedule lowered = lowering.take();
+  return lowering.take();
+}
+
+Schedule lower(const Schedule& compute_only, bool tied) {
+  verify_complete(compute_only);
+  Schedule lowered = with_messages(compute_only);
   add_ending(lowered, tied);
   return lowered;
 }

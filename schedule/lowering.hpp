@@ -10,6 +10,8 @@ namespace plumbline {
 /// both), and STEP once a rank under its lowest stage. A RECV stands where the sender's moment is; two stages of one
 /// rank hand over without a message. Blocking-safe. Throws InputError where the lists wait for each other in a circle.
 Schedule lower(const Schedule& compute_only, bool tied);
+/// The same lists with their messages alone, of whatever compute actions they have.
+Schedule with_messages(const Schedule& compute_only);
 /// REDUCE and STEP at the lists' ends, as `lower` puts them there.
 void add_ending(Schedule& lowered, bool tied);
 

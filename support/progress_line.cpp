@@ -36,6 +36,8 @@ std::string duration_text(double seconds) {
 std::string step_line(const StepProgress& now, double seconds, std::int64_t first) {
   std::string line = "step " + std::to_string(now.done) + "/" + std::to_string(now.total);
   if (now.loss) line += "  loss " + format("%.4f", *now.loss);
+  if (now.evaluation_loss) line += "  evaluation " + format("%.4f", *now.evaluation_loss);
+  if (now.learning_rate) line += "  rate " + format("%.2e", *now.learning_rate);
   if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
   if (seconds > 0) line += "  " + rate_text(static_cast<double>(now.tokens_so_far) / seconds) + " tokens/s";
   if (now.done > first && seconds > 0) {
@@ -58,6 +60,7 @@ void ProgressLine::step(const StepProgress& now) {
 }
 
 void ProgressLine::text(const std::string& line, bool last) {
+  const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const bool first = shown_ == Clock::time_point::min();
   const auto interval = terminal_ ? Clock::duration(terminal_interval) : Clock::duration(log_interval);
@@ -71,6 +74,7 @@ void ProgressLine::text(const std::string& line, bool last) {
 }
 
 void ProgressLine::finish() {
+  const std::lock_guard lock(mutex_);
   if (terminal_ && shown_ != Clock::time_point::min()) std::fputc('\n', out_);
   std::fflush(out_);
   shown_ = Clock::time_point::min();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -11,23 +12,27 @@ namespace plumbline {
 
 /// Where a training stands after a step. What is absent is left out of the line.
 struct StepProgress {
-  std::int64_t done = 0, total = 0;   ///< steps
-  std::optional<double> loss = {};    ///< absent where the rank does not own it
+  std::int64_t done = 0, total = 0;            ///< steps
+  std::optional<double> loss = {};             ///< absent where the rank does not own it
+  std::optional<double> evaluation_loss = {};  ///< the last there was
+  std::optional<double> learning_rate = {};
   std::int64_t tokens_so_far = 0;     ///< since this program began
   std::optional<double> epochs = {};  ///< gone through the data
 };
 
-/// "step 3/5  loss 5.4321  epoch 0.25  12.3k tokens/s  remaining 4 s". Writes to `out` (stderr unless told).
+/// "step 3/5  loss 5.4321  evaluation 5.6789  rate 1.00e-03  epoch 0.25  12.3k tokens/s  remaining 4 s". Writes to
+/// `out` (stderr unless told). Several threads may write.
 class ProgressLine {
  public:
   /// `first`: steps made before this program began, of a run that goes on.
   explicit ProgressLine(std::FILE* out = stderr, std::int64_t first = 0);
   void step(const StepProgress& now);
-  /// Free text in place of a step (the sweep's cells).
+  /// Free text in place of a step (the sweep's cells, whom a rank waits for).
   void text(const std::string& line, bool last);
   void finish();
 
  private:
+  std::mutex mutex_;
   std::FILE* out_;
   std::int64_t first_;
   bool terminal_;

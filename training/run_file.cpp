@@ -21,6 +21,9 @@ const std::vector<std::string> known_optimizers{"adamw", "sgd"};
 /// Deadlines are added to a clock of nanoseconds in 64 bits.
 constexpr std::int64_t longest_timeout_ms = 7 * 24 * 3600 * std::int64_t{1000};
 
+/// Microbatches of an evaluation.
+constexpr std::int64_t most_evaluated = 1000000;
+
 /// Bytes that a step's row lengths may take where the tokens cannot be counted: who reads them will say why.
 constexpr std::int64_t largest_unread = std::int64_t{1} << 20;
 
@@ -101,7 +104,7 @@ class Reader {
   }
 
   RunFile read() {
-    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "record", "checkpoint"});
+    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "evaluate", "record", "checkpoint"});
     read_model(required_table(file_, "model"));
     read_data(required_table(file_, "data"));
     read_train(required_table(file_, "train"));
@@ -133,8 +136,8 @@ class Reader {
   }
 
   void read_data(const TomlTable& data) {
-    refuse_other_keys(
-        data, {"text", "tokens", "token_type", "seed", "shuffle", "batch", "lengths", "microbatches", "masked"});
+    refuse_other_keys(data, {"text", "tokens", "validation", "token_type", "seed", "shuffle", "batch", "lengths",
+                             "microbatches", "masked"});
     const auto text = data.text("text");
     const auto tokens = data.one_or_more_texts("tokens");
     if (text && tokens) {
@@ -163,6 +166,45 @@ class Reader {
     run_.data.seed = static_cast<std::uint64_t>(integer_from(data, "seed", 1, 0));
     read_lengths(data);
     read_masked(data);
+    read_validation(data);
+  }
+
+  /// Of the kind that the run file's own data is, whatever is given in place of it.
+  void read_validation(const TomlTable& data) {
+    const auto evaluate = file_.table("evaluate");
+    if (evaluate) refuse_other_keys(*evaluate, {"every", "microbatches"});
+    if (!data.has("validation")) {
+      if (evaluate)
+        refuse(data, "validation", "is missing, and there is a table [evaluate]; name the data to evaluate");
+      return;
+    }
+    DataSettings validation = run_.data;
+    validation.shuffle = "none";
+    validation.masked.clear();
+    validation.text.reset();
+    validation.tokens.clear();
+    if (data.has("text")) {
+      validation.text = resolve(required_text(data, "validation", "validation.txt"));
+    } else {
+      const std::vector<std::string> names = data.one_or_more_texts("validation").value();
+      for (const std::string& each : names) validation.tokens.push_back(resolve(each));
+      if (validation.tokens.empty()) refuse(data, "validation", "names no file; give at least one");
+      if (data.has("token_type")) validation.token_type = *data.text("token_type");
+    }
+    if (evaluate) {
+      run_.evaluate.every = integer_from(*evaluate, "every", 0, 0);
+      const auto given = validation.row_lengths;
+      const std::int64_t microbatches = integer_from(*evaluate, "microbatches", std::ssize(given), 1);
+      if (microbatches > most_evaluated) {
+        refuse(*evaluate, "microbatches",
+               "is " + std::to_string(microbatches) + "; it must be at most " + std::to_string(most_evaluated));
+      }
+      validation.row_lengths.clear();
+      for (std::int64_t m = 0; m < microbatches; ++m) {
+        validation.row_lengths.push_back(given[static_cast<std::size_t>(m) % given.size()]);
+      }
+    }
+    run_.validation = std::move(validation);
   }
 
   void read_lengths(const TomlTable& data) {

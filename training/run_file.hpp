@@ -65,6 +65,10 @@ struct PipelineSettings {
   std::int64_t start_timeout_ms = 600000;  ///< the same before the first step: while ranks load and connect
 };
 
+struct EvaluateSettings {
+  std::int64_t every = 0;  ///< steps; 0: after the last alone
+};
+
 struct CheckpointSettings {
   std::optional<std::filesystem::path> folder;  ///< none: nothing is saved
   std::int64_t every = 0;                       ///< steps; 0: at the end alone
@@ -76,8 +80,10 @@ struct RunFile {
   std::filesystem::path config;                  ///< config.json
   std::optional<std::filesystem::path> weights;  ///< model.safetensors
   DataSettings data;
+  std::optional<DataSettings> validation;  ///< what is evaluated: none, nothing is
   TrainSettings train;
   PipelineSettings pipeline;
+  EvaluateSettings evaluate;
   CheckpointSettings checkpoint;
   RecordLevel record_level = RecordLevel::full;
   std::string device = "cpu";  ///< cpu | cuda; no key of the file, but --device

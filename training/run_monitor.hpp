@@ -57,9 +57,13 @@ class RunMonitor : public StepObserver {
 
   void set_activation_peak(const StepAction& action, std::int64_t bytes);
   RecordWriter& writer() { return writer_; }
+  /// The progress page alone, for what is no step.
+  StepObserver& page() { return page_; }
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return rows_.loss(); }
   const StepUpdate& update() const { return rows_.update(); }
+  /// In the step that ended last, for other ranks.
+  double waited_seconds() const { return rows_.waited_seconds(); }
 
  private:
   std::int64_t rank_;

@@ -11,6 +11,7 @@ namespace plumbline {
 
 void StepRows::step_began(std::int64_t /*step*/) {
   begin_ns_ = monotonic_ns();
+  waited_ns_ = 0;
   if (recorded()) begin_step_memory(meter_);
   activation_peak_ = 0;
   if (owns_loss_) losses_.begin(plan_.microbatches());

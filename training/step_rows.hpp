@@ -26,6 +26,7 @@ class StepRows : public StepObserver {
   void fed(std::int64_t microbatch, const Microbatch& data) override;
   void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
+  void waited(const StepAction& /*action*/, std::int64_t nanoseconds) override { waited_ns_ += nanoseconds; }
   void step_ended(std::int64_t step) override;
 
   /// Of one action.
@@ -33,6 +34,8 @@ class StepRows : public StepObserver {
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return loss_; }
   const StepUpdate& update() const { return update_; }
+  /// In the step that ended last, for other ranks.
+  double waited_seconds() const { return static_cast<double>(waited_ns_) * 1e-9; }
   /// Of all steps that ended.
   std::optional<std::string> data_digest() const { return fed_.digest(); }
 
@@ -45,6 +48,7 @@ class StepRows : public StepObserver {
   MemoryMeter& meter_;
   bool owns_loss_;
   std::int64_t begin_ns_ = 0;
+  std::int64_t waited_ns_ = 0;
   std::int64_t activation_peak_ = 0;
   FedData fed_;
   StepLosses losses_;

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "support/error.hpp"
-#include "support/progress_line.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
+#include "training/evaluation.hpp"
 
 namespace plumbline {
 
@@ -31,8 +31,10 @@ void Trainer::run(bool show_progress) {
   ready();
   std::optional<ProgressLine> line;
   if (show_progress && owns_loss_) line.emplace(stderr, state().step);
+  std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
   const std::int64_t steps = training_.run.train.steps;
   const std::int64_t first = state().step;
+  std::optional<float> evaluation_loss;  // the last there was
   for (std::int64_t step = first; step < steps; ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
@@ -40,26 +42,33 @@ void Trainer::run(bool show_progress) {
     train_step(step);
     monitor_.step_ended(step);
     step_recorded(step);
+    const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+    const std::optional<float> evaluated = evaluation_due(training_, step) ? evaluate(step) : std::nullopt;
+    if (evaluated) evaluation_loss = evaluated;
     if (line) {
       line->step({.done = step + 1,
                   .total = steps,
                   .loss = monitor_.loss(),
+                  .evaluation_loss = evaluation_loss,
+                  .learning_rate = monitor_.update().learning_rate,
                   .tokens_so_far = (step + 1 - first) * training_.plan.step_tokens(),
                   .epochs = training_.plan.epochs(step + 1)});
     }
-    const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
     stopped_ = checkpoints_ && checkpoints_->step_ended(state());
     if (metrics_) {
       metrics_->add(step,
                     {.loss = monitor_.loss(),
+                     .evaluation_loss = evaluated,
                      .tokens = training_.plan.step_tokens(),
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
+                     .waited_seconds = monitor_.waited_seconds(),
                      .saving_seconds = checkpoints_->saving_seconds()},
                     monitor_.update());
     }
     if (stopped_) break;
   }
+  watch.reset();
   if (line) line->finish();
 }
 

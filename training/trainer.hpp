@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "record/record.hpp"
+#include "support/progress_line.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
 #include "training/rank_group.hpp"
@@ -40,6 +42,10 @@ class Trainer {
   virtual void ready() {}
   /// From zeroed gradients to updated parameters.
   virtual void train_step(std::int64_t step) = 0;
+  /// Between two steps, collective: the loss on the validation data, on the rank that owns it. There is such data.
+  virtual std::optional<float> evaluate(std::int64_t step) = 0;
+  /// Shows on the line what goes on while a step hangs, as long as what is returned lives.
+  virtual std::shared_ptr<void> watch_waits(ProgressLine& /*line*/) { return nullptr; }
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
   virtual TrainState& state() = 0;

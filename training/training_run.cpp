@@ -53,7 +53,12 @@ TrainingRun load_training_run(const std::filesystem::path& run_file, const std::
   check_lengths(run, config, plan);
   check_padding(run, plan);
   warn_of_equal_microbatches(plan);
-  TrainingRun training{std::move(run), std::move(config), std::move(plan)};
+  std::optional<BatchPlan> validation;
+  if (run.validation) {
+    validation.emplace(*run.validation, load_tokens(*run.validation, config.vocab_size));
+    check_padding(run, *validation);
+  }
+  TrainingRun training{std::move(run), std::move(config), std::move(plan), std::move(validation)};
   training.run_id = new_run_id();
   return training;
 }

@@ -18,6 +18,7 @@ struct TrainingRun {
   RunFile run;
   LlamaConfig config;
   BatchPlan plan;
+  std::optional<BatchPlan> validation{};     ///< step 0 of it is an evaluation; none: there is none
   at::Device device = at::kCPU;              ///< of this rank
   std::optional<std::string> resume{};       ///< "latest" or a checkpoint's folder; none: a start from step 0
   std::optional<std::int64_t> stop_after{};  ///< steps made, of all of the training, after which to save and to end

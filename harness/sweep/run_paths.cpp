@@ -9,7 +9,7 @@ void change_paths(toml::table& run, const std::function<std::string(const std::s
     if (auto* text = node.as_string()) *text = change(text->get());
   };
   for (const auto& [table, key] :
-       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}}) {
+       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}, {"data", "validation"}}) {
     toml::node* node = run[table][key].node();
     if (node == nullptr) continue;
     change_one(*node);

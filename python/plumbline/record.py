@@ -263,10 +263,15 @@ class Record:
                 raise ValueError(f"rank {rank} records (steps, microbatches, level) {theirs}, rank 0 {told[0][0]}")
         everywhere = sorted((number, rank, units) for rank, (_, stages) in enumerate(told) for number, units in stages)
         self._place_cuts(everywhere)
-        wrong = self._make_folder(everywhere) if self.rank == 0 else None
-        for message in self._all(wrong):
-            if message is not None:
-                raise FileExistsError(message)
+        wrong: OSError | None = None
+        if self.rank == 0:
+            try:
+                self._make_folder(everywhere)
+            except OSError as error:
+                wrong = error
+        for error in self._all(wrong):  # so that no rank waits for one that could not begin
+            if error is not None:
+                raise error
         self._rank_folder.mkdir()
         self._tables = Tables(self._rank_folder, self.level)
         self._progress = ProgressPage(self._rank_folder / "progress")
@@ -286,9 +291,9 @@ class Record:
             following = units[0] if units else following
             self._cut_into[number] = following
 
-    def _make_folder(self, everywhere: list[tuple[int, int, list[str]]]) -> str | None:
+    def _make_folder(self, everywhere: list[tuple[int, int, list[str]]]) -> None:
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            return f"{self.folder}: is not empty, so it may hold another run; nothing was overwritten"
+            raise FileExistsError(f"{self.folder}: is not empty, so it may hold another run; nothing was overwritten")
         self.folder.mkdir(parents=True, exist_ok=True)
         schedule = None
         if self.schedule_rows is not None:
@@ -302,7 +307,6 @@ class Record:
         beside = self.folder / "manifest.json.part"
         beside.write_text(text)
         beside.rename(self.folder / "manifest.json")
-        return None
 
     def _manifest(self, everywhere: list[tuple[int, int, list[str]]], schedule: str | None, accumulation: str | None) -> dict[str, Any]:
         first = next((parameter for stage in self.stages for _, parameter in stage.parameters), None)

@@ -12,7 +12,7 @@ class InputError(Exception):
 
 TABLES = {
     "model": {"config", "weights"},
-    "data": {"text", "tokens", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
+    "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
     "train": {
         "steps", "seed", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
         "warmup_steps", "start_factor", "clip_norm",
@@ -101,6 +101,7 @@ def read_run(path):
     except (OSError, tomllib.TOMLDecodeError) as error:
         refuse(path, error)
     run.pop("pipeline", None)  # how a pipeline is cut is no matter of one process
+    run.pop("evaluate", None)  # nor does an evaluation change what is trained
     for name, table in run.items():
         unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
         if unknown:

@@ -212,6 +212,11 @@ class RecordTest(unittest.TestCase):
         with self.assertRaisesRegex(FileExistsError, "is not empty"):
             Pipeline(self.folder / "two", 2).run()
 
+    def test_a_folder_that_cannot_be_made_is_told_on_every_rank(self):
+        (self.folder / "file").write_text("")
+        with self.assertRaises(NotADirectoryError):
+            Pipeline(self.folder / "file" / "two", 2).run()
+
     def test_ranks_that_disagree_are_refused(self):
         pipeline = Pipeline(self.folder / "two", 2)
         usual = pipeline.record

@@ -12,6 +12,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/folder_lock.hpp"
+#include "tests/checkpoints/train_on.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -24,8 +25,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
-
-constexpr int reference_alone = 0;  // in place of a number of ranks
 
 /// A run file of three steps.
 struct Training {
@@ -61,22 +60,7 @@ class Checkpointing : public ::testing::Test {
     checkpoint.folder = into;
     checkpoint.every = 1;
     checkpoint.resume = resume;
-    if (ranks == reference_alone) {
-      ReferenceOptions options;
-      options.run_file = run_file(training);
-      options.checkpoint = checkpoint;
-      options.progress = false;
-      train_reference(options);
-      return 0;
-    }
-    PipelineOptions options;
-    options.run_file = run_file(training);
-    options.checkpoint = checkpoint;
-    options.transport = "threads";
-    options.world = ranks;
-    options.schedule = schedule;
-    options.progress = false;
-    return train_pipeline(options);
+    return train_on(ranks, run_file(training), checkpoint, schedule);
   }
 
   static std::map<std::string, std::string> digests(const fs::path& checkpoint) {

@@ -14,6 +14,7 @@
 #include "support/json.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
+#include "tests/checkpoints/train_on.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
@@ -55,13 +56,6 @@ class KeptFiles : public ::testing::Test {
     return options;
   }
 
-  static std::vector<std::string> column(const fs::path& table, const std::string& name) {
-    const CsvTable csv = read_csv(table, {name});
-    std::vector<std::string> cells;
-    for (const CsvRow& row : csv.rows) cells.push_back(row.cells[csv.column(name)]);
-    return cells;
-  }
-
   testing::TemporaryFolder folder_;
 };
 
@@ -80,6 +74,17 @@ TEST_F(KeptFiles, TheConfigNamesTheDtypeOfWhatWasSaved) {
   }
 }
 
+TEST_F(KeptFiles, MetricsOfTheReferenceAreItsRecordsValues) {
+  ReferenceOptions options = reference(folder_ / "c");
+  options.record = folder_ / "record";
+  train_reference(options);
+
+  const fs::path metrics = folder_ / "c" / "metrics.csv", steps = folder_ / "record" / "rank-0" / "steps.csv";
+  for (const char* same : {"step", "loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens"}) {
+    EXPECT_EQ(column(metrics, same), column(steps, same)) << same;
+  }
+}
+
 TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   PipelineOptions options = pipeline(2, folder_ / "c");
   options.record = folder_ / "record";
@@ -90,6 +95,7 @@ TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   for (const char* same : {"loss", "gradient_norm", "clip_coefficient", "learning_rate", "tokens"}) {
     EXPECT_EQ(column(metrics, same), column(steps, same)) << same;
   }
+  EXPECT_THAT(column(metrics, "evaluation_loss"), ElementsAre("", "", "")) << "none was asked for";
   const auto numbers = [&](const char* name) {
     std::vector<double> found;
     for (const std::string& cell : column(metrics, name)) found.push_back(parse_double(cell).value());

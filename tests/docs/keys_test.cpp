@@ -61,13 +61,14 @@ const std::string unlike = "qqqqqqqqqqqqqqqqqqqqqqqq = 1\n";
 
 TEST_F(KnownKeys, OfRunFilesAreThoseOfThePage) {
   const Keys pages = documented(PLUMBLINE_SOURCE "/docs/run-file.md");
-  ASSERT_EQ(pages.size(), 6U);
+  ASSERT_EQ(pages.size(), 7U);
   const std::string fixtures = PLUMBLINE_SOURCE "/fixtures";
   const std::map<std::string, std::string> right = {
       {"[model]", "config = \"" + fixtures + "/models/stories260k/config.json\"\n"},
-      {"[data]", "text = \"" + fixtures + "/corpus\"\nlengths = [4]\n"},
+      {"[data]", "text = \"" + fixtures + "/corpus\"\nvalidation = \"" + fixtures + "/corpus\"\nlengths = [4]\n"},
       {"[train]", "steps = 1\n"},
       {"[pipeline]", ""},
+      {"[evaluate]", ""},
       {"[checkpoint]", "folder = \"checkpoints\"\n"},
       {"[record]", ""}};
   for (const auto& [table, keys] : pages) {

@@ -11,8 +11,10 @@
 #include "model/rope.hpp"
 #include "training/batch_plan.hpp"
 #include "training/clipping.hpp"
+#include "training/evaluation.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/learning_rate.hpp"
+#include "training/load_tokens.hpp"
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
@@ -144,6 +146,21 @@ Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t micr
 #undef MANGLED
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
   return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
+}
+
+#define MANGLED "_ZN9plumbline14evaluation_runERKNS_11TrainingRunE"
+TrainingRun real_evaluation_run(const TrainingRun& training) PLUMBLINE_REAL(MANGLED);
+TrainingRun wrap_evaluation_run(const TrainingRun& training) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+TrainingRun wrap_evaluation_run(const TrainingRun& training) {
+  TrainingRun evaluation = real_evaluation_run(training);
+  if (planted("evaluation_of_training_data")) evaluation.plan = training.plan;
+  if (planted("evaluation_without_last_microbatch")) {
+    DataSettings fewer = training.run.validation.value();
+    fewer.row_lengths.pop_back();
+    evaluation.plan = BatchPlan(fewer, load_tokens(fewer, training.config.vocab_size));
+  }
+  return evaluation;
 }
 
 #define MANGLED "_ZN9plumbline15shuffled_windowEmlll"

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <sstream>
+#include <vector>
 
 #include "harness/commands/compare.hpp"
 #include "harness/commands/record_check.hpp"
@@ -187,6 +189,50 @@ TEST_F(SharedFaultsOfTheData, AnEpochInTheOrderOfTheOneBeforeIsNotWhatWasAskedFo
               "/models/stories260k/config.json\"\n[data]\ntokens = \"shards/*\"\nshuffle = \"windows\"\n"
               "lengths = [4, [3, 1]]\nbatch = 2\n[train]\nsteps = 3\n",
               "same_order_every_epoch");
+}
+
+/// A cell of metrics.csv's last row.
+std::string last_metric(const std::filesystem::path& folder, const std::string& name) {
+  std::istringstream lines(read_file(folder / "metrics.csv"));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    auto& row = rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+  }
+  return rows.back().at(static_cast<std::size_t>(std::ranges::find(rows.front(), name) - rows.front().begin()));
+}
+
+// The evaluation after a run is the loss of the first step of another, on the validation data, from the weights that
+// the first one saved.
+TEST(SharedFaultsOfTheEvaluation, AreSeenByAFirstStepOnThatData) {
+  const TemporaryFolder folder;
+  const std::string model = "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n";
+  const std::string corpus = PLUMBLINE_FIXTURES "/corpus/";
+  const std::string data = "[data]\nlengths = [9, 4, 6]\ntext = \"" + corpus;
+  const auto run =
+      folder.file("run.toml", model + "[train]\nsteps = 2\n" + data + "01-the-plumb-line.txt\"\nvalidation = \"" +
+                                  corpus + "02-the-river-survey.txt\"\n");
+  const auto first = folder.file(
+      "first.toml", model + "weights = \"saved/latest\"\n[train]\nsteps = 1\n" + data + "02-the-river-survey.txt\"\n");
+  const auto agrees = [&](const std::string& trainer, const std::string& fault, const std::string& options) {
+    for (const char* each : {"saved", "again"}) std::filesystem::remove_all(folder / each);
+    const auto started = [&](const std::string& program) {
+      const Ended ended = end_of(program, folder.path());
+      EXPECT_EQ(ended.code, 0) << ended.said;
+    };
+    started(with_fault(fault) + "plumbline-" + trainer + " " + run.string() + " --quiet --checkpoint " +
+            (folder / "saved").string() + options);
+    started(with_fault("none") + "plumbline-reference " + first.string() + " --quiet --checkpoint " +
+            (folder / "again").string());
+    return last_metric(folder / "saved", "evaluation_loss") == last_metric(folder / "again", "loss");
+  };
+  for (const std::string trainer : {"reference", "pipeline"}) {
+    const std::string options = trainer == "pipeline" ? " --transport threads --world 2" : "";
+    EXPECT_TRUE(agrees(trainer, "none", options)) << trainer;
+    for (const char* fault : {"evaluation_of_training_data", "evaluation_without_last_microbatch", "data_of_next_step"})
+      EXPECT_FALSE(agrees(trainer, fault, options)) << trainer << ", " << fault;
+  }
 }
 
 }  // namespace

@@ -27,12 +27,25 @@ class Log {
 };
 
 StepProgress line_of(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens) {
-  return {.done = done, .total = total, .loss = loss, .tokens_so_far = tokens, .epochs = std::nullopt};
+  return {.done = done,
+          .total = total,
+          .loss = loss,
+          .evaluation_loss = std::nullopt,
+          .learning_rate = std::nullopt,
+          .tokens_so_far = tokens,
+          .epochs = std::nullopt};
 }
 
 TEST(StepLine, SaysStepLossRateAndTimeLeft) {
-  EXPECT_EQ(step_line({.done = 3, .total = 5, .loss = 5.43211, .tokens_so_far = 36900, .epochs = 1.256}, 3.0),
-            "step 3/5  loss 5.4321  epoch 1.26  12.3k tokens/s  remaining 2 s");
+  EXPECT_EQ(step_line({.done = 3,
+                       .total = 5,
+                       .loss = 5.43211,
+                       .evaluation_loss = 5.678,
+                       .learning_rate = 0.00125,
+                       .tokens_so_far = 36900,
+                       .epochs = 1.256},
+                      3.0),
+            "step 3/5  loss 5.4321  evaluation 5.6780  rate 1.25e-03  epoch 1.26  12.3k tokens/s  remaining 2 s");
 }
 
 TEST(StepLine, LeavesOutWhatIsNotKnown) {

@@ -131,6 +131,33 @@ TEST(RunFile, ReadsSgd) {
   EXPECT_EQ(run.train.optimizer.weight_decay, 0.01);
 }
 
+TEST(RunFile, WhatIsEvaluatedIsReadAsTheRunsDataIsButInOrderAndUnmasked) {
+  const TemporaryFolder folder;
+  const auto path = folder.file(
+      "run.toml",
+      std::string(model) +
+          "[data]\ntokens = \"a.bin\"\nvalidation = [\"v.bin\", \"w*.bin\"]\ntoken_type = \"uint32\"\nseed = 6\n"
+          "shuffle = \"windows\"\nlengths = [8, 4]\nbatch = 2\nmasked = [1]\n[evaluate]\nevery = 7\nmicrobatches = "
+          "3\n" +
+          train);
+
+  const RunFile run = load_run_file(path);
+
+  ASSERT_TRUE(run.validation.has_value());
+  EXPECT_THAT(run.validation->tokens, ElementsAre(folder / "v.bin", folder / "w*.bin"));
+  EXPECT_EQ(run.validation->token_type, "uint32");
+  EXPECT_EQ(run.validation->seed, 6U);
+  EXPECT_EQ(run.validation->shuffle, "none");
+  EXPECT_TRUE(run.validation->masked.empty());
+  EXPECT_EQ(run.validation->row_lengths, (Rows{{8, 8}, {4, 4}, {8, 8}}));
+  EXPECT_EQ(run.evaluate.every, 7);
+  EXPECT_EQ(load_run_file(path, "other.txt").validation->tokens, run.validation->tokens) << "only the data is replaced";
+}
+
+TEST(RunFile, WithoutValidationDataNothingIsEvaluated) {
+  EXPECT_FALSE(load(std::string(model) + data + train).validation.has_value());
+}
+
 TEST(RunFile, TextMayBeReplaced) {
   const TemporaryFolder folder;
   const auto path = folder.file("run.toml", std::string(model) + "[data]\ntokens = \"a.bin\"\nlengths = [2]\n" + train);
@@ -249,6 +276,21 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"NoTokenFiles", data_file("tokens = []\nlengths = [2]"), {"data.tokens", "names no file"}},
         Broken{"TokensOfNumbers", data_file("tokens = [1]\nlengths = [2]"), {"data.tokens", "a text in quotes"}},
         Broken{"Shuffle", data_file("text = \"a\"\nshuffle = \"rows\"\nlengths = [2]"), {"none, windows"}},
+        Broken{"EvaluateWithoutData",
+               std::string(model) + data + train + "[evaluate]\nevery = 1\n",
+               {"data.validation", "is missing"}},
+        Broken{"EvaluateKey",
+               data_file("text = \"a\"\nvalidation = \"b\"\nlengths = [2]") + "[evaluate]\nevry = 1\n",
+               {"did you mean every?"}},
+        Broken{"EvaluateNothing",
+               data_file("text = \"a\"\nvalidation = \"b\"\nlengths = [2]") + "[evaluate]\nmicrobatches = 0\n",
+               {"evaluate.microbatches", "at least 1"}},
+        Broken{"EvaluateTooMuch",
+               data_file("text = \"a\"\nvalidation = \"b\"\nlengths = [2]") + "[evaluate]\nmicrobatches = 1000001\n",
+               {"at most 1000000"}},
+        Broken{"ValidationOfAnotherKind",
+               data_file("text = \"a\"\nvalidation = [\"b\"]\nlengths = [2]"),
+               {"data.validation", "a text in quotes"}},
         Broken{"NoLengths", data_file("text = \"a\""), {"data.lengths"}},
         Broken{"EmptyLengths", data_file("text = \"a\"\nlengths = []"), {"data.lengths"}},
         Broken{"LengthZero", data_file("text = \"a\"\nlengths = [3, 0]"), {":5:", "data.lengths", "microbatch 1"}},

@@ -20,14 +20,12 @@ Json training_settings(const TrainingRun& training) {
                        {"final_factor", train.final_factor},
                        {"threads", train.threads},
                        {"clip_norm", train.clip_norm ? Json(*train.clip_norm) : Json(nullptr)}};
-  settings["data"] = {{"seed", data.seed},
-                      {"lengths", data.row_lengths},
-                      {"masked", data.masked},
-                      {"source_tokens", training.plan.source_tokens()},
-                      // Not all of it is read for this: of another text the first microbatch is another too.
-                      {"first_microbatch_digest", data_digest(training.plan.make(0, 0))}};
+  settings["data"] = {{"seed", data.seed}, {"lengths", data.row_lengths}, {"masked", data.masked}};
   // Only where it is asked for, so that what was saved before there was such a setting can be gone on with.
   if (data.shuffle != "none") settings["data"]["shuffle"] = data.shuffle;
+  settings["data"]["source_tokens"] = training.plan.source_tokens();
+  // Not all of it is read for this: of another text the first microbatch is another too.
+  settings["data"]["first_microbatch_digest"] = data_digest(training.plan.make(0, 0));
   return settings;
 }
 
@@ -45,7 +43,8 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
       for (char& c : name) c = c == '/' ? '.' : c;
       throw InputError(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
                        training.run.path.string() + " has " + value_of(now, key) +
-                       "; what may change is train.steps, [pipeline], [record] and [checkpoint]. Take the run file it "
+                       "; what may change is train.steps, [pipeline], [evaluate], data.validation, [record] and "
+                       "[checkpoint]. Take the run file it "
                        "was begun with, or start anew with model.weights = \"" +
                        folder.string() + "\"");
     }

@@ -12,7 +12,8 @@ namespace plumbline {
 namespace {
 
 const std::string header =
-    "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,epochs,seconds,tokens_per_second,saving_seconds\n";
+    "step,loss,evaluation_loss,gradient_norm,clip_coefficient,learning_rate,tokens,epochs,seconds,tokens_per_second,"
+    "waited_seconds,saving_seconds\n";
 
 /// The header, and the rows of steps before `first`.
 std::string rows_before(const std::filesystem::path& path, std::int64_t first) {
@@ -40,10 +41,11 @@ MetricsFile::MetricsFile(const std::filesystem::path& folder, std::int64_t first
 
 void MetricsFile::add(std::int64_t step, const MetricsRow& row, const StepUpdate& update) {
   const auto text_of = [](const std::optional<float>& loss) { return loss ? to_text(*loss) : std::string(); };
-  file_ << step << ',' << text_of(row.loss) << ',' << to_text(update.gradient_norm) << ','
-        << to_text(update.clip_coefficient) << ',' << to_text(update.learning_rate) << ',' << row.tokens << ','
-        << to_text(row.epochs) << ',' << to_text(row.seconds) << ','
-        << to_text(static_cast<double>(row.tokens) / row.seconds) << ',' << to_text(row.saving_seconds) << '\n'
+  file_ << step << ',' << text_of(row.loss) << ',' << text_of(row.evaluation_loss) << ','
+        << to_text(update.gradient_norm) << ',' << to_text(update.clip_coefficient) << ','
+        << to_text(update.learning_rate) << ',' << row.tokens << ',' << to_text(row.epochs) << ','
+        << to_text(row.seconds) << ',' << to_text(static_cast<double>(row.tokens) / row.seconds) << ','
+        << to_text(row.waited_seconds) << ',' << to_text(row.saving_seconds) << '\n'
         << std::flush;  // what cannot be written (a full disk) is lost, and training goes on
   file_.clear();
 }

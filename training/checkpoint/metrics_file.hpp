@@ -12,10 +12,12 @@ namespace plumbline {
 
 struct MetricsRow {
   std::optional<float> loss;
-  std::int64_t tokens = 0;    ///< of the step
-  double epochs = 0;          ///< gone through the data when the step ends
-  double seconds = 0;         ///< of the step
-  double saving_seconds = 0;  ///< of the checkpoint after it; 0 where there was none
+  std::optional<float> evaluation_loss;  ///< after the step; nothing where there was none
+  std::int64_t tokens = 0;               ///< of the step
+  double epochs = 0;                     ///< gone through the data when the step ends
+  double seconds = 0;                    ///< of the step
+  double waited_seconds = 0;             ///< of these the rank's waits for others
+  double saving_seconds = 0;             ///< of the checkpoint after it; 0 where there was none
 };
 
 class MetricsFile {

@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = fs::path(PLUMBLINE_FIXTURES).parent_path();
-const fs::path manifest_schema = source / "docs" / "schemas" / "manifest.schema.json";
-const fs::path exit_schema = source / "docs" / "schemas" / "exit.schema.json";
+const fs::path schema_tree = fs::path(PLUMBLINE_FIXTURES).parent_path();
+const fs::path manifest_schema = schema_tree / "docs" / "schemas" / "manifest.schema.json";
+const fs::path exit_schema = schema_tree / "docs" / "schemas" / "exit.schema.json";
 
 class RecordSchemas : public ::testing::Test {
  protected:
@@ -25,7 +25,8 @@ class RecordSchemas : public ::testing::Test {
 
 TEST_F(RecordSchemas, AcceptWhatOurProgramsAndOthersWrote) {
   int seen = 0;
-  for (const fs::path& folder : {source / "tests" / "frozen_records" / "schema-2", source / "fixtures" / "witness"}) {
+  for (const fs::path& folder :
+       {schema_tree / "tests" / "frozen_records" / "schema-2", schema_tree / "fixtures" / "witness"}) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
       if (name != "manifest.json" && name != "exit.json") continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "harness/judge/expected/expected_model.hpp"
@@ -494,35 +495,37 @@ std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcom
   return names;
 }
 
-void keep_first_step(SyntheticRun& run) {
-  const auto later = [](const auto& row) { return row.step > 0; };
+namespace {
+
+/// Rows of these steps, of every table but that of tensors.
+void erase_rows(SyntheticRun& run, const std::function<bool(std::int64_t step)>& of) {
+  const auto fits = [&](const auto& row) { return of(row.step); };
   for (auto& rank : run.ranks) {
-    std::erase_if(rank.steps, later);
-    std::erase_if(rank.microbatches, later);
-    std::erase_if(rank.tensors, later);
-    std::erase_if(rank.boundaries, later);
-    std::erase_if(rank.actions, later);
-    std::erase_if(rank.memory, later);
-    std::erase_if(rank.traffic, later);
-    std::erase_if(rank.gpu_memory, later);
+    std::erase_if(rank.steps, fits);
+    std::erase_if(rank.microbatches, fits);
+    std::erase_if(rank.boundaries, fits);
+    std::erase_if(rank.actions, fits);
+    std::erase_if(rank.memory, fits);
+    std::erase_if(rank.traffic, fits);
+    std::erase_if(rank.gpu_memory, fits);
   }
+}
+
+}  // namespace
+
+void keep_first_step(SyntheticRun& run) {
+  erase_rows(run, [](std::int64_t step) { return step > 0; });
+  for (auto& rank : run.ranks) std::erase_if(rank.tensors, [](const TensorRow& row) { return row.step > 0; });
   run.manifest["steps"] = 1;
   digest_data_again(run);
 }
 
 void begin_with_second_step(SyntheticRun& run) {
-  const auto earlier = [](const auto& row) { return row.step < 1; };
+  erase_rows(run, [](std::int64_t step) { return step < 1; });
   for (auto& rank : run.ranks) {
-    std::erase_if(rank.steps, earlier);
-    std::erase_if(rank.microbatches, earlier);
     std::erase_if(rank.tensors,
                   [](const TensorRow& row) { return row.step < 0 || (row.step == 0 && row.kind == "gradient"); });
     for (TensorRow& row : rank.tensors) row.step = row.step == 0 ? -1 : row.step;
-    std::erase_if(rank.boundaries, earlier);
-    std::erase_if(rank.actions, earlier);
-    std::erase_if(rank.memory, earlier);
-    std::erase_if(rank.traffic, earlier);
-    std::erase_if(rank.gpu_memory, earlier);
   }
   run.manifest["first_step"] = 1;
   run.manifest["resumed_from"] = {{"run_id", "the run before"}, {"step", 1}};

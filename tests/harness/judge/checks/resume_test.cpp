@@ -16,14 +16,14 @@ struct GoneOnWith : SyntheticCell {
   explicit GoneOnWith(const SyntheticPlan& asked = {}) : SyntheticCell(asked) { begin_with_second_step(candidate); }
 };
 
-TEST(Resume, DoesNotApplyToARunThatBeganAtTheStart) {
+TEST(ResumeCheck, DoesNotApplyToARunThatBeganAtTheStart) {
   SyntheticCell cell;
   const auto verdict = cell.judge();
   EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_applicable);
   EXPECT_TRUE(verdict.holds);
 }
 
-TEST(Resume, EveryCheckHoldsFromTheFirstStepOn) {
+TEST(ResumeCheck, EveryCheckHoldsFromTheFirstStepOn) {
   for (const bool tied : {true, false}) {
     for (const char* optimizer : {"adamw", "sgd"}) {
       SyntheticPlan plan;
@@ -43,26 +43,26 @@ TEST(Resume, EveryCheckHoldsFromTheFirstStepOn) {
   }
 }
 
-TEST(Resume, AMomentThatWasLostIsNamedAtTheStart) {
+TEST(ResumeCheck, AMomentThatWasLostIsNamedAtTheStart) {
   GoneOnWith cell;
   tensor_row(cell.candidate, -1, "moment2", weight).digest = other_digest;
   EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("moment2"));
 }
 
-TEST(Resume, AMomentWithoutARowIsMissed) {
+TEST(ResumeCheck, AMomentWithoutARowIsMissed) {
   GoneOnWith cell;
   std::erase_if(cell.candidate.ranks[0].tensors,
                 [](const TensorRow& row) { return row.step == -1 && row.kind == "moment1" && row.name == weight; });
   EXPECT_THAT(expect_red(cell, {"resume"}, weight, -1).words, HasSubstr("the candidate has no such row"));
 }
 
-TEST(Resume, AParameterOfAnotherStep) {
+TEST(ResumeCheck, AParameterOfAnotherStep) {
   GoneOnWith cell;
   tensor_row(cell.candidate, -1, "parameter", weight).digest = other_digest;
   expect_red(cell, {"parameters", "resume"}, weight, -1);
 }
 
-TEST(Resume, APlaceInTheDataThatWasLost) {
+TEST(ResumeCheck, APlaceInTheDataThatWasLost) {
   GoneOnWith cell;
   for (auto& rank : cell.candidate.ranks) {
     for (auto& row : rank.microbatches) {
@@ -74,13 +74,13 @@ TEST(Resume, APlaceInTheDataThatWasLost) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("data", "resume"));
 }
 
-TEST(Resume, ALearningRateThatBeganAnew) {
+TEST(ResumeCheck, ALearningRateThatBeganAnew) {
   GoneOnWith cell;
   for (auto& rank : cell.candidate.ranks) rank.steps[0].learning_rate = 0.123;
   expect_red(cell, {"parameters", "resume"}, "learning_rate", 1);
 }
 
-TEST(Resume, WhatWasToBeGoneOnWithAndBeganAnewFails) {
+TEST(ResumeCheck, WhatWasToBeGoneOnWithAndBeganAnewFails) {
   SyntheticCell cell;
   cell.plan.request.emplace();
   cell.plan.request->first_step = 1;
@@ -90,14 +90,14 @@ TEST(Resume, WhatWasToBeGoneOnWithAndBeganAnewFails) {
   EXPECT_EQ(result_of(verdict, "resume").outcome, Outcome::not_run);
 }
 
-TEST(Resume, AReferenceThatBeginsLaterIsNoReference) {
+TEST(ResumeCheck, AReferenceThatBeginsLaterIsNoReference) {
   SyntheticCell cell;
   begin_with_second_step(cell.reference);
   EXPECT_THAT(result_of(cell.judge(), "data").reason,
               HasSubstr("give the record that begins earlier as the reference"));
 }
 
-TEST(Resume, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
+TEST(ResumeCheck, TwoThatWereGoneOnWithAtOneStepAreComparedWhole) {
   GoneOnWith cell;
   begin_with_second_step(cell.reference);
   const auto verdict = cell.judge();

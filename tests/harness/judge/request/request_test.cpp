@@ -23,11 +23,13 @@ Request whole() {
   request.learning_rate_schedule = Json{{"steps", 5}};
   request.clip_norm = Json(nullptr);
   request.steps = 5;
+  request.first_step = 3;
   request.microbatches = {{{4, 2}, false}, {{1, 1}, true}};
   request.accumulation_digest = "";
   request.device = "cpu";
   request.transport = "mpi";
   request.level = "full";
+  request.threads = 2;
   request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows"};
   return request;
 }

@@ -1,0 +1,111 @@
+// The loss on validation data: the same bits in the reference and in a pipeline of any number of ranks, of the data
+// that the run file names, and without a trace in what is trained. Ranks are threads.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "pipeline/launch.hpp"
+#include "reference/trainer.hpp"
+#include "support/error.hpp"
+#include "tests/checkpoints/train_on.hpp"
+#include "tests/temporary_folder.hpp"
+#include "training/checkpoint/checkpoint_file.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+/// Of metrics.csv, by step.
+std::vector<std::string> metrics(const fs::path& folder, const std::string& name) {
+  return column(folder / "metrics.csv", name);
+}
+
+class Evaluating : public ::testing::Test {
+ protected:
+  /// Lines of [model] and [train] beside the usual ones, and of [data] and what follows it.
+  std::string run_text(const std::string& data, const std::string& model = "", const std::string& train = "") const {
+    return "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n" + model +
+           "[train]\nlearning_rate = 1e-2\nclip_norm = 1.0\n" + (train.empty() ? "steps = 5\n" : train) +
+           "[data]\nseed = 4\nbatch = 2\nmasked = [1]\nlengths = [9, 4, 6, 5]\n" + data;
+  }
+  const std::string trained_on = "text = \"" PLUMBLINE_FIXTURES "/corpus/01-the-plumb-line.txt\"\n";
+  const std::string evaluated = "validation = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
+
+  /// Trains by so many ranks, and saves at the end in `into`.
+  int train(const std::string& run, int ranks, const fs::path& into, const std::string& schedule = "1f1b") {
+    CheckpointOptions checkpoint;
+    checkpoint.folder = into;
+    return train_on(ranks, folder_.file("run.toml", run), checkpoint, schedule);
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(Evaluating, HasTheReferencesBitsOnAnyNumberOfRanks) {
+  const std::string run = run_text(trained_on + evaluated + "[evaluate]\nevery = 2\nmicrobatches = 6\n");
+  train(run, reference_alone, folder_ / "reference");
+  const std::vector<std::string> losses = metrics(folder_ / "reference", "evaluation_loss");
+  ASSERT_EQ(losses.size(), 5U);
+  EXPECT_THAT((std::vector{losses[0], losses[2]}), ElementsAre("", "")) << "every second step, and the last";
+  for (const std::size_t step : {1U, 3U, 4U}) {
+    EXPECT_GT(std::stod(losses[step]), 0.0);
+    EXPECT_NE(losses[step], metrics(folder_ / "reference", "loss")[step]);
+  }
+  EXPECT_NE(losses[1], losses[3]);
+
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    for (const char* schedule : {"1f1b", "zb-v", "interleaved-1f1b"}) {
+      const fs::path into = folder_ / (schedule + std::to_string(ranks));
+      ASSERT_EQ(train(run, ranks, into, schedule), 0);
+      EXPECT_EQ(metrics(into, "evaluation_loss"), losses) << ranks << " ranks, " << schedule;
+      EXPECT_EQ(metrics(into, "loss"), metrics(folder_ / "reference", "loss"));
+    }
+  }
+}
+
+TEST_F(Evaluating, LeavesNoTraceInWhatIsTrained) {
+  const std::string with = run_text(trained_on + evaluated + "[evaluate]\nevery = 1\n"), without = run_text(trained_on);
+  for (const int ranks : {reference_alone, 3}) {
+    const fs::path one = folder_ / ("with" + std::to_string(ranks)), other = folder_ / ("no" + std::to_string(ranks));
+    ASSERT_EQ(train(with, ranks, one), 0);
+    ASSERT_EQ(train(without, ranks, other), 0);
+
+    EXPECT_EQ(read_checkpoint_file(one / "latest").digests, read_checkpoint_file(other / "latest").digests);
+    EXPECT_EQ(metrics(one, "loss"), metrics(other, "loss"));
+    EXPECT_THAT(metrics(other, "evaluation_loss"), ElementsAre("", "", "", "", ""));
+  }
+}
+
+// By another way to the same number: what training on that data from those weights would lose in its first step.
+TEST_F(Evaluating, IsTheLossOfAFirstStepOnTheValidationData) {
+  const fs::path at = folder_ / "evaluated";
+  train(run_text(trained_on + evaluated + "[evaluate]\nmicrobatches = 3\n"), reference_alone, at);
+  const std::string other = "text = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
+  const std::string first =
+      "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\nweights = \"" +
+      (at / "latest").string() + "\"\n[train]\nsteps = 1\n[data]\nseed = 4\nbatch = 2\nlengths = [9, 4, 6]\n" + other;
+  train(first, reference_alone, folder_ / "first");
+
+  EXPECT_EQ(metrics(at, "evaluation_loss").back(), metrics(folder_ / "first", "loss").front());
+}
+
+TEST_F(Evaluating, WhatCannotBeEvaluatedIsRefusedBeforeTheFirstStep) {
+  const auto refusal = [&](const std::string& data) {
+    return error_of<InputError>([&] { train(run_text(data), reference_alone, folder_ / "refused"); });
+  };
+
+  EXPECT_THAT(refusal(trained_on + "[evaluate]\nevery = 1\n"), HasSubstr("data.validation: is missing"));
+  EXPECT_THAT(refusal(trained_on + "validation = \"none.txt\"\n"), HasSubstr("none.txt"));
+  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 0\n"), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nmicrobatches = 1000\n"), HasSubstr("too short"));
+  EXPECT_THAT(refusal(trained_on + evaluated + "[evaluate]\nevry = 1\n"), HasSubstr("did you mean every?"));
+}
+
+}  // namespace
+}  // namespace plumbline
