@@ -44,7 +44,8 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
     data.ids.reset();  // the last stage looks at labels alone
     state.input = begin_graph(input);
   }
-  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()});
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()},
+                                    training_.run.train.recompute);
   state.end = GraphEnd(output);
   if (!last()) return output.detach();
   observer_.lost(microbatch, output);

@@ -22,9 +22,12 @@ MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRan
     const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
     if (!begins && !ends) continue;
     const std::int64_t tokens = batches.padded_tokens(action.microbatch);
-    const std::int64_t bytes = plan_saved(config, stages.at(static_cast<std::size_t>(action.stage)), tokens, dtype);
-    live = begins ? sum_of_sizes({live, bytes}) : live - bytes;
-    plan.activations = std::max(plan.activations, live);
+    const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
+    const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute);
+    const std::int64_t again = begins ? 0 : plan_recomputed(config, stage, tokens, dtype, train.recompute);
+    if (begins) live = sum_of_sizes({live, bytes});
+    plan.activations = std::max(plan.activations, sum_of_sizes({live, again}));
+    if (ends) live -= bytes;
   }
   return plan;
 }

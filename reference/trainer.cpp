@@ -17,6 +17,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
 #include "training/gpu/gpu_check.hpp"
@@ -114,7 +115,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
     if (meter != nullptr) meter->before_unit(unit, x);
-    x = forward_unit(model_, unit, x, target);
+    x = forward_unit(model_, unit, x, target, training_.run.train.recompute);
     if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
@@ -210,7 +211,7 @@ std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
     const MemoryScope scope(MemoryOwner::activations);
     at::Tensor x = std::move(data.ids);
     for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
-      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()});
+      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()}, Recompute::none);
     }
     losses.set(index, x);
   }
@@ -221,10 +222,13 @@ std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
 MemoryPlan plan_reference_memory(const TrainingRun& training) {
   const UnitRange all = all_units(training.config);
   const at::ScalarType dtype = parse_dtype(training.run.train.dtype);
+  const Recompute recompute = training.run.train.recompute;
   MemoryPlan plan = plan_state(training.config, {all}, dtype, training.run.train.optimizer);
   for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
     const std::int64_t tokens = training.plan.padded_tokens(microbatch);
-    plan.activations = std::max(plan.activations, plan_saved(training.config, all, tokens, dtype));
+    const std::int64_t kept = plan_saved(training.config, all, tokens, dtype, recompute);
+    plan.activations = std::max(plan.activations,
+                                sum_of_sizes({kept, plan_recomputed(training.config, all, tokens, dtype, recompute)}));
   }
   return plan;
 }

@@ -64,13 +64,25 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
   return plan;
 }
 
-std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
-  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype);  // all are alike
+std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                        Recompute recompute) {
+  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);  // all are alike
   std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
     if (holds(config, units, kind)) bytes = sum_of_sizes({bytes, saved_bytes(config, {kind}, tokens, dtype)});
   }
   return bytes;
+}
+
+std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                             Recompute recompute) {
+  if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
+  std::int64_t beyond = saved_bytes(config, {UnitKind::layer}, tokens, dtype) -
+                        saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);
+  for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
+    if (holds(config, units, kind)) beyond -= saved_bytes(config, {kind}, tokens, dtype);
+  }
+  return std::max<std::int64_t>(beyond, 0);
 }
 
 void require_memory(const MemoryPlan& plan, const std::string& who) {

@@ -288,9 +288,9 @@ class Reader {
   }
 
   void read_train(const TomlTable& train) {
-    refuse_other_keys(train,
-                      {"steps", "seed", "dtype", "warmup_steps", "start_factor", "final_factor", "threads", "clip_norm",
-                       "optimizer", "learning_rate", "weight_decay", "decay", "beta1", "beta2", "eps", "momentum"});
+    refuse_other_keys(train, {"steps", "seed", "dtype", "warmup_steps", "start_factor", "final_factor", "threads",
+                              "recompute", "clip_norm", "optimizer", "learning_rate", "weight_decay", "decay", "beta1",
+                              "beta2", "eps", "momentum"});
     TrainSettings& settings = run_.train;
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
@@ -303,6 +303,8 @@ class Reader {
     }
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
     settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64", "bfloat16"});
+    const bool layer = one_of(train, "recompute", "none", {"none", "layer"}) == "layer";
+    settings.recompute = layer ? Recompute::layer : Recompute::none;
     settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);
     if (settings.warmup_steps > settings.steps) {
       refuse(

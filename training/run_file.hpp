@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/recompute.hpp"
 #include "record/writer.hpp"
 
 namespace plumbline {
@@ -47,6 +48,7 @@ struct TrainSettings {
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
+  Recompute recompute = Recompute::none;
   double final_factor = 0.0;  ///< where the cosine ends, as a share of the rate
   std::int64_t threads = 1;   ///< that compute, of each rank
   std::optional<double> clip_norm;

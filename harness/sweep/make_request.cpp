@@ -40,6 +40,7 @@ class Asked {
     if (!text("data", "text", "").empty() || !id_files().empty()) request.data = data();
     request.device = device;
     request.threads = integer("train", "threads", 1);
+    request.recompute = text("train", "recompute", "none");
     request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
     return request;
   }

@@ -354,6 +354,26 @@ INSTANTIATE_TEST_SUITE_P(
                       Canary{.name = "N1_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1"}),
     canary_name);
 
+INSTANTIATE_TEST_SUITE_P(
+    Recompute, Canaries,
+    ::testing::Values(Canary{.name = "A1_not_recomputed",
+                             .fault = "A1@rank=1",
+                             .run = "canary-recompute",
+                             .check = "memory",
+                             .step = 0,
+                             .item = "1F0",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "A2_recomputed_from_another_input",
+                             .fault = "A2@rank=2",
+                             .run = "canary-recompute",
+                             .check = "gradients",
+                             .step = 0,
+                             .item = "embed_tokens",
+                             .still_hold = {"completion", "data", "census", "memory"}},
+                      Canary{.name = "N1_recompute", .run = "canary-recompute"},
+                      Canary{.name = "N1_recompute_split", .run = "canary-recompute", .schedule = "zb-h1"}),
+    canary_name);
+
 /// Of going on after the first step, on three ranks where two had stopped.
 Canary gone_on(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
                std::vector<std::string> still_hold, const std::string& run = "canary-untied") {

@@ -62,6 +62,8 @@ const std::vector<KnownFault>& known_faults() {
       {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
       {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
       {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
+      {"A1", "layers kept that were to be computed again"},
+      {"A2", "layers computed again from another input"},
       {"H5", "two actions run in the other order"},
       {"H5s", "another schedule run than was asked for"},
       {"N3", "harmless: slow links, jitter, a late start"},
@@ -158,6 +160,8 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
   if (fault.id.starts_with("U")) return std::make_unique<OneUlp>(fault);
+  if (fault.id == "A1") return std::make_unique<NotRecomputed>();
+  if (fault.id == "A2") return std::make_unique<RecomputedFromAnotherInput>();
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
   if (fault.id == "H2") return std::make_unique<Leak>();
   return std::make_unique<FaultyWire>(fault, rank);

@@ -99,6 +99,16 @@ class OneUlp : public Seams {
   at::Tensor gradient_;  ///< of the rank's first parameter
 };
 
+class NotRecomputed : public Seams {
+ public:
+  bool recomputes() override { return false; }
+};
+
+class RecomputedFromAnotherInput : public Seams {
+ public:
+  void kept_input(const at::Tensor& input) override;
+};
+
 class KeptInputs : public Seams {
  public:
   explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}

@@ -12,6 +12,7 @@
 #include "training/learning_rate.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
+#include "training/recomputed_unit.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
 #define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
@@ -95,6 +96,19 @@ double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLI
 #undef MANGLED
 double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
   return real_learning_rate(train, seams->step_of_rate(step));
+}
+
+#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
+at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
+  if (!seams->recomputes()) return slice.forward_unit(unit, input);
+  at::Tensor output = real_forward_to_recompute(slice, unit, input);
+  seams->kept_input(input);
+  return output;
 }
 
 #define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"

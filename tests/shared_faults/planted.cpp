@@ -18,6 +18,7 @@
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
+#include "training/recomputed_unit.hpp"
 #include "training/step_losses.hpp"
 #include "training/window_shuffle.hpp"
 
@@ -161,6 +162,16 @@ TrainingRun wrap_evaluation_run(const TrainingRun& training) {
     evaluation.plan = BatchPlan(fewer, load_tokens(fewer, training.config.vocab_size));
   }
   return evaluation;
+}
+
+#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
+at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
+  return planted("not_recomputed") ? slice.forward_unit(unit, input) : real_forward_to_recompute(slice, unit, input);
 }
 
 #define MANGLED "_ZN9plumbline15shuffled_windowEmlll"

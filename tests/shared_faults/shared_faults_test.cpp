@@ -191,6 +191,21 @@ TEST_F(SharedFaultsOfTheData, AnEpochInTheOrderOfTheOneBeforeIsNotWhatWasAskedFo
               "same_order_every_epoch");
 }
 
+// Bits cannot tell it: what both keep is more than their manifests say.
+TEST_F(SharedFaultsOfTheData, LayersThatAreKeptThoughTheyAreToBeComputedAgain) {
+  std::string run = run_file("sgd");
+  run.insert(run.find("[train]\n") + 8, "recompute = \"layer\"\n");
+  const Ended right = swept(run, "none");
+  EXPECT_EQ(right.code, 0) << right.said;
+
+  const Ended ended = swept(run, "not_recomputed");
+
+  EXPECT_EQ(ended.code, 1) << ended.said;
+  const std::string results = read_file(out_ / "results.csv");
+  EXPECT_THAT(results, HasSubstr("memory,fails")) << ended.said;
+  EXPECT_THAT(results, HasSubstr("parameters,holds")) << ended.said;
+}
+
 /// A cell of metrics.csv's last row.
 std::string last_metric(const std::filesystem::path& folder, const std::string& name) {
   std::istringstream lines(read_file(folder / "metrics.csv"));

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "model/llama_slice.hpp"
@@ -64,6 +65,19 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
   EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (6 * h + 2 * a + 2 * kv + 4 * i + c.heads + 2));
   EXPECT_EQ(plan_saved(c, {6, 8}, n, at::kFloat), 4 * n * (2 * h + 1) + 4 * n * (c.vocab_size + h) + 4);
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
+}
+
+TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATime) {
+  const LlamaConfig c = config(true);
+  const std::int64_t n = 34, h = c.hidden_size;
+  const auto recompute = Recompute::layer;
+  const std::int64_t layer = plan_saved(c, {1, 2}, n, at::kFloat), rest = plan_saved(c, {6, 8}, n, at::kFloat);
+
+  EXPECT_EQ(plan_saved(c, {0, 8}, n, at::kFloat, recompute), 5 * 4 * n * h + rest);
+  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, Recompute::none), 0);
+  EXPECT_EQ(plan_recomputed(c, {1, 6}, n, at::kFloat, recompute), layer - 4 * n * h);
+  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, recompute), std::max<std::int64_t>(layer - 4 * n * h - rest, 0));
+  EXPECT_EQ(plan_recomputed(c, {6, 8}, n, at::kFloat, recompute), 0) << "no layer";
 }
 
 TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {

@@ -145,6 +145,10 @@ AttentionKernel attention_kernel(const Manifest& manifest) {
   return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
 }
 
+bool recomputes_layers(const Manifest& manifest) {
+  return manifest.recompute == "layer";
+}
+
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
   if (kernel == AttentionKernel::unknown) return "manifest.json does not name the attention kernel";
   if (kernel == AttentionKernel::gpu_flash && model.head_dim % 8 != 0)
@@ -167,6 +171,11 @@ std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::s
   if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
   if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
   return 2 * norm + size * tokens * (2 * hidden + 4 * model.intermediate) + attention;
+}
+
+std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
+                                      const std::string& dtype) {
+  return static_cast<std::int64_t>(dtype_size(dtype)) * shape.batch * shape.sequence * model.hidden;
 }
 
 }  // namespace plumbline::judging

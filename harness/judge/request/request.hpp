@@ -55,7 +55,8 @@ struct Request {
   std::optional<std::vector<RequestedMicrobatch>> microbatches;  ///< of each step
   std::optional<std::string> accumulation_digest;                ///< of the order file; empty: ascending
   std::optional<std::string> device, transport, level;
-  std::optional<std::int64_t> threads;  ///< that compute, of each rank
+  std::optional<std::int64_t> threads;   ///< that compute, of each rank
+  std::optional<std::string> recompute;  ///< none | layer
   std::optional<RequestedData> data;
 };
 

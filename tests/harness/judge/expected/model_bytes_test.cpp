@@ -94,6 +94,14 @@ TEST(SavedBytes, ClosedFormsByHand) {
   EXPECT_FALSE(saved_bytes(model, "head", {1, 5}, "float32", AttentionKernel::cpu_flash));
 }
 
+TEST(SavedBytes, OfALayerThatIsComputedAgainAreItsInput) {
+  const auto model = expected_model(small(false));  // H 4
+
+  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "float32"), 4 * 10 * 4);
+  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "bfloat16"), 2 * 10 * 4);
+  EXPECT_EQ(saved_bytes_to_recompute(model, {1, 7}, "float64"), 8 * 7 * 4);
+}
+
 TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {
   const auto model = expected_model(small(false));
 
