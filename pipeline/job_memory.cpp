@@ -4,7 +4,7 @@
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
@@ -33,7 +33,7 @@ void prepare_device(const TrainingRun& training, const MemoryPlan& need, const s
   if (training.device.is_cpu()) return require_memory(need, who);
   GpuDevice device;
   explain_out_of_memory("the plan for " + who + " is " + to_text(need),
-                        [&] { device = start_gpu(training.device, parse_dtype(training.run.train.dtype)); });
+                        [&] { device = start_gpu(training.device, computed_type(training.run.train)); });
   const GpuFreeMemory memory = load_gpu_module().free_memory(training.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
              who + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");

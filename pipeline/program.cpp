@@ -30,7 +30,7 @@ int print_capabilities() {
     const std::string why = why_nccl_needs_one_gpu_a_rank_here(load_gpu_module());
     gpu["why_not_two_ranks_on_one_gpu"] = why.empty() ? Json(nullptr) : Json(why);
   }
-  capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16", "mixed"};
   capabilities["transports"] = transports_of_this_build();
   capabilities["schedules"] = schedule_names();
   capabilities["versions"] = versions_json();

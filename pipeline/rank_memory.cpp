@@ -4,17 +4,17 @@
 
 #include "model/unit.hpp"
 #include "support/machine_memory.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
 MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list, const BatchPlan& batches,
                             const TrainSettings& train) {
-  const c10::ScalarType dtype = parse_dtype(train.dtype);
+  const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan = plan_state(config, units, dtype, train.optimizer);
+  MemoryPlan plan = plan_state(config, units, train);
 
   std::int64_t live = 0;
   for (const Action& action : list) {

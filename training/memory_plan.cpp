@@ -7,6 +7,7 @@
 #include "model/unit.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
@@ -41,9 +42,10 @@ std::int64_t MemoryPlan::total() const {
   return sum_of_sizes({state(), activations});
 }
 
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
-                      const OptimizerSettings& optimizer) {
-  const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train) {
+  const OptimizerSettings& optimizer = train.optimizer;
+  const auto element = static_cast<std::int64_t>(c10::elementSize(trained_type(train)));
+  const auto copied = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
   const std::int64_t moments = optimizer.name == "adamw" ? 2 : optimizer.momentum != 0 ? 1 : 0;
   MemoryPlan plan;
   const auto add = [&](const std::string& unit, std::int64_t times, bool alias = false) {
@@ -51,7 +53,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     plan.gradients = sum_of_sizes({plan.gradients, bytes});
     // a tied head beside its embedding has a gradient of its own and nothing else
     if (alias) return;
-    plan.parameters = sum_of_sizes({plan.parameters, bytes});
+    plan.parameters = sum_of_sizes({plan.parameters, bytes, product_of_sizes({bytes / element, copied})});
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
   };
   for (const UnitRange range : units) {

@@ -28,9 +28,8 @@ struct MemoryPlan {
 /// "at least 3.2 GiB: parameters 0.8 GiB, ..."
 std::string to_text(const MemoryPlan& plan);
 
-/// Parameters, gradients and optimiser state of these units; no activations.
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
-                      const OptimizerSettings& optimizer);
+/// Parameters, with copies in mixed precision, gradients and optimiser state of these units; no activations.
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train);
 
 /// What these units keep of one microbatch of `tokens` positions until its backward pass (saved_bytes of
 /// each; with another attention kernel than flash it is more).

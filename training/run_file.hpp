@@ -44,7 +44,7 @@ struct OptimizerSettings {
 struct TrainSettings {
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string dtype = "float32";  ///< float32 | float64 | bfloat16; whatever config.json says
+  std::string dtype = "float32";  ///< the precision: float32 | float64 | bfloat16 | mixed; whatever config.json says
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;

@@ -140,7 +140,7 @@ TEST_P(EachKind, OfModelOptimiserAndDtypeGoesOnAlike) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachKind,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
-                                            ::testing::Values("float32", "float64", "bfloat16")));
+                                            ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
 TEST_F(Checkpointing, LatestTakesTheNewestAndStartsAnewWhereThereIsNone) {
   Training training;

@@ -142,6 +142,20 @@ void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
   input.variable_data().mul_(2);
 }
 
+void MixedFault::gradient_added(const at::Tensor& sum) {
+  if (fault_.id != "X1") return;
+  at::Tensor rounded = sum;
+  rounded.copy_(sum.to(at::kBFloat16));
+}
+
+void MixedFault::after_update(TrainState& state) {
+  if (fault_.id != "X3" || state.step != fault_.step + 1) return;
+  for (const TrainedParameter& each : state.parameters) {
+    at::Tensor master = each.master;
+    if (!each.alias) master.copy_(each.value.detach());
+  }
+}
+
 at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, std::int64_t microbatch) {
   if (fault_.strikes(step, microbatch)) kept_.push_back(input.detach());
   return input;

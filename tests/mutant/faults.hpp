@@ -109,6 +109,18 @@ class RecomputedFromAnotherInput : public Seams {
   void kept_input(const at::Tensor& input) override;
 };
 
+/// X1, X2, X3.
+class MixedFault : public Seams {
+ public:
+  explicit MixedFault(Fault fault) : fault_(std::move(fault)) {}
+  void gradient_added(const at::Tensor& sum) override;
+  bool rounds_masters(std::int64_t step) override { return fault_.id != "X2" || step != fault_.step; }
+  void after_update(TrainState& state) override;
+
+ private:
+  Fault fault_;
+};
+
 class KeptInputs : public Seams {
  public:
   explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}

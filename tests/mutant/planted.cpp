@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/widened_sum.hpp"
 #include "tests/mutant/seamed_stage.hpp"
 #include "training/batch_plan.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
@@ -109,6 +110,23 @@ at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit,
   at::Tensor output = real_forward_to_recompute(slice, unit, input);
   seams->kept_input(input);
   return output;
+}
+
+#define MANGLED "_ZN9plumbline11add_widenedERKN2at6TensorES3_"
+void real_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_REAL(MANGLED);
+void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) {
+  real_add_widened(sum, gradient);
+  seams->gradient_added(sum);
+}
+
+#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
+void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_round_masters(const TrainState& state) {
+  if (seams->rounds_masters(state.step)) real_round_masters(state);
 }
 
 #define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"

@@ -34,6 +34,9 @@ class Seams {
   /// has ended.
   virtual bool recomputes() { return true; }
   virtual void kept_input(const at::Tensor& /*input*/) {}
+  /// Mixed precision: after a microbatch's gradient was added into its sum; whether copies are made anew in this step.
+  virtual void gradient_added(const at::Tensor& /*sum*/) {}
+  virtual bool rounds_masters(std::int64_t /*step*/) { return true; }
   /// Whether this step starts from zeroed gradients.
   virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
   /// After what a run goes on with was loaded from this checkpoint.

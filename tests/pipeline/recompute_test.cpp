@@ -79,9 +79,9 @@ INSTANTIATE_TEST_SUITE_P(Worlds, RecomputeParity, ::testing::ValuesIn(worlds_and
 
 using RecomputeDtypes = RecomputeParity;
 
-TEST_P(RecomputeDtypes, InFloat64AndBfloat16) {
+TEST_P(RecomputeDtypes, InOtherPrecisions) {
   const auto& [world, schedule] = GetParam();
-  for (const char* dtype : {"float64", "bfloat16"}) expect_parity(dtype, world, schedule);
+  for (const char* dtype : {"float64", "bfloat16", "mixed"}) expect_parity(dtype, world, schedule);
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, RecomputeDtypes,

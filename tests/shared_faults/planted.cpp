@@ -174,6 +174,18 @@ at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit,
   return planted("not_recomputed") ? slice.forward_unit(unit, input) : real_forward_to_recompute(slice, unit, input);
 }
 
+#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
+void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_round_masters(const TrainState& state) {
+  if (planted("copy_not_refreshed") && state.step == 1) return;
+  real_round_masters(state);
+  const at::NoGradGuard no_grad;
+  for (const TrainedParameter& each : state.parameters)
+    if (planted("master_rounded") && each.master.defined() && !each.alias) each.trained().copy_(each.value);
+}
+
 #define MANGLED "_ZN9plumbline15shuffled_windowEmlll"
 std::int64_t real_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows)
     PLUMBLINE_REAL(MANGLED);

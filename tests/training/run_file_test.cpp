@@ -126,6 +126,12 @@ TEST(RunFile, HasDefaultsThatWork) {
   EXPECT_EQ(run.record_level, RecordLevel::full);
 }
 
+TEST(RunFile, ReadsAPrecisionByEitherName) {
+  EXPECT_EQ(with_train("precision = \"mixed\"").train.dtype, "mixed");
+  EXPECT_EQ(with_train("dtype = \"mixed\"").train.dtype, "mixed");
+  EXPECT_EQ(with_train("precision = \"bfloat16\"").train.dtype, "bfloat16");
+}
+
 TEST(RunFile, ReadsSgd) {
   const RunFile run = with_train("optimizer = \"sgd\"\nmomentum = 0.9\nweight_decay = 0.01");
 
@@ -317,6 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"FinalFactorBelowZero", steps_and("final_factor = -0.1"), {"train.final_factor"}},
         Broken{"FinalFactorAboveOne", steps_and("final_factor = 1.5"), {"train.final_factor"}},
         Broken{"DecayUnknown", steps_and("decay = \"norms\""), {"train.decay", "matrices"}},
+        Broken{"PrecisionUnknown", steps_and("precision = \"half\""), {"train.precision", "bfloat16, mixed"}},
+        Broken{"PrecisionTwice", steps_and("precision = \"mixed\"\ndtype = \"float32\""), {"train.dtype", "old name"}},
         Broken{"RecomputeUnknown", steps_and("recompute = \"attention\""), {"train.recompute", "none, layer"}},
         Broken{"NoThread", steps_and("threads = 0"), {"train.threads"}},
         Broken{"ThreadsBeyondReason", steps_and("threads = 5000"), {"train.threads", "1024"}},

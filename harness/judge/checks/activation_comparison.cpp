@@ -5,6 +5,7 @@
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
+#include "record/precision.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -140,7 +141,7 @@ class SavedBytesPart : public MemoryPart {
     const auto& sizes = now.reference_rows.microbatches(row.microbatch);
     const auto shape = sizes.empty() ? MicrobatchShape{}
                                      : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
-    const std::string& dtype = evidence_.reference.manifest.dtype;
+    const std::string dtype = computed_dtype(evidence_.reference.manifest.dtype);
     const auto expected = recomputes_ && is_layer(row.unit)
                               ? saved_bytes_to_recompute(evidence_.model, shape, dtype)
                               : saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_);

@@ -20,7 +20,8 @@ struct StateBytes {
 
 /// Of one stage that holds these units. A tied weight whose two uses lie on one stage is one parameter with one
 /// optimiser state, but two gradient accumulators (docs/exactness.md, 5). AdamW: two moments and a 4-byte step count
-/// per parameter; SGD: a momentum buffer unless the momentum is 0. Nothing for an optimiser that the record format does
+/// per parameter; SGD: a momentum buffer unless the momentum is 0. In mixed precision all is float32, and each
+/// parameter has a bfloat16 copy. Nothing for an optimiser that the record format does
 /// not name. Frozen parameters have value only.
 std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
                                       const Manifest& manifest);

@@ -72,6 +72,14 @@ TEST(StateBytes, TiedCopyIsTheDifferenceBetweenTwoStagesAndOne) {
   EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw)), (StateBytes{128, 0, 260}));
 }
 
+TEST(StateBytes, OfMixedPrecisionAreAMasterItsCopyAndFloat32BesideThem) {
+  auto manifest = manifest_of(adamw);
+  manifest.dtype = "mixed";
+
+  EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{4 * 6, 4 * 4, 4 * 8 + 4}));
+  EXPECT_EQ(tied_copy_bytes(expected_model(small(true)), manifest), (StateBytes{32 * 6, 0, 32 * 8 + 4}));
+}
+
 TEST(StateBytes, FrozenParameterHasAValueOnly) {
   auto manifest = manifest_of(adamw);
   manifest.frozen = {"model.norm.weight"};
