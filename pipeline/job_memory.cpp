@@ -13,9 +13,9 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int 
                           plan.schedule.ranks.at(static_cast<std::size_t>(rank)), training.plan, training.run.train);
 }
 
-MemoryPlan memory_of_all(const TrainingRun& training, const PipelinePlan& plan, int world) {
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
   MemoryPlan all;
-  for (int rank = 0; rank < world; ++rank) {
+  for (const int rank : ranks) {
     const MemoryPlan one = memory_of(training, plan, rank);
     for (const auto part :
          {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations}) {

@@ -16,6 +16,7 @@
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/free_memory.hpp"
 #include "support/hash.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
@@ -263,6 +264,7 @@ void train_reference(const ReferenceOptions& options) {
     check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
   } else {
     require_memory(need, "the machine");
+    require_free(need, free_memory(), "the machine");
   }
   ManifestSchedule schedule;
   schedule.name = "sequential";

@@ -93,6 +93,14 @@ void require_memory(const MemoryPlan& plan, const std::string& who) {
                     "; use a smaller model or batch, or more ranks on more machines");
 }
 
+void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who) {
+  if (plan.total() <= free_bytes) return;
+  throw SystemError(who + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
+                    "; end what else takes memory there, use a smaller model or batch, keep less of it "
+                    "(train.recompute = \"layer\"), or take more machines: plumbline-pipeline RUN.toml --plan shows "
+                    "what each number of ranks takes");
+}
+
 void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place) {
   if (plan.state() <= free_bytes) return;
   throw SystemError(place + " has " + bytes_text(free_bytes) + " of " + bytes_text(total_bytes) +

@@ -44,6 +44,9 @@ std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::in
 /// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".
 void require_memory(const MemoryPlan& plan, const std::string& who);
 
+/// Throws SystemError when the plan is beyond what is free now (free_memory). `who`: "this machine".
+void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who);
+
 /// Throws SystemError when not even what lives through all steps fits into what is free on a GPU. `place`:
 /// "rank 2, GPU 0 (...)".
 void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place);
