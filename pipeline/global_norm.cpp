@@ -31,14 +31,12 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state,
-                   const WaitsFor& waits_for) {
+double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state) {
   const MemoryScope scope(MemoryOwner::other);
   const std::vector<ParameterNorm> own = gradient_norms(config, state);
   if (transport.world_size() == 1) return total_norm(config, own);
-  if (transport.rank() != 0 && waits_for) waits_for(0);
   std::string total;
-  const std::vector<std::string> gathered = transport.gather(to_lines(own), waits_for);
+  const std::vector<std::string> gathered = transport.gather(to_lines(own));
   if (transport.rank() == 0) {
     std::vector<ParameterNorm> norms;
     for (const std::string& lines : gathered) append_lines(lines, norms);

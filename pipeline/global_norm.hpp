@@ -9,7 +9,6 @@ namespace plumbline {
 
 /// Rank 0 gets every rank's norms, adds them in canonical order and sends the total back: the same bits on every rank,
 /// whatever their number.
-double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state,
-                   const WaitsFor& waits_for = {});
+double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state);
 
 }  // namespace plumbline

@@ -48,23 +48,22 @@ void connect(Transport& transport, const TrainingRun& training, const PipelinePl
 }
 
 void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect) {
-  const auto fail = [&](const char* status) {
-    try {
-      trainer.finish(status, static_cast<int>(ExitCode::does_not_hold));
-    } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
-    }
-  };
   try {
     connect();
     trainer.train(progress);
-  } catch (const DeadlineError&) {
-    fail("timeout");
-    throw;
-  } catch (const std::exception&) {
-    fail("error");
+  } catch (const std::exception& error) {
+    note_failure(trainer, error);
     throw;
   }
   trainer.finish("ok", 0);
+}
+
+void note_failure(RankTrainer& trainer, const std::exception& why) {
+  const bool in_vain = dynamic_cast<const DeadlineError*>(&why) != nullptr;
+  try {
+    trainer.finish(in_vain ? "timeout" : "error", static_cast<int>(ExitCode::does_not_hold));
+  } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
+  }
 }
 
 ExitCode code_of(const std::exception& error) {

@@ -26,6 +26,9 @@ void connect(Transport& transport, const TrainingRun& training, const PipelinePl
 void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect);
 
 /// What a failure is to whoever started the program.
+/// Writes into the rank's exit.json that it failed, or waited in vain. Does not throw.
+void note_failure(RankTrainer& trainer, const std::exception& why);
+
 ExitCode code_of(const std::exception& error);
 
 }  // namespace plumbline

@@ -154,7 +154,16 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     prepare_device(*training, need, "rank " + std::to_string(transport->rank()));
     explain_out_of_memory(plan_text, [&] { trainer.emplace(*training, plan, *transport, options.record); });
   });
-  if (const auto code = agree_to_stop(*transport, no_trainer)) {
+  // A rank that waits in vain for the others' parts says so in its record.
+  const auto agreed = [&](const std::optional<Failure>& own) {
+    try {
+      return agree_to_stop(*transport, own);
+    } catch (const std::exception& error) {
+      if (trainer) note_failure(*trainer, error);
+      throw;
+    }
+  };
+  if (const auto code = agreed(no_trainer)) {
     trainer.reset();
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);
@@ -164,7 +173,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     if (transport->rank() != 0) return;
     begin_record(options, *training, plan, {trainer->resumed_from(), {{"mpi", mpi_version()}}, clock.skew});
   });
-  if (const auto code = agree_to_stop(*transport, not_begun)) {
+  if (const auto code = agreed(not_begun)) {
     trainer.reset();
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);

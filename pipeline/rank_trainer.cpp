@@ -30,8 +30,13 @@ RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, 
       group_(transport),
       walk_(training, plan, parts_, monitor_),
       peaks_(monitor_) {
+  parts_.transport.show_waits([this](int peer) { monitor_.page().waits_for(peer); });
   if (training.recorded()) monitor_.add(peaks_);
   if (training.validation) evaluation_.emplace(training, plan, parts_, monitor_.page());
+}
+
+RankTrainer::~RankTrainer() {
+  parts_.transport.show_waits({});
 }
 
 void RankTrainer::train(bool show_progress) {

@@ -23,6 +23,10 @@ class RankTrainer : public Trainer {
   RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
               const std::filesystem::path& record);
 
+  ~RankTrainer() override;
+  RankTrainer(const RankTrainer&) = delete;
+  RankTrainer& operator=(const RankTrainer&) = delete;
+
   /// All steps, then a barrier.
   void train(bool show_progress);
   void finish(const std::string& status, int code) override;

@@ -90,8 +90,7 @@ void Walk::reduce(const StepAction& now, const Action& action) {
 void Walk::update(const StepAction& now) {
   end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
     const std::int64_t begin_ns = monotonic_ns();
-    const double norm =
-        global_norm(transport_, training_.config, parts_.state, [&](int peer) { observer_.waiting(now, now, peer); });
+    const double norm = global_norm(transport_, training_.config, parts_.state);
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

@@ -90,7 +90,8 @@ const Table<StepRow>& table_of<StepRow>() {
        column("clip_coefficient", &StepRow::clip_coefficient), column("learning_rate", &StepRow::learning_rate),
        column("tokens", &StepRow::tokens), column("valid_tokens", &StepRow::valid_tokens),
        column("live_tokens", &StepRow::live_tokens, Presence::external_may_lack_value),
-       column("seconds", &StepRow::seconds, Presence::external_may_leave_empty)},
+       column("seconds", &StepRow::seconds, Presence::external_may_leave_empty),
+       column("recording_seconds", &StepRow::recording_seconds, Presence::any_may_lack_column)},
       {"step"},
       Complete::each_step};
   return table;

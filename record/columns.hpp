@@ -18,6 +18,8 @@ enum class Presence {
   external_may_lack_value,   ///< so it may, or leave cells empty; in our own records every cell is filled
   external_may_leave_empty,  ///< the column stands in every record, and only one of role external may leave cells empty
   added_with_schema_2,       ///< a record of role external, or of schema 1, may lack the column
+  any_may_lack_column,  ///< added since: a record of any role and schema may lack it, and where it stands cells may be
+                        ///< empty
 };
 
 template <typename Row>

@@ -39,6 +39,7 @@ struct Payload {
   char action[64];
   char padding[4];
 };
+constexpr std::size_t host_offset = 128, host_bytes = 64;
 static_assert(offsetof(Payload, action) == 60 - 2 * 8 && sizeof(Payload) % 8 == 0);
 using Words = std::array<std::uint64_t, sizeof(Payload) / 8>;
 
@@ -51,6 +52,12 @@ std::uint64_t magic() {
 /// Every access is atomic: the reader may look while a word is written. `page` is aligned, as mappings are.
 std::atomic_ref<std::uint64_t> word(void* page, std::size_t index) {
   return std::atomic_ref<std::uint64_t>(static_cast<std::uint64_t*>(page)[index]);
+}
+
+/// Stands there before the page has its magic and never changes.
+std::string host_in(const void* page) {
+  const char* host = static_cast<const char*>(page) + host_offset;
+  return std::string(host, ::strnlen(host, host_bytes));
 }
 
 std::uint64_t monotonic_ns() {
@@ -82,12 +89,18 @@ std::optional<ProgressSnapshot> read_page(void* page) {
                             payload.bytes,
                             payload.monotonic_ns,
                             payload.pid,
-                            std::string(payload.action, ::strnlen(payload.action, sizeof payload.action))};
+                            std::string(payload.action, ::strnlen(payload.action, sizeof payload.action)),
+                            host_in(page)};
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()).substr(0, host_bytes - 1) : "";
+}
 
 ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
   const auto fail = [&](int error) {
@@ -103,6 +116,7 @@ ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), 
   ::close(fd);
   if (mapped == MAP_FAILED) fail(error);
   page_ = mapped;
+  host_name().copy(static_cast<char*>(page_) + host_offset, host_bytes - 1);
   update({});
   word(page_, magic_word).store(magic(), std::memory_order_release);
 }

@@ -31,7 +31,11 @@ struct ProgressSnapshot {
   std::uint64_t monotonic_ns = 0;  ///< CLOCK_MONOTONIC of the update, the same clock in every process of the machine
   std::int32_t pid = 0;
   std::string action;
+  std::string host;  ///< on which `pid` is; empty where the writer does not say
 };
+
+/// This machine's, as pages have it.
+std::string host_name();
 
 /// The writer. Only one thread may update a page.
 class ProgressPage {

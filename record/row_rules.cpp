@@ -76,6 +76,11 @@ std::optional<BadCell> bad_cell(const StepRow& row, const Manifest& manifest, st
   rules.at_most(row.live_tokens, row.tokens, "live_tokens", "the step's tokens");
   if (row.seconds)
     rules.demand(std::isfinite(*row.seconds) && *row.seconds >= 0, "seconds", "is not a finite number from 0 on");
+  if (row.recording_seconds) {
+    const double recording = *row.recording_seconds;
+    rules.demand(std::isfinite(recording) && recording >= 0, "recording_seconds", "is not a finite number from 0 on");
+    rules.demand(!row.seconds || recording <= *row.seconds, "recording_seconds", "is more than the step's seconds");
+  }
   return rules.bad();
 }
 

@@ -20,6 +20,7 @@ struct StepRow {
   std::int64_t valid_tokens = 0;
   std::optional<std::int64_t> live_tokens;
   std::optional<double> seconds;
+  std::optional<double> recording_seconds = {};  ///< of `seconds`: spent in observing and recording the step
 };
 
 struct MicrobatchRow {

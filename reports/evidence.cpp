@@ -36,7 +36,8 @@ RankMemory rank_memory(const Record& record, const RankRecord& rank) {
 }
 
 RunSummary summarize(const Record& record) {
-  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .ratios = {}};
+  RunSummary run{
+      .manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .speed = run_speed(record), .ratios = {}};
   for (const auto& rank : record.ranks) {
     for (const auto& row : rank.steps) {
       if (row.loss) run.losses[row.step] = *row.loss;
@@ -103,6 +104,14 @@ std::vector<std::string> folder_names(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> cores_of(const Manifest& manifest) {
+  const auto machine = manifest.json.find("machine");
+  if (machine == manifest.json.end() || !machine->is_object()) return std::nullopt;
+  const auto cores = machine->find("cores");
+  if (cores == machine->end() || !cores->is_number_integer()) return std::nullopt;
+  return cores->get<std::int64_t>();
+}
 
 Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   Evidence evidence;

@@ -15,6 +15,7 @@
 #include "reports/gradient_ratios.hpp"
 #include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
+#include "reports/run_speed.hpp"
 #include "reports/spread.hpp"
 
 namespace plumbline {
@@ -35,11 +36,15 @@ struct RunSummary {
   std::map<std::int64_t, float> losses;  ///< by step
   std::vector<RankMemory> ranks;
   std::optional<MeasuredTimeline> timeline;  ///< of a cell whose ranks did what its schedule.csv says
+  std::optional<RunSpeed> speed;             ///< where its steps have times
   GradientRatios ratios;                     ///< of a cell: to its reference
   /// Of a cell that does not hold, against its reference.
   Spread spread = {};
   std::vector<EnvironmentValue> environment = {};
 };
+
+/// Of the machine that a run was on; nothing where its record does not say.
+std::optional<std::int64_t> cores_of(const Manifest& manifest);
 
 struct Evidence {
   std::map<std::string, RunSummary> references;     ///< by folder name

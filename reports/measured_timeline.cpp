@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reports/median.hpp"
 #include "schedule/bubble.hpp"
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
@@ -12,12 +13,6 @@
 
 namespace plumbline {
 namespace {
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 struct StepTimes {
   Schedule executed;

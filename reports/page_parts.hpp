@@ -46,6 +46,9 @@ void fill_references(PageData& page, const Verdict& verdict, const UsualTexts& u
 void fill_cells(PageData& page, const Verdict& verdict, const UsualTexts& usual);
 /// plots: for each reference its loss, memory and gradients, drawn and as numbers; slots of the schedules.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
+/// speed: of a reference and of the cells that were compared with it.
+void add_speed(PageData& plot, const RunSummary& reference, const std::vector<const CellVerdict*>& cells,
+               const Evidence& evidence, const std::string& title);
 /// timelines: for each schedule one cell's measured timeline above the planned one.
 void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// machine, references, missing.

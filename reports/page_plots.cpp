@@ -30,12 +30,6 @@ struct Plotted {
   const RunSummary& run(const CellVerdict& cell) const { return evidence.cells.at(cell.id); }
 };
 
-std::string run_label(const CellVerdict& cell) {
-  std::string label = cell.schedule + ", P = " + std::to_string(cell.world);
-  if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
-  return label;
-}
-
 std::vector<LossSeries> loss_series(const Plotted& plotted) {
   std::vector<LossSeries> all;
   for (const auto* cell : plotted.cells) {
@@ -223,6 +217,7 @@ PageData plot_data(const Plotted& plotted, const std::string& title) {
                                     panels.front().title + "; the schedule changes none of it)."));
   data.set("memory_rows", memory_rows(plotted));
   add_ratios(data, plotted, title);
+  add_speed(data, plotted.reference, plotted.cells, plotted.evidence, title);
   return data;
 }
 

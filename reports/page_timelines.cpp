@@ -1,6 +1,5 @@
 // What was executed when, above what was planned, one cell a schedule.
 #include <algorithm>
-#include <cstdio>
 
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
@@ -10,14 +9,6 @@ namespace plumbline {
 namespace {
 
 constexpr double timeline_width = 980;
-
-std::optional<std::int64_t> cores_of(const Manifest& manifest) {
-  const auto machine = manifest.json.find("machine");
-  if (machine == manifest.json.end() || !machine->is_object()) return std::nullopt;
-  const auto cores = machine->find("cores");
-  if (cores == machine->end() || !cores->is_number_integer()) return std::nullopt;
-  return cores->get<std::int64_t>();
-}
 
 struct Candidate {
   const CellVerdict* cell;
@@ -52,26 +43,22 @@ std::vector<Candidate> choose(const Verdict& verdict, const Evidence& evidence) 
   return chosen;
 }
 
-std::string percent(double rate) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * rate);
-  return text;
-}
-
 std::string percent_or_dash(const std::optional<double>& rate) {
-  return rate ? percent(*rate) : "-";
+  return rate ? percent_of(*rate) : "-";
 }
 
 std::string caption(const Candidate& chosen) {
   const MeasuredTimeline& timeline = *chosen.run->timeline;
   std::string text = chosen.cell->id + ", step " + std::to_string(timeline.step) +
                      ". Measured: " + short_number(timeline.measured.makespan) + " ms, bubble " +
-                     percent(timeline.measured.bubble_rate) + ". Planned: " + short_number(timeline.planned.makespan) +
-                     " ms, bubble " + percent(timeline.planned.bubble_rate) + ", from the medians over " +
+                     percent_of(timeline.measured.bubble_rate) +
+                     ". Planned: " + short_number(timeline.planned.makespan) + " ms, bubble " +
+                     percent_of(timeline.planned.bubble_rate) + ", from the medians over " +
                      count_text(timeline.steps_timed, "step") + ", one for each stage and kind of action" +
                      (timeline.lengths_differ ? " and length of microbatch" : "") + ".";
   if (timeline.closed_form_rate) {
-    text += " Closed form, for equal stages with the mean of these times: " + percent(*timeline.closed_form_rate) + ".";
+    text += " Closed form, for equal stages with the mean of these times: " + percent_of(*timeline.closed_form_rate) +
+            ".";
   }
   const RecordLevel level = chosen.run->manifest.level;
   if (level == RecordLevel::full || level == RecordLevel::dump) {
@@ -99,8 +86,8 @@ void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evid
     data.set("world", std::to_string(each.cell->world) + (each.fits() ? "" : " (more than cores)"));
     data.set("measured_ms", short_number(timeline.median_makespan));
     data.set("planned_ms", short_number(timeline.planned.makespan));
-    data.set("measured_rate", percent(timeline.median_bubble_rate));
-    data.set("planned_rate", percent(timeline.planned.bubble_rate));
+    data.set("measured_rate", percent_of(timeline.median_bubble_rate));
+    data.set("planned_rate", percent_of(timeline.planned.bubble_rate));
     data.set("closed_rate", percent_or_dash(timeline.closed_form_rate));
     data.set("svg", PageData(draw_svg(timelines_of(timeline), timeline_width)));
     data.set("caption", page_text(caption(each)));

@@ -93,6 +93,17 @@ std::string cell_title(const CellVerdict& cell) {
   return title;
 }
 
+std::string run_label(const CellVerdict& cell) {
+  std::string label = cell.schedule + ", P = " + std::to_string(cell.world);
+  if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
+  if (!cell.variant.empty()) label += ", " + cell.variant;
+  return label;
+}
+
+std::string percent_of(double share) {
+  return formatted("%.1f %%", 100 * share);
+}
+
 std::string place_text(const FirstDivergence& divergence) {
   std::vector<std::string> parts;
   // Initial parameters stand at step -1 in a record.

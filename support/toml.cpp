@@ -7,6 +7,7 @@
 
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/numbers.hpp"
 #include "support/text.hpp"
 #include "support/toml_library.hpp"
 
@@ -127,6 +128,21 @@ std::optional<std::vector<std::vector<std::int64_t>>> TomlTable::integer_rows(co
       row.push_back(whole(element));
   }
   return rows;
+}
+
+std::optional<std::string> TomlTable::scalar_as_text(const std::string& key) const {
+  const toml::node* node = state_->find(key);
+  if (!node) return std::nullopt;
+  if (const auto whole = node->value_exact<std::int64_t>()) return to_text(*whole);
+  if (const auto number = node->value_exact<double>()) return to_text(*number);
+  if (const auto flag = node->value_exact<bool>()) return *flag ? "true" : "false";
+  return state_->value<std::string>(key, "a text in quotes, a number, or true or false");
+}
+
+std::vector<std::string> TomlTable::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [key, node] : *state_->table) names.emplace_back(key.str());
+  return names;
 }
 
 std::optional<TomlTable> TomlTable::table(const std::string& key) const {

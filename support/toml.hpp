@@ -30,9 +30,13 @@ class TomlTable {
   std::optional<std::vector<std::string>> one_or_more_texts(const std::string& key) const;
   /// Rows of integers: [96, [33, 20]] gives {{96}, {33, 20}}; an element may be an integer or an array of integers.
   std::optional<std::vector<std::vector<std::int64_t>>> integer_rows(const std::string& key) const;
+  /// A text, number or true/false alone, as text.
+  std::optional<std::string> scalar_as_text(const std::string& key) const;
   std::optional<TomlTable> table(const std::string& key) const;
   std::vector<TomlTable> tables(const std::string& key) const;  ///< array of tables; empty when absent
 
+  /// Of this table, in the order of the alphabet; asks for none of them.
+  std::vector<std::string> keys() const;
   /// Throws InputError naming the first key (in the file) of this table that no call above asked for, and the nearest
   /// one that was.
   void refuse_unknown_keys() const;

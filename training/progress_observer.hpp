@@ -17,16 +17,26 @@ class ProgressObserver : public StepObserver {
   void waiting(const StepAction& action, const StepAction& awaited, int peer) override { show(action, awaited, peer); }
   void waited(const StepAction& action, std::int64_t /*nanoseconds*/) override { show(action, action, -1); }
 
+  /// Whom it waits for wherever it is now, between steps and before the first too; -1: for none any longer.
+  void waits_for(int peer) {
+    now_.peer = peer;
+    page_.update(now_);
+  }
+
  private:
   void show(const StepAction& action, const StepAction& shown, int peer) {
-    page_.update({.step = action.step,
-                  .action_index = action.index,
-                  .peer = peer,
-                  .microbatch = static_cast<std::int32_t>(action.microbatch.value_or(-1)),
-                  .action = shown.text});
+    text_ = shown.text;
+    now_ = {.step = action.step,
+            .action_index = action.index,
+            .peer = peer,
+            .microbatch = static_cast<std::int32_t>(action.microbatch.value_or(-1)),
+            .action = text_};
+    page_.update(now_);
   }
 
   ProgressPage page_;
+  std::string text_;
+  ProgressNow now_;
 };
 
 }  // namespace plumbline

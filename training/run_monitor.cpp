@@ -13,7 +13,7 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       ranges_(training.gpu()),
       gpu_memory_(writer_.folder(), training.record_gpu(), training.device.index(), watched.process),
       page_(writer_.folder() / "progress"),
-      rows_(writer_, training.plan, this_thread_meter(), watched.owns_loss),
+      rows_(writer_, training.plan, this_thread_meter(), clock_, watched.owns_loss),
       observers_{&log_, &ranges_, &page_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
@@ -31,41 +31,49 @@ void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t byte
   rows_.add_activation_peak(bytes);
 }
 
+template <typename Told>
+void RunMonitor::tell(const Told& told) {
+  clock_.start();
+  for (StepObserver* each : observers_) told(*each);
+  clock_.stop();
+}
+
 void RunMonitor::step_began(std::int64_t step) {
-  for (StepObserver* each : observers_) each->step_began(step);
+  tell([&](StepObserver& each) { each.step_began(step); });
+  clock_.restart();  // a step's seconds count from within the call
 }
 void RunMonitor::action_began(const StepAction& action) {
-  for (StepObserver* each : observers_) each->action_began(action);
+  tell([&](StepObserver& each) { each.action_began(action); });
 }
 void RunMonitor::waiting(const StepAction& action, const StepAction& awaited, int peer) {
-  for (StepObserver* each : observers_) each->waiting(action, awaited, peer);
+  tell([&](StepObserver& each) { each.waiting(action, awaited, peer); });
 }
 void RunMonitor::waited(const StepAction& action, std::int64_t nanoseconds) {
-  for (StepObserver* each : observers_) each->waited(action, nanoseconds);
+  tell([&](StepObserver& each) { each.waited(action, nanoseconds); });
 }
 void RunMonitor::action_ended(const StepAction& action) {
-  for (StepObserver* each : observers_) each->action_ended(action);
+  tell([&](StepObserver& each) { each.action_ended(action); });
 }
 void RunMonitor::fed(std::int64_t microbatch, const Microbatch& data) {
-  for (StepObserver* each : observers_) each->fed(microbatch, data);
+  tell([&](StepObserver& each) { each.fed(microbatch, data); });
 }
 void RunMonitor::crossed(const Crossing& crossing, const at::Tensor& tensor) {
-  for (StepObserver* each : observers_) each->crossed(crossing, tensor);
+  tell([&](StepObserver& each) { each.crossed(crossing, tensor); });
 }
 void RunMonitor::lost(std::int64_t microbatch, const at::Tensor& loss) {
-  for (StepObserver* each : observers_) each->lost(microbatch, loss);
+  tell([&](StepObserver& each) { each.lost(microbatch, loss); });
 }
 void RunMonitor::before_tied_sum(const TiedWeight& tied) {
-  for (StepObserver* each : observers_) each->before_tied_sum(tied);
+  tell([&](StepObserver& each) { each.before_tied_sum(tied); });
 }
 void RunMonitor::before_update(std::int64_t step, const TrainState& state) {
-  for (StepObserver* each : observers_) each->before_update(step, state);
+  tell([&](StepObserver& each) { each.before_update(step, state); });
 }
 void RunMonitor::after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) {
-  for (StepObserver* each : observers_) each->after_update(step, state, update);
+  tell([&](StepObserver& each) { each.after_update(step, state, update); });
 }
 void RunMonitor::step_ended(std::int64_t step) {
-  for (StepObserver* each : observers_) each->step_ended(step);
+  tell([&](StepObserver& each) { each.step_ended(step); });
 }
 
 }  // namespace plumbline

@@ -12,6 +12,7 @@
 #include "training/gpu/profiler_ranges.hpp"
 #include "training/microbatch.hpp"
 #include "training/progress_observer.hpp"
+#include "training/recording_clock.hpp"
 #include "training/step_recorder.hpp"
 #include "training/step_rows.hpp"
 #include "training/training_run.hpp"
@@ -58,7 +59,7 @@ class RunMonitor : public StepObserver {
   void set_activation_peak(const StepAction& action, std::int64_t bytes);
   RecordWriter& writer() { return writer_; }
   /// The progress page alone, for what is no step.
-  StepObserver& page() { return page_; }
+  ProgressObserver& page() { return page_; }
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return rows_.loss(); }
   const StepUpdate& update() const { return rows_.update(); }
@@ -66,7 +67,12 @@ class RunMonitor : public StepObserver {
   double waited_seconds() const { return rows_.waited_seconds(); }
 
  private:
+  /// Tells every observer, and takes the time of it.
+  template <typename Told>
+  void tell(const Told& told);
+
   std::int64_t rank_;
+  RecordingClock clock_;
   RecordWriter writer_;
   StepRecorder recorder_;
   ActionLog log_;

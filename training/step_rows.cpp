@@ -60,6 +60,7 @@ void StepRows::step_ended(std::int64_t step) {
   row.tokens = plan_.step_tokens();
   row.valid_tokens = plan_.step_valid_tokens();
   row.live_tokens = plan_.live_tokens(step);
+  row.recording_seconds = clock_.seconds();
   row.seconds = static_cast<double>(monotonic_ns() - begin_ns_) * 1e-9;
   writer_.end_step(row);
 }

@@ -10,6 +10,7 @@
 #include "training/fed_data.hpp"
 #include "training/memory_meter.hpp"
 #include "training/microbatch.hpp"
+#include "training/recording_clock.hpp"
 #include "training/step_losses.hpp"
 #include "training/step_observer.hpp"
 
@@ -18,9 +19,10 @@ namespace plumbline {
 /// Ends the step in the record, so it comes last among the observers that add to it.
 class StepRows : public StepObserver {
  public:
-  /// `owns_loss`: whether this rank computes the losses.
-  StepRows(RecordWriter& writer, const BatchPlan& plan, MemoryMeter& meter, bool owns_loss)
-      : writer_(writer), plan_(plan), meter_(meter), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
+  /// `clock` runs while this observer and the others are told of something. `owns_loss`: whether this rank computes the
+  /// losses.
+  StepRows(RecordWriter& writer, const BatchPlan& plan, MemoryMeter& meter, const RecordingClock& clock, bool owns_loss)
+      : writer_(writer), plan_(plan), meter_(meter), clock_(clock), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
 
   void step_began(std::int64_t step) override;
   void fed(std::int64_t microbatch, const Microbatch& data) override;
@@ -46,6 +48,7 @@ class StepRows : public StepObserver {
   RecordWriter& writer_;
   const BatchPlan& plan_;
   MemoryMeter& meter_;
+  const RecordingClock& clock_;
   bool owns_loss_;
   std::int64_t begin_ns_ = 0;
   std::int64_t waited_ns_ = 0;

@@ -31,6 +31,9 @@ namespace fs = std::filesystem;
 PreparedSweep prepare_bench(SweepOptions options) {
   if (!options.out) options.out = new_run_folder(options.sweep_file.stem().string() + "-bench");
   PreparedSweep prepared = prepare_sweep(options);
+  if (prepared.file.commands)
+    throw InputError(options.sweep_file.string() +
+                     ": starts commands of your own, and a bench times Plumbline's own trainers");
   if (prepared.file.calibrated)
     throw InputError(options.sweep_file.string() +
                      ", key calibrated: a bench compares no values; leave the key out in a sweep file of its own");
@@ -67,7 +70,7 @@ class Bench {
       : options_(options),
         file_(prepared.file),
         folder_(prepared.folder, file_.name, prepared.fingerprint, false,
-                to_json(kept_sweep(file_, prepared.plan, prepared.of_cells))),
+                to_json(kept_sweep(file_, prepared.plan, prepared.all_cells))),
         plan_(at_level_summary(prepared.plan, folder_.path() / "runs")),
         runs_(static_cast<std::size_t>(options.rounds) * turns()),
         progress_(log, runs_, static_cast<double>(runs_)),

@@ -6,6 +6,7 @@
 
 #include "harness/bench/bench_page.hpp"
 #include "harness/bench/run_bench.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -31,8 +32,7 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
       ->capture_default_str();
   command->add_option("--cells", options->sweep.cells, "Time only these cells: ids, or patterns with * and ? in quotes")
       ->allow_extra_args(false);
-  command->add_option("--trainers", options->sweep.trainers,
-                      "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  command->add_option("--trainers", options->sweep.trainers, trainers_help());
   command->footer("Example: plumbline bench fixtures/sweeps/bench.toml --rounds 6");
   return [options] {
     const FinishedBench finished = run_bench(*options, stderr);

@@ -5,7 +5,9 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -23,12 +25,17 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
   command->add_option("--device", options->device, "Device of the references: cpu or cuda (the shadow's is the CPU)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  command->add_option("--accumulation", options->accumulation, "Order of summing gradients, as plumbline-reference's");
+  command->add_option("--accumulation", options->accumulation,
+                      std::string("Order of summing gradients, as ").append(reference_program) + "'s");
   command->add_flag("--resume", options->resume, "Go on with the calibration that --record holds");
-  command->add_option("--trainers", options->trainers, "Folder of plumbline-reference (default: beside this program)");
+  command->add_option("--trainers", options->trainers,
+                      std::string("Folder of ").append(reference_program) + " (default: beside this program)");
   command->footer(
-      "Example: plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration\n"
-      "         mpirun -n 2 plumbline-pipeline /tmp/calibration/candidate.toml --record /tmp/candidate\n"
+      std::string("Example: plumbline calibrate fixtures/runs/quick.toml --record /tmp/calibration\n         ")
+          .append(mpirun)
+          .append(" -n 2 ")
+          .append(pipeline_program) +
+      " /tmp/calibration/candidate.toml --record /tmp/candidate\n"
       "         plumbline compare /tmp/calibration/reference /tmp/candidate --calibration "
       "/tmp/calibration/calibration.json");
   return [options] {

@@ -68,7 +68,6 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   judging::RecordReading one = judging::read_beside(other, reference);
   one.rethrow();
   other.rethrow();
-  const bool external = one.record()->manifest.role == "external" || other.record()->manifest.role == "external";
   CellPlan plan = plan_of(other.record()->manifest);
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
   if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
@@ -79,13 +78,6 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   CellVerdict verdict = judging::judge_records(plan, one, other, nullptr);
   one.rethrow();  // whoever compares two records is told what is wrong with one as with any other input
   other.rethrow();
-  const bool comparable = std::none_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) {
-    return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
-  });
-  for (auto& check : verdict.checks) {
-    if (comparable && external && judging::lacks_what_externals_may(check)) check.requirement = Requirement::told;
-  }
-  verdict.holds = judging::all_required_hold(verdict);
   say_size(reference, candidate, verdict);
   return verdict;
 }

@@ -7,6 +7,8 @@
 #include "harness/commands/answer_folder.hpp"
 #include "harness/commands/two_ranks.hpp"
 #include "harness/launch/launcher.hpp"
+#include "harness/launch/mpi_launcher.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 
@@ -62,7 +64,7 @@ bool names_transport(const Json& answer, const std::string& name) {
 }  // namespace
 
 Json examine_gpus(const Json& trainers) {
-  const Json& pipeline = trainers.at("plumbline-pipeline");
+  const Json& pipeline = trainers.at(pipeline_program);
   Json can = Json::array(), why = Json::array(), devices = Json::array();
   if (of_gpu(pipeline, "built") != true) {
     why.push_back("these programs are a CPU build; make cuda builds others, in build/cuda/bin, that use GPUs");
@@ -108,7 +110,7 @@ Json examine_machine(const fs::path& trainers) {
   Json findings = {{"usable", false}};  // first: what most want to know
   Json can = Json::array(), missing = Json::array();
   bool all_trainers = true;
-  for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
+  for (const std::string name : {reference_program, pipeline_program}) {
     const Json answer = ask(trainers / name, signals);
     if (answer.contains("missing")) {
       all_trainers = false;
@@ -120,10 +122,10 @@ Json examine_machine(const fs::path& trainers) {
   }
   bool has_mpirun = true;
   try {
-    findings["programs"]["mpirun"] = find_program("mpirun").string();
+    findings["programs"][mpirun] = find_program(mpirun).string();
   } catch (const SystemError& error) {
     has_mpirun = false;
-    findings["programs"]["mpirun"] = nullptr;
+    findings["programs"][mpirun] = nullptr;
     missing.push_back(error.what());
   }
   findings["cores"] = std::thread::hardware_concurrency();

@@ -1,4 +1,5 @@
-// The program `plumbline`: sweep, judge, compare, baseline, history, bench, calibrate, report, doctor, schedule, record.
+// The program `plumbline`: sweep, merge, judge, compare, baseline, history, bench, calibrate, report, doctor, schedule,
+// record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -77,6 +78,7 @@ int run(int argc, char** argv) {
   compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
 
   const auto run_judge = add_judge_command(app, harness_json());
+  const auto run_merge = add_merge_command(app, harness_json());
   const auto run_report = add_report_command(app);
 
   fs::path doctor_trainers = own_folder();
@@ -104,6 +106,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("sweep")) return run_sweep();
   if (*compare_command) return compare(reference, candidate, compare_json, calibration, request, compare_page);
   if (app.got_subcommand("judge")) return run_judge();
+  if (app.got_subcommand("merge")) return run_merge();
   if (app.got_subcommand("report")) return run_report();
   if (app.got_subcommand("baseline")) return run_baseline();
   if (app.got_subcommand("bench")) return run_bench_command();

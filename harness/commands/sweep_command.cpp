@@ -8,15 +8,20 @@
 #include <memory>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
+#include "harness/sweep/merge_sweeps.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/sweep.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/removed_dumps.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -45,17 +50,38 @@ void say(const Verdict& verdict, const fs::path& folder) {
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
+/// "2/3". Throws InputError for anything else.
+Shard shard_of(const std::string& text) {
+  const auto slash = text.find('/');
+  const auto number = parse_integer(text.substr(0, slash));
+  const auto of = slash == std::string::npos ? std::nullopt : parse_integer(text.substr(slash + 1));
+  if (!number || !of || *of < 1 || *of > 100000 || *number < 1 || *number > *of)
+    throw InputError("--shard " + text + ": give i/n, the part and how many there are: 1/3, 2/3 and 3/3");
+  return {*number, *of};
+}
+
 int ended_with(const Verdict& verdict) {
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
 int list_cells(const SweepOptions& options) {
-  for (const auto& cell : prepare_sweep(options).plan.cells) std::cout << cell.plan.id << "\n";
+  const PreparedSweep prepared = prepare_sweep(options);
+  for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
   std::cout.flush();
-  std::fprintf(stderr,
-               "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
-               "ranges, data) the trainers check when a sweep starts them; plumbline-reference RUN.toml --export DIR "
-               "does it beforehand\n");
+  if (const auto estimate = disk_estimate(prepared.file, prepared.plan))
+    std::fprintf(stderr, "plumbline: it will take %s\n", disk_text(*estimate, prepared.folder).c_str());
+  if (prepared.file.commands) {
+    std::fprintf(
+        stderr,
+        "plumbline: checked: the sweep file, its placeholders, values and programs. What arguments mean only the "
+        "commands know\n");
+  } else {
+    std::fprintf(stderr,
+                 "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
+                 "ranges, data) the trainers check when a sweep starts them; %s RUN.toml --export DIR does it "
+                 "beforehand\n",
+                 reference_program);
+  }
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -108,9 +134,20 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
       "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
-  const auto* other_trainers =
-      command->add_option("--trainers", options.trainers,
-                          "Folder of plumbline-reference and plumbline-pipeline (default: beside this program)");
+  command
+      ->add_option("--jobs", options.jobs,
+                   "Slots, cores or GPUs, for runs side by side: each takes as many as it has ranks")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
+      ->capture_default_str();
+  command->add_option_function<std::string>(
+      "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
+      "i/n: run every n-th cell from the i-th on; plumbline merge puts the n folders together");
+  command
+      ->add_option_function<std::string>(
+          "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
+          "all (the default) or failures: then records of cells that hold go, once the report is written")
+      ->check(CLI::IsMember({"all", "failures"}));
+  const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help());
   command->footer(
       "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
       "         plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'");
@@ -118,6 +155,23 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
     given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
     return given->list ? list_cells(given->options) : sweep(given->options);
+  };
+}
+
+std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
+  struct Given {
+    std::vector<fs::path> parts;
+    fs::path out;
+  };
+  const auto given = std::make_shared<Given>();
+  auto* command = app.add_subcommand("merge", "Put the shards of a sweep together, and judge them as one");
+  command->add_option("parts", given->parts, "Folders of the shards")->required();
+  command->add_option("--out", given->out, "Folder to make, with all of them in it")->required();
+  command->footer("Example: plumbline merge shard-1 shard-2 --out whole");
+  return [given, harness] {
+    const MergedSweep merged = merge_sweeps(given->parts, given->out);
+    if (!merged.missing.empty()) std::printf("in no part: %s\n", join(merged.missing, ", ").c_str());
+    return judge(given->out, harness);
   };
 }
 

@@ -1,4 +1,4 @@
-// `plumbline sweep` and `plumbline judge`: whatever makes or remakes a sweep's verdict.
+// `plumbline sweep`, `plumbline merge` and `plumbline judge`: whatever makes or remakes a sweep's verdict.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -13,6 +13,7 @@ namespace plumbline {
 /// trainers where none is given; `harness`: version and commit of this program.
 std::function<int()> add_sweep_command(CLI::App& app, const std::string& program, const std::filesystem::path& trainers,
                                        const Json& harness);
+std::function<int()> add_merge_command(CLI::App& app, const Json& harness);
 std::function<int()> add_judge_command(CLI::App& app, const Json& harness);
 
 }  // namespace plumbline

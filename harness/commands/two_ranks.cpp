@@ -1,8 +1,8 @@
 #include "harness/commands/two_ranks.hpp"
 
 #include "harness/commands/answer_folder.hpp"
+#include "harness/launch/default_launcher.hpp"
 #include "harness/launch/launcher.hpp"
-#include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "record/exit_file.hpp"
 #include "support/error.hpp"

@@ -24,6 +24,31 @@ Json versions_of(const RecordReading& reading) {
   return versions;
 }
 
+/// Of a sweep that starts other people's commands its plan does not know it.
+std::string optimizer_of(const RecordReading& reading) {
+  if (!reading.record()) return "";
+  const Json& manifest = reading.record()->manifest.json;
+  const auto found = manifest.find("optimizer");
+  if (found == manifest.end() || !found->is_object()) return "";
+  const auto name = found->find("name");
+  return name != found->end() && name->is_string() ? name->get<std::string>() : "";
+}
+
+bool is_external(const RecordReading& reading) {
+  return reading.record() && reading.record()->manifest.role == "external";
+}
+
+/// Where two records can be compared at all, what an external one may lack stands in nobody's way.
+void tell_what_externals_lack(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+  if (!is_external(reference) && !is_external(candidate)) return;
+  const bool comparable = std::ranges::none_of(verdict.checks, [](const CheckResult& check) {
+    return check.outcome == Outcome::fails && (check.name == "completion" || check.name == "data");
+  });
+  for (auto& check : verdict.checks) {
+    if (comparable && lacks_what_externals_may(check)) check.requirement = Requirement::told;
+  }
+}
+
 }  // namespace
 
 CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
@@ -34,7 +59,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& referenc
   verdict.run = plan.run;
   verdict.model = plan.model;
   verdict.schedule = plan.schedule;
-  verdict.optimizer = plan.optimizer;
+  verdict.optimizer = plan.optimizer.empty() ? optimizer_of(candidate) : plan.optimizer;
   verdict.world = plan.world;
   verdict.balance = plan.balance;
   verdict.variant = plan.variant;
@@ -55,6 +80,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& referenc
     }
     verdict.checks.push_back(std::move(judged.result));
   }
+  tell_what_externals_lack(reference, candidate, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);
   return verdict;

@@ -68,13 +68,32 @@ std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::i
   return entry == chain.end() ? std::vector<std::int64_t>{} : std::vector<std::int64_t>(entry, chain.end());
 }
 
-Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::string& prefix) {
+/// The one rank that says it waits and does not look for what it waits for, where the others that wait do look. Where
+/// none looks by polling (another program's ranks) nothing can be told.
+const RankSight* hanging_in_its_wait(const std::vector<RankSight>& ranks) {
+  const RankSight* hanging = nullptr;
+  bool others_look = false;
   for (const auto& rank : ranks) {
-    if (rank.stopped) {
-      auto diagnosis = blame(ranks, rank, "was stopped (SIGSTOP)");
-      diagnosis.words = prefix + diagnosis.words;
-      return diagnosis;
-    }
+    if (rank.peer < 0) continue;
+    if (rank.still && hanging != nullptr) return nullptr;
+    if (rank.still) hanging = &rank;
+    others_look = others_look || !rank.still;
+  }
+  return others_look ? hanging : nullptr;
+}
+
+Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::string& prefix) {
+  const auto told = [&](Diagnosis diagnosis) {
+    diagnosis.words = prefix + diagnosis.words;
+    return diagnosis;
+  };
+  for (const auto& rank : ranks) {
+    if (rank.stopped)
+      return told(blame(ranks, rank, rank.traced ? "was stopped by a tracer" : "was stopped (SIGSTOP)"));
+  }
+  if (const RankSight* hanging = hanging_in_its_wait(ranks)) {
+    return told(blame(ranks, *hanging,
+                      "hangs: it no longer looks for what it waits for from " + rank_text(hanging->peer) + ","));
   }
   for (const auto& rank : ranks) {
     const auto cycle = cycle_from(ranks, rank.rank);
@@ -102,9 +121,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
     }
   }
   if (culprit == nullptr) return {std::nullopt, prefix + "no rank could be found that the others waited for"};
-  auto diagnosis = blame(ranks, *culprit, "did not go on; it was last seen");
-  diagnosis.words = prefix + diagnosis.words;
-  return diagnosis;
+  return told(blame(ranks, *culprit, "did not go on; it was last seen"));
 }
 
 }  // namespace

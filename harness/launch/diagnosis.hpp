@@ -14,9 +14,12 @@ namespace plumbline {
 struct RankSight {
   std::int64_t rank = 0;
   bool seen = false;            ///< its progress page was there
-  bool gone = false;            ///< its process had ended
+  bool found = false;           ///< its process was seen
+  bool gone = false;            ///< it had ended
   std::int64_t gone_order = 0;  ///< 1 for the rank seen gone first; ranks found gone at the same glance share a number
-  bool stopped = false;         ///< SIGSTOP: state T
+  bool stopped = false;         ///< SIGSTOP, or by a tracer: state T or t
+  bool traced = false;          ///< the latter
+  bool still = false;           ///< its main thread has not napped for a second: one that waits does so between looks
   std::optional<int> signal;    ///< that ended it, when known
   std::optional<ExitFile> exit;
   std::string action;  ///< current or last action; empty before the first
@@ -32,7 +35,8 @@ struct Diagnosis {
 /// The rank that others waited for, or a cycle of ranks waiting for each other. `limit_text` is set when the launcher's
 /// own time limit passed
 /// ("60 s"). In this order of trust: a rank whose signal is known; the rank seen gone first without an exit file; a
-/// rank that wrote an error; the end of the wait-for chain.
+/// rank that wrote an error; one that was stopped; the only one of those that wait which hangs in its wait; the end of
+/// the wait-for chain.
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
 
 /// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9");

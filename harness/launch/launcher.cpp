@@ -16,8 +16,10 @@
 #include <optional>
 #include <sstream>
 
+#include "harness/launch/bounded_output.hpp"
 #include "harness/launch/diagnosis.hpp"
 #include "harness/launch/launcher_fault.hpp"
+#include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
 #include "harness/launch/scratch_folder.hpp"
@@ -38,23 +40,22 @@ using std::chrono::milliseconds;
 constexpr milliseconds glance_interval{20};
 
 /// Ours, with what runs need put in; what the user has set for Open MPI stays.
-std::vector<std::string> run_environment(const std::string& scratch) {
+std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch, const std::string& mark) {
   std::map<std::string, std::string> values;
+  const std::string marked = mark.substr(0, mark.find('='));
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const auto equals = text.find('=');
-    if (equals != std::string::npos) values[text.substr(0, equals)] = text.substr(equals + 1);
+    if (equals != std::string::npos && text.substr(0, equals) != marked)
+      values[text.substr(0, equals)] = text.substr(equals + 1);
   }
   values["OMP_NUM_THREADS"] = "1";
   values["TMPDIR"] = scratch;
-  values["OMPI_MCA_orte_tmpdir_base"] = scratch;
-  values["OMPI_MCA_btl_vader_backing_directory"] = scratch;
-  if (getuid() == 0) {
-    values["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
-    values["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  }
+  for (const auto& [key, value] : launcher_environment(scratch, getuid() == 0)) values[key] = value;
+  for (const auto& [key, value] : launch.environment) values[key] = value;
   std::vector<std::string> environment;
   for (const auto& [key, value] : values) environment.push_back(key + "=" + value);
+  environment.push_back(mark);
   return environment;
 }
 
@@ -65,16 +66,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return found;
 }
 
-int open_output(const fs::path& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) throw SystemError(path.string() + ": cannot be written (" + std::strerror(errno) + ")");
-  return file;
-}
-
 /// Everything that the child does between fork and exec; only calls that are safe while other threads of the parent
 /// hold locks.
-[[noreturn]] void become(const char* program, char** arguments, char** environment, int out, int error, int report,
-                         pid_t parent) {
+[[noreturn]] void become(const char* program, char** arguments, char** environment, const char* folder, int out,
+                         int error, int report, pid_t parent) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
   if (getppid() != parent) _exit(127);  // the parent died before the line above
@@ -85,31 +80,34 @@ int open_output(const fs::path& path) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execve(program, arguments, environment);
+  if (*folder == '\0' || chdir(folder) == 0) execve(program, arguments, environment);
   const int why = errno;
   [[maybe_unused]] const auto written = write(report, &why, sizeof why);
   _exit(127);
 }
 
-pid_t start(const Launch& launch, const fs::path& program, const std::string& scratch) {
+pid_t start(const Launch& launch, const fs::path& program, const std::string& scratch, ProcessTree& tree,
+            BoundedOutput& out, BoundedOutput& error) {
   std::vector<std::string> command = launch.command;
-  std::vector<std::string> environment = run_environment(scratch);
+  std::vector<std::string> environment = run_environment(launch, scratch, tree.mark());
   std::vector<char*> arguments = pointers(command), variables = pointers(environment);
-  const int out = open_output(launch.folder / "stdout.txt");
-  const int error = open_output(launch.folder / "stderr.txt");
   int report[2] = {-1, -1};
   if (pipe2(report, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) become(program.c_str(), arguments.data(), variables.data(), out, error, report[1], parent);
+  if (child == 0) {
+    become(program.c_str(), arguments.data(), variables.data(), launch.working_folder.c_str(), out.inlet(),
+           error.inlet(), report[1], parent);
+  }
   const int fork_error = errno;
-  close(out);
-  close(error);
   close(report[1]);
   int why = child < 0 ? fork_error : 0;
   if (child > 0 && read(report[0], &why, sizeof why) == sizeof why) waitpid(child, nullptr, 0);
   close(report[0]);
   if (why != 0) throw SystemError(program.string() + ": cannot be started (" + std::strerror(why) + ")");
+  tree.begins_with(child);
+  out.started();
+  error.started();
   return child;
 }
 
@@ -122,6 +120,16 @@ std::string seconds_text(milliseconds time) {
   std::ostringstream text;
   text << static_cast<double>(time.count()) / 1000 << " s";
   return text.str();
+}
+
+bool all_ended_well(const std::vector<RankSight>& sights) {
+  return std::all_of(sights.begin(), sights.end(),
+                     [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
+}
+
+/// Of ranks that neither write a progress page nor how they ended.
+bool none_tells(const std::vector<RankSight>& sights) {
+  return std::none_of(sights.begin(), sights.end(), [](const RankSight& sight) { return sight.seen || sight.exit; });
 }
 
 /// What the launch says of a run that did not end well. `sights`: the ranks before we ended anything.
@@ -138,23 +146,30 @@ void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight
   }
   const auto named = death_in_launcher_output(read_file(launch.folder / "stderr.txt"));
   if (named && named->rank < static_cast<std::int64_t>(sights.size())) {
-    // mpirun also names ranks that our own signal ended; those had not been gone before.
+    // mpirun also names ranks that our own signal ended; those had been seen, and had not been gone before.
     auto& sight = sights[static_cast<std::size_t>(named->rank)];
-    if (sight.gone) sight.signal = named->signal;
+    if (sight.gone || !sight.found) sight.signal = named->signal;
   }
   if (own_signal) sights[0].signal = own_signal;
-  const bool all_ok = std::all_of(sights.begin(), sights.end(),
-                                  [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
-  if (all_ok && !finding.timed_out) {
+  if (all_ended_well(sights) && !finding.timed_out) {
     finding.words = "every rank had ended well, but " + launch.command.front() + " ended with code " +
                     std::to_string(finding.exit_code) + (said.empty() ? "" : ": " + said);
+    return;
+  }
+  if (none_tells(sights)) {
+    finding.words =
+        (finding.timed_out ? "the time limit of " + seconds_text(launch.time_limit) + " passed"
+                           : launch.command.front() + " ended with code " + std::to_string(finding.exit_code)) +
+        "; its ranks write no progress page that would tell where they were" +
+        (said.empty() ? "" : ". It said: " + said);
     return;
   }
   const auto limit = finding.timed_out ? std::optional(seconds_text(launch.time_limit)) : std::nullopt;
   const auto diagnosis = diagnose(sights, limit);
   finding.culprit_rank = diagnosis.culprit;
   finding.words = diagnosis.words;
-  if (said.rfind(launch.speaker + ": ", 0) == 0) finding.words += ". It said: " + said;
+  if (launch.speaker.empty() ? !said.empty() : said.rfind(launch.speaker + ": ", 0) == 0)
+    finding.words += ". It said: " + said;
 }
 
 /// The world size that a record claims; nothing where its ranks are threads of one process, or where it does not tell.
@@ -197,30 +212,33 @@ fs::path find_program(const std::string& name) {
     const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
     if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
   }
-  throw SystemError(name + " is not on this machine's PATH; " +
-                    (name == "mpirun" ? "install the Debian package openmpi-bin" : "install it") +
+  throw SystemError(name + " is not on this machine's PATH; " + how_to_install(name) +
                     ", or name another launcher in the sweep file (key launcher)");
 }
 
 std::string last_words(const fs::path& output, const std::string& program) {
   std::ifstream in(output);
+  constexpr std::size_t most_characters = 400;  // of a line that ends up in a sentence
   std::string own, any;
   for (std::string line; std::getline(in, line);) {
     if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
-    if (line.rfind(program + ": ", 0) == 0) own = line;
+    if (!program.empty() && line.rfind(program + ": ", 0) == 0) own = line;
     if (line.find_first_not_of(" \t-*") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
   }
-  return own.empty() ? any : own;
+  std::string words = own.empty() ? any : own;
+  if (words.size() > most_characters) words = words.substr(0, most_characters) + " ...";
+  return words;
 }
 
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const fs::path program = find_program(launch.command.front());
   const ScratchFolder scratch;
-  const ProcessTree tree;
+  ProcessTree tree;
   RankWatch watch(launch.record, launch.ranks, tree);
   StartedProcesses processes(launch.program, tree);
   const auto begin = Clock::now();
-  const pid_t child = start(launch, program, scratch.path());
+  BoundedOutput out(launch.folder / "stdout.txt"), error(launch.folder / "stderr.txt");
+  const pid_t child = start(launch, program, scratch.path(), tree, out, error);
 
   LaunchFinding finding;
   std::optional<int> status;
@@ -259,9 +277,12 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   watch.glance();
   const auto sights = seen_before_the_end.value_or(watch.sights());
   const bool any_seen = watch.any_seen();
+  const auto behind = std::ssize(tree.living());  // the command's own process is not among them where it has ended
   const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
+  out.finish();
+  error.finish();
   finding.exit_code = status ? exit_code_of(*status) : 128 + SIGKILL;
   if (!launch.program.empty() && !finding.interrupted) {
     refuse_launcher_fault(launch, finding, any_seen, processes.count());
@@ -272,6 +293,10 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     // What ended a launcher is not what ended its ranks.
     const bool own_death = ended_itself && WIFSIGNALED(*status) && watch.is_rank(child);
     explain(finding, launch, sights, any_seen, own_death ? std::optional(WTERMSIG(*status)) : std::nullopt);
+  } else if (launch.ranks > 0 && behind > 0 && !all_ended_well(sights)) {
+    finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
+                    (behind == 1 ? " process" : " processes") +
+                    " running in the background, which the sweep ended: a command must last as long as its ranks do";
   }
   if (!unkillable.empty()) finding.words += "; " + std::to_string(unkillable.size()) + " processes could not be ended";
   return finding;

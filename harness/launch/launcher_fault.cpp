@@ -73,7 +73,7 @@ std::string other_world(const LauncherSight& sight, std::int64_t world) {
     return sight.launcher + " started " + std::to_string(sight.processes) + " processes of " + sight.program +
            " that know nothing of each other: each is alone in its world (world size 1, where " + asked +
            "). It belongs to another MPI than the one that " + sight.program +
-           " was built with; name that one's mpirun, with its path, in the key launcher of the sweep file";
+           " was built with; name that one's launcher, with its path, in the key launcher of the sweep file";
   }
   return sight.launcher + " started one process of " + sight.program + " where " + asked + correct_it;
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -31,6 +32,26 @@ std::vector<ProcessState> all_processes() {
   return processes;
 }
 
+/// All trees of this process, and what guards them and what they have seen.
+struct Trees {
+  std::mutex mutex;
+  std::set<const ProcessTree*> living;
+  std::int64_t made = 0;
+};
+
+Trees& trees() {
+  static Trees all;
+  return all;
+}
+
+bool was_started_with(pid_t pid, const std::string& variable) {
+  std::ifstream environment("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string each; std::getline(environment, each, '\0');) {
+    if (each == variable) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ProcessState> process_state(pid_t pid) {
@@ -47,15 +68,16 @@ std::optional<ProcessState> process_state(pid_t pid) {
   return process;
 }
 
-std::optional<ProcessMemory> process_memory(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  ProcessMemory memory;
-  for (std::string word; status >> word;) {
-    std::int64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) memory.peak = kibibytes * 1024;
-    if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes) memory.private_now += kibibytes * 1024;
+std::optional<ProcessStatus> process_status(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  ProcessStatus status;
+  for (std::string word; file >> word;) {
+    std::int64_t number = 0;
+    if (word == "VmHWM:" && file >> number) status.peak_bytes = number * 1024;
+    if ((word == "RssAnon:" || word == "RssShmem:") && file >> number) status.private_bytes += number * 1024;
+    if (word == "voluntary_ctxt_switches:" && file >> number) status.naps = number;
   }
-  return memory.peak > 0 ? std::optional(memory) : std::nullopt;
+  return status.peak_bytes > 0 ? std::optional(status) : std::nullopt;
 }
 
 ProcessTree::ProcessTree() : self_(getpid()) {
@@ -63,22 +85,49 @@ ProcessTree::ProcessTree() : self_(getpid()) {
   for (const auto& process : all_processes()) {
     if (process.parent == self_) before_.insert(process.pid);
   }
+  const std::lock_guard lock(trees().mutex);
+  trees().living.insert(this);
+  mark_ = "LAUNCHED_BY_PLUMBLINE=" + std::to_string(self_) + "-" + std::to_string(++trees().made);
+}
+
+ProcessTree::~ProcessTree() {
+  const std::lock_guard lock(trees().mutex);
+  trees().living.erase(this);
+}
+
+void ProcessTree::begins_with(pid_t root) {
+  const std::lock_guard lock(trees().mutex);
+  root_ = root;
+}
+
+/// Of a child of this process that was not there before; the trees are locked.
+bool ProcessTree::claims(pid_t child) const {
+  if (child == root_ || seen_.contains(child)) return true;
+  bool alone = true;
+  for (const ProcessTree* tree : trees().living) {
+    if (tree == this) continue;
+    if (tree->root_ == child || tree->seen_.contains(child)) return false;
+    alone = false;
+  }
+  return alone || was_started_with(child, mark_);
 }
 
 std::vector<ProcessState> ProcessTree::members() const {
   std::map<pid_t, std::vector<ProcessState>> children;
   for (const auto& process : all_processes()) children[process.parent].push_back(process);
+  const std::lock_guard lock(trees().mutex);
   std::vector<ProcessState> found;
   std::vector<pid_t> parents{self_};
   while (!parents.empty()) {
     const pid_t parent = parents.back();
     parents.pop_back();
     for (const auto& child : children[parent]) {
-      if (parent == self_ && before_.count(child.pid) != 0) continue;
+      if (parent == self_ && (before_.count(child.pid) != 0 || !claims(child.pid))) continue;
       found.push_back(child);
       parents.push_back(child.pid);
     }
   }
+  for (const auto& process : found) seen_.insert(process.pid);
   return found;
 }
 
@@ -92,7 +141,9 @@ std::vector<ProcessState> ProcessTree::living() const {
 
 bool ProcessTree::contains(pid_t pid) const {
   for (auto process = process_state(pid); process && process->pid > 1; process = process_state(process->parent)) {
-    if (process->parent == self_) return before_.count(process->pid) == 0;
+    if (process->parent != self_) continue;
+    const std::lock_guard lock(trees().mutex);
+    return before_.count(process->pid) == 0 && claims(process->pid);
   }
   return false;
 }
@@ -101,6 +152,11 @@ void ProcessTree::reap(pid_t but) const {
   for (const auto& process : members()) {
     if (process.parent == self_ && process.pid != but && !process.alive()) waitpid(process.pid, nullptr, WNOHANG);
   }
+}
+
+bool ProcessTree::only_root_is_left(pid_t root) const {
+  const auto left = members();
+  return std::all_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
 }
 
 void ProcessTree::kill_all_but(pid_t but) const {
@@ -118,8 +174,9 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
   for (;;) {
     const auto left = living();
     reap(root);
-    if (left.empty()) return {};
     const auto now = Clock::now();
+    // A process whose first thread has ended stays until its others have, which takes time on a busy machine.
+    if (left.empty() && (now >= kill_root_from || only_root_is_left(root))) return {};
     if (now >= give_up) {
       std::vector<pid_t> unkillable;
       for (const auto& process : left) unkillable.push_back(process.pid);

@@ -16,26 +16,37 @@ namespace plumbline {
 struct ProcessState {
   pid_t pid = 0;
   pid_t parent = 0;
-  char state = '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), Z (ended, not yet reaped)
+  char state =
+      '?';  ///< as in /proc/<pid>/stat: R, S, D, T (stopped), t (stopped by a tracer), Z (ended, not yet reaped)
   bool alive() const { return state != 'Z' && state != 'X'; }
 };
 
 /// Nothing when there is no such process.
 std::optional<ProcessState> process_state(pid_t pid);
-/// Of /proc/<pid>/status, in bytes.
-struct ProcessMemory {
-  std::int64_t peak = 0;         ///< VmHWM: the most that was ever resident, pages of files that were read among it
-  std::int64_t private_now = 0;  ///< RssAnon + RssShmem: what is resident and no page of a file
+/// Of /proc/<pid>/status.
+struct ProcessStatus {
+  std::int64_t peak_bytes = 0;     ///< VmHWM: the most that was ever resident, pages of files that were read among it
+  std::int64_t private_bytes = 0;  ///< RssAnon + RssShmem: what is resident now and no page of a file
+  std::int64_t naps = 0;  ///< how often its main thread gave up its core by itself: once a poll of one that waits
 };
 /// Nothing when it is gone or a zombie.
-std::optional<ProcessMemory> process_memory(pid_t pid);
+std::optional<ProcessStatus> process_status(pid_t pid);
 
-/// All processes that come to be below this one from now on. The caller becomes the kernel's "child subreaper", so that
-/// a process whose parent ends becomes our child and cannot leave the tree. Children that were there before are left
-/// alone; while a tree lives the caller starts no other process.
+/// All processes that come to be below a child of this one from now on. The caller becomes the kernel's "child
+/// subreaper", so that a process whose parent ends becomes our child and cannot leave the tree. Children that were
+/// there before are left alone. Several trees may live at once: a process without a parent of its own then belongs to
+/// the one that has seen it before or whose mark it was started with, and to the last tree where it is no other's;
+/// while a tree lives the caller starts no process that is in none.
 class ProcessTree {
  public:
   ProcessTree();
+  ~ProcessTree();
+  ProcessTree(const ProcessTree&) = delete;
+  ProcessTree& operator=(const ProcessTree&) = delete;
+  /// "NAME=value", for the environment of what is started.
+  const std::string& mark() const { return mark_; }
+  /// The child that has been started.
+  void begins_with(pid_t root);
   /// Every living process of the tree, a parent before its children.
   std::vector<ProcessState> living() const;
   bool contains(pid_t pid) const;
@@ -51,8 +62,12 @@ class ProcessTree {
 
  private:
   std::vector<ProcessState> members() const;
-  pid_t self_;
+  bool only_root_is_left(pid_t root) const;
+  bool claims(pid_t child) const;
+  pid_t self_, root_ = 0;
+  std::string mark_;
   std::set<pid_t> before_;
+  mutable std::set<pid_t> seen_;
 };
 
 }  // namespace plumbline

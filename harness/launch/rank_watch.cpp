@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 
 /// Whoever ends a job lets its stopped ranks go on first: one that was stopped until just now was so when it mattered.
 constexpr std::chrono::seconds still_stopped{3};
+/// A rank that waits naps between two looks, thousands of times in this time; one that hangs in its wait does not.
+constexpr std::chrono::seconds without_a_nap{1};
 
 /// Nothing when there is none, or none that can be read: a rank that died while writing it has no exit file.
 std::optional<ExitFile> exit_of(const fs::path& folder) {
@@ -32,30 +34,49 @@ RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTr
   }
 }
 
+/// Whether the page is of a process that has died before it was seen. A page may come from another machine (a host
+/// file), or from a container: there its process id means nothing, as long as no other rank's does either.
+bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
+  return page.host == host_name() && !process_state(page.pid) &&
+         std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
+}
+
 void RankWatch::glance() {
   bool lost_some = false;
   for (auto& rank : ranks_) {
     if (rank.gone) continue;
     if (rank.pid == 0) {
       const auto page = read_progress(rank.folder / "progress");
-      // A page may come from another machine (a host file): its process id then means nothing here.
-      if (!page || page->pid <= 0 || !tree_.contains(page->pid)) continue;
+      if (!page || page->pid <= 0 || (!tree_.contains(page->pid) && !died_unseen(*page))) continue;
       rank.pid = page->pid;
     }
     const auto state = process_state(rank.pid);
-    if (state && state->state == 'T') rank.last_stopped = std::chrono::steady_clock::now();
-    if (const auto memory = process_memory(rank.pid)) {
-      rank.peak_bytes = std::max(rank.peak_bytes, memory->peak);
-      rank.private_bytes = std::max(rank.private_bytes, memory->private_now);
+    if (state) note_stop(rank, state->state);
+    if (const auto status = process_status(rank.pid)) {
+      rank.peak_bytes = std::max(rank.peak_bytes, status->peak_bytes);
+      rank.private_bytes = std::max(rank.private_bytes, status->private_bytes);
+      if (status->naps != rank.naps) rank.last_nap = std::chrono::steady_clock::now();
+      rank.naps = status->naps;
     }
     if (state && state->alive()) continue;
     rank.gone = true;
+    rank.gone_at = std::chrono::steady_clock::now();
     rank.gone_order = glances_with_losses_ + 1;
     lost_some = true;
     const auto exit = exit_of(rank.folder);
     if (!exit || exit->status != "ok") trouble_ = true;
   }
   if (lost_some) ++glances_with_losses_;
+}
+
+/// What a stopped rank was doing is read while it stands still: who ends it lets it go on first.
+void RankWatch::note_stop(Rank& rank, char state) {
+  if (state != 'T' && state != 't') return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool anew = !rank.last_stopped || now - *rank.last_stopped >= still_stopped;
+  if (anew || !rank.page_when_stopped) rank.page_when_stopped = read_progress(rank.folder / "progress");
+  rank.last_stopped = now;
+  rank.traced = state == 't';
 }
 
 bool RankWatch::any_seen() const {
@@ -73,15 +94,20 @@ bool RankWatch::is_rank(pid_t pid) const {
 
 std::vector<RankSight> RankWatch::sights() const {
   std::vector<RankSight> sights;
+  const auto now = std::chrono::steady_clock::now();
   for (std::size_t index = 0; index < ranks_.size(); ++index) {
     const Rank& rank = ranks_[index];
     RankSight sight;
     sight.rank = static_cast<std::int64_t>(index);
+    sight.found = rank.pid != 0;
     sight.gone = rank.gone;
     sight.gone_order = rank.gone_order;
-    sight.stopped = rank.last_stopped && std::chrono::steady_clock::now() - *rank.last_stopped < still_stopped;
+    sight.stopped = rank.last_stopped && now - *rank.last_stopped < still_stopped;
+    sight.traced = sight.stopped && rank.traced;
+    sight.still = rank.pid != 0 && (rank.gone ? rank.gone_at : now) - rank.last_nap >= without_a_nap;
     sight.exit = exit_of(rank.folder);
-    if (const auto page = read_progress(rank.folder / "progress")) {
+    const auto page = sight.stopped ? rank.page_when_stopped : read_progress(rank.folder / "progress");
+    if (page) {
       sight.seen = true;
       sight.action = page->action;
       sight.step = page->step;

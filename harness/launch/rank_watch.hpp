@@ -11,6 +11,7 @@
 
 #include "harness/launch/diagnosis.hpp"
 #include "harness/launch/process_tree.hpp"
+#include "record/progress_page.hpp"
 
 namespace plumbline {
 
@@ -40,10 +41,18 @@ class RankWatch {
     std::filesystem::path folder;
     pid_t pid = 0;
     bool gone = false;
-    std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T
+    std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T or t
+    bool traced = false;                                                ///< that was t
+    std::optional<ProgressSnapshot> page_when_stopped;
+    std::int64_t naps = 0;
+    std::chrono::steady_clock::time_point last_nap = {};  ///< when `naps` was last seen to have grown
+    std::chrono::steady_clock::time_point gone_at = {};
     std::int64_t gone_order = 0;
     std::int64_t peak_bytes = 0, private_bytes = 0;
   };
+  bool died_unseen(const ProgressSnapshot& page) const;
+  static void note_stop(Rank& rank, char state);
+
   const ProcessTree& tree_;
   std::vector<Rank> ranks_;
   std::int64_t glances_with_losses_ = 0;

@@ -18,17 +18,23 @@ StopSignals::~StopSignals() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+/// The one that asks first is kept.
+void StopSignals::note(int signal) {
+  int none = 0;
+  if (signal > 0 && signal != SIGCHLD) stop_signal_.compare_exchange_strong(none, signal);
+}
+
 bool StopSignals::wait(std::chrono::milliseconds at_most) {
   const timespec limit{at_most.count() / 1000, (at_most.count() % 1000) * 1000000};
   const int signal = sigtimedwait(&watched_, nullptr, &limit);
-  if (signal > 0 && signal != SIGCHLD && stop_signal_ == 0) stop_signal_ = signal;
+  note(signal);
   return stop_signal_ != 0;
 }
 
 bool StopSignals::asked() {
   const timespec now{0, 0};
   for (int signal = 0; (signal = sigtimedwait(&watched_, nullptr, &now)) > 0;) {
-    if (signal != SIGCHLD && stop_signal_ == 0) stop_signal_ = signal;
+    note(signal);
   }
   return stop_signal_ != 0;
 }

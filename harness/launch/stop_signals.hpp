@@ -1,6 +1,7 @@
 // Ctrl-C as something to look at between two glances at a run, not as an interruption of whatever is being written.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 
@@ -8,7 +9,7 @@ namespace plumbline {
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP (and SIGCHLD, to wake up when a child ends) are blocked in this thread
 /// and in every thread made after it; they stay pending until `wait` takes them. So no signal handler and no global
-/// flag is needed. Make it before any thread.
+/// flag is needed. Make it before any thread; any thread may then wait and ask.
 class StopSignals {
  public:
   StopSignals();
@@ -24,9 +25,10 @@ class StopSignals {
   const char* name() const;
 
  private:
+  void note(int signal);
   sigset_t watched_;
   sigset_t before_;
-  int stop_signal_ = 0;
+  std::atomic<int> stop_signal_ = 0;
 };
 
 }  // namespace plumbline

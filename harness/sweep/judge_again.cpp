@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/sweep/process_base.hpp"
+#include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
@@ -85,6 +86,11 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
   for (const auto& plan : sweep.cells) {
     const auto launch = finding_of(folder, plan.id);
     if (!launch) continue;
+    if (record_was_removed(folder.cell(plan.id))) {
+      if (const auto kept = earlier_verdict(folder, plan.id)) findings.cells.push_back(*kept);
+      std::fprintf(log, "%s  its record was removed: as it was judged before\n", plan.id.c_str());
+      continue;
+    }
     findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
     const CellVerdict& cell = findings.cells.back();
     std::fprintf(log, "%s  %s\n", cell.id.c_str(), cell.holds ? "holds" : "DOES NOT HOLD");

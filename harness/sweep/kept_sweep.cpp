@@ -5,6 +5,8 @@
 #include "harness/judge/judge.hpp"
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
 
 namespace plumbline {
 namespace {
@@ -86,12 +88,14 @@ KeptReference reference_of(const JsonKeys& keys) {
 
 }  // namespace
 
-KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, std::int64_t of_cells) {
+KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::vector<std::string>& all_cells) {
   KeptSweep kept;
   kept.name = file.name;
   kept.tier = file.calibrated ? Tier::calibrated : Tier::bits;
   kept.selection.cells = std::ssize(plan.cells);
-  kept.selection.of_cells = of_cells;
+  kept.file = hash_hex(read_file(file.path));
+  kept.all_cells = all_cells;
+  kept.selection.of_cells = std::ssize(all_cells);
   const bool some = std::ranges::any_of(check_names(), [&](const std::string& name) {
     const bool always = name == "completion" || name == "as_asked";
     return !always && std::ranges::find(file.checks, name) == file.checks.end();
@@ -114,9 +118,14 @@ Json to_json(const KeptSweep& sweep) {
                           {"equal_lengths", reference.equal_lengths}});
   }
   for (const auto& cell : sweep.cells) cells.push_back(to_json(cell));
-  return {{"tier", to_text(sweep.tier)},         {"of_cells", sweep.selection.of_cells},
-          {"checks", sweep.selection.checks},    {"not_applicable", sweep.not_applicable},
-          {"references", std::move(references)}, {"cells", std::move(cells)}};
+  return {{"file", sweep.file},
+          {"all_cells", sweep.all_cells},
+          {"tier", to_text(sweep.tier)},
+          {"of_cells", sweep.selection.of_cells},
+          {"checks", sweep.selection.checks},
+          {"not_applicable", sweep.not_applicable},
+          {"references", std::move(references)},
+          {"cells", std::move(cells)}};
 }
 
 KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
@@ -131,6 +140,8 @@ KeptSweep read_kept_sweep(const std::filesystem::path& sweep_json) {
   kept.name = keys.text("name");
   kept.tier = plan.word("tier", {"bits", "calibrated"}) == "bits" ? Tier::bits : Tier::calibrated;
   kept.selection.of_cells = plan.integer("of_cells", 0);
+  if (plan.has_value("file")) kept.file = plan.text("file");
+  if (plan.has_value("all_cells")) kept.all_cells = plan.texts("all_cells");
   kept.selection.checks = plan.texts("checks");
   kept.not_applicable = plan.texts("not_applicable");
   for (const auto& reference : plan.objects("references")) kept.references.push_back(reference_of(reference));

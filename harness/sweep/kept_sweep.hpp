@@ -22,6 +22,8 @@ struct KeptReference {
 
 struct KeptSweep {
   std::string name;
+  std::string file;                    ///< XXH3-128 of the sweep file's bytes
+  std::vector<std::string> all_cells;  ///< ids of all that it stands for, in its order; empty: an older version's
   Tier tier = Tier::bits;
   Selection selection;
   std::vector<std::string> not_applicable;
@@ -29,8 +31,8 @@ struct KeptSweep {
   std::vector<CellPlan> cells;  ///< without what a run of them has found
 };
 
-/// `of_cells`: how many the sweep file stands for, selected or not.
-KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, std::int64_t of_cells);
+/// `all_cells`: ids of those that the sweep file stands for, selected or not.
+KeptSweep kept_sweep(const SweepFile& file, const SweepPlan& plan, const std::vector<std::string>& all_cells);
 
 Json to_json(const KeptSweep& sweep);
 /// Throws InputError naming the file: it is no sweep's, or one of an older version that kept no plan.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "harness/judge/request/partition_asked.hpp"
+#include "harness/sweep/command_request.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
@@ -200,6 +201,7 @@ std::vector<std::int64_t> padded_rows(const std::vector<RequestedMicrobatch>& mi
 }  // namespace
 
 Request make_request(const SweepFile& sweep, const PlannedReference& reference, const std::string& level) {
+  if (reference.command) return request_of_command(*reference.command, level);
   Request request = Asked(reference.run, reference.changes).training(sweep.device, level);
   request.role = "reference";
   request.first_step = 0;
@@ -209,6 +211,7 @@ Request make_request(const SweepFile& sweep, const PlannedReference& reference, 
 }
 
 Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std::string& level) {
+  if (cell.command) return request_of_command(*cell.command, level);
   const Asked asked(cell.run, cell.changes);
   Request request = asked.training(sweep.device, level);
   const auto world = static_cast<std::int32_t>(cell.plan.world);
@@ -216,7 +219,7 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   request.first_step = cell.goes_on_with ? cell.goes_on_with->steps : 0;
   request.world_size = world;
   // A launcher of the user's may put in another transport, such as threads of one process.
-  if (sweep.launcher == default_launcher()) request.transport = asked.transport();
+  if (!sweep.own_launcher) request.transport = asked.transport();
   const bool from_file = !cell.plan.schedule_csv.empty();
   const std::int32_t chunks = cell.placement.chunks_per_rank;
   const auto microbatches = static_cast<std::int32_t>(request.microbatches->size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
+#include "harness/sweep/planned_command.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "schedule/schedule.hpp"
 
@@ -20,6 +21,7 @@ struct PlannedReference {
   std::filesystem::path run;
   RunChanges changes;
   std::string accumulation = {};  ///< a CSV of unit and microbatch: the order of summing gradients; empty = ascending
+  std::optional<PlannedCommand> command = {};  ///< of the user's own; `run` is then the sweep file
 };
 
 /// What a cell that goes on with a run begins with: the run until it is stopped.
@@ -37,6 +39,7 @@ struct PlannedCell {
   Placement placement = {};   ///< of its stages on ranks
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> goes_on_with = {};
+  std::optional<PlannedCommand> command = {};  ///< of the user's own; `run` is then the sweep file
 };
 
 struct SweepPlan {

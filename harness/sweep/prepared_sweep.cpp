@@ -1,13 +1,32 @@
 #include "harness/sweep/prepared_sweep.hpp"
 
+#include <algorithm>
+
 #include "harness/launch/launcher.hpp"
+#include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
+
+namespace {
+
+/// Those that are named now, and those that the folder holds already: it grows.
+std::vector<std::string> wanted_cells(const SweepOptions& options, const PreparedSweep& sweep) {
+  std::vector<std::string> wanted = options.cells;
+  if (!options.resume || !path_exists(*options.out / "sweep.json")) return wanted;
+  for (const auto& kept : read_kept_sweep(*options.out / "sweep.json").cells) {
+    const bool still = std::ranges::any_of(sweep.plan.cells, [&](const auto& cell) { return cell.plan.id == kept.id; });
+    if (still) wanted.push_back(kept.id);
+  }
+  return wanted;
+}
+
+}  // namespace
 
 PreparedSweep prepare_sweep(const SweepOptions& options) {
   if (options.resume && !options.out) {
@@ -16,14 +35,18 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
   PreparedSweep sweep;
   sweep.file = read_sweep_file(options.sweep_file);
   sweep.plan = make_plan(sweep.file);
-  sweep.of_cells = std::ssize(sweep.plan.cells);
-  if (!options.cells.empty()) sweep.plan = select_cells(sweep.plan, options.cells);
+  for (const auto& cell : sweep.plan.cells) sweep.all_cells.push_back(cell.plan.id);
+  if (options.shard) sweep.plan = select_shard(sweep.plan, *options.shard);
+  if (!options.cells.empty()) sweep.plan = select_cells(sweep.plan, wanted_cells(options, sweep));
   for (auto& cell : sweep.plan.cells) cell.plan.command = command_of_cell(options, cell.plan.id);
   // What a run is asked for is made from its run file, its model and its data's files.
   for (const auto& reference : sweep.plan.references) make_request(sweep.file, reference);
   for (const auto& cell : sweep.plan.cells) make_request(sweep.file, cell);
-  find_program(launcher_words(sweep.file.launcher, 1).front());
-  for (const char* program : {reference_program, pipeline_program}) find_program((options.trainers / program).string());
+  if (!sweep.file.launcher.empty()) find_program(launcher_words(sweep.file.launcher, 1).front());
+  if (!sweep.file.commands) {
+    for (const char* program : {reference_program, pipeline_program})
+      find_program((options.trainers / program).string());
+  }
   sweep.folder = options.out.value_or(new_run_folder(sweep.file.name));
   sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge);
   SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_fingerprint.hpp"
@@ -13,8 +15,8 @@ namespace plumbline {
 
 struct PreparedSweep {
   SweepFile file;
-  SweepPlan plan;             ///< of the cells selected, each with the command that runs it again
-  std::int64_t of_cells = 0;  ///< that the sweep file stands for
+  SweepPlan plan;                      ///< of the cells selected, each with the command that runs it again
+  std::vector<std::string> all_cells;  ///< ids of those that the sweep file stands for
   std::filesystem::path folder;
   SweepFingerprint fingerprint;
 };

@@ -50,21 +50,23 @@ MeasuredBase kept_base(const fs::path& launch) {
   return measured;
 }
 
-const MeasuredBase& ProcessBases::of(const PlannedCell& cell) {
+const MeasuredBase& ProcessBases::of(const PlannedCell& cell, const SweepTrainers& trainers) {
+  const std::lock_guard lock(mutex_);
   // Relative to one and the same place, so that runs on one text are of one kind.
   Hasher hasher;
   for (const auto& [name, text] : smallest_run(cell, "/")) hasher.update(name + "\n" + text);
   const std::string kind = hasher.hex().substr(0, 6);
   const std::pair key(kind, cell.plan.world);
   const auto found = known_.find(key);
-  return found != known_.end() ? found->second : known_.emplace(key, measure(cell, kind)).first->second;
+  return found != known_.end() ? found->second : known_.emplace(key, measure(cell, kind, trainers)).first->second;
 }
 
-MeasuredBase ProcessBases::measure(const PlannedCell& cell, const std::string& kind) {
+MeasuredBase ProcessBases::measure(const PlannedCell& cell, const std::string& kind,
+                                   const SweepTrainers& trainers) const {
   const std::string id = "base-" + kind + "-w" + std::to_string(cell.plan.world), alone = "base-" + kind + "-reference";
   const auto run = [&](const std::string& name, auto start) {
     const auto kept = folder_.finished_launch(name);
-    return measured(name, kept && kept->exit_code == 0 ? *kept : (trainers_.*start)(cell, name, folder_.base(name)));
+    return measured(name, kept && kept->exit_code == 0 ? *kept : (trainers.*start)(cell, name, folder_.base(name)));
   };
   const Bytes ranks = run(id, &SweepTrainers::run_smallest);
   if (!ranks.why_not.empty()) return {std::nullopt, ranks.why_not};

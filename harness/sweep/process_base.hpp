@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,15 +27,15 @@ void keep_base(const std::filesystem::path& launch, const MeasuredBase& measured
 /// writes it.
 MeasuredBase kept_base(const std::filesystem::path& launch);
 
-/// Runs what it needs when it is asked for it, once a world size and kind of run; an earlier sweep in this folder may
-/// have done so.
+/// Runs what it needs when it is asked for it, by whichever thread, once a world size and kind of run; an earlier sweep
+/// in this folder may have done so.
 class ProcessBases {
  public:
-  ProcessBases(const SweepTrainers& trainers, const SweepFolder& folder) : trainers_(trainers), folder_(folder) {}
+  explicit ProcessBases(const SweepFolder& folder) : folder_(folder) {}
 
   /// The ranks' at most the reference's and 256 MiB and 8 MiB a rank for MPI: a program that takes more whatever it
   /// trains is not to pass by its own measure. Throws SystemError as SweepTrainers::run does.
-  const MeasuredBase& of(const PlannedCell& cell);
+  const MeasuredBase& of(const PlannedCell& cell, const SweepTrainers& trainers);
 
  private:
   /// Of one run; nothing, and why, where it failed.
@@ -42,11 +43,11 @@ class ProcessBases {
     std::int64_t most = 0;
     std::string why_not;
   };
-  MeasuredBase measure(const PlannedCell& cell, const std::string& kind);
+  MeasuredBase measure(const PlannedCell& cell, const std::string& kind, const SweepTrainers& trainers) const;
   Bytes measured(const std::string& id, const LaunchFinding& finding) const;
 
-  const SweepTrainers& trainers_;
   const SweepFolder& folder_;
+  std::mutex mutex_;  ///< cells that run side by side share what is measured
   std::map<std::pair<std::string, std::int64_t>, MeasuredBase> known_;  ///< by kind of run and world size
 };
 

@@ -7,15 +7,17 @@ namespace plumbline {
 void RemainingTime::begin(double now_s, double work) {
   if (!started_) start_s_ = now_s;  // reading what is kept takes time, and says nothing of how long a run takes
   started_ = true;
-  began_s_ = now_s;
-  running_ = work;
+  if (!(running_ > 0)) began_s_ = now_s;
+  running_ += work;
 }
 
-void RemainingTime::end(double now_s) {
-  const bool as_long_as_expected = done_ > 0 && now_s - began_s_ <= spent_s_ / done_ * running_;
+void RemainingTime::end(double now_s, std::optional<double> work) {
+  const double ended = work.value_or(running_);
+  const bool as_long_as_expected = done_ > 0 && now_s - began_s_ <= spent_s_ / done_ * ended;
   spent_s_ = now_s - start_s_;
-  done_ += running_;
-  running_ = 0;
+  done_ += ended;
+  running_ = std::max(running_ - ended, 0.0);
+  began_s_ = now_s;
   if (!as_long_as_expected) end_s_.reset();
 }
 

@@ -12,7 +12,8 @@ class RemainingTime {
   explicit RemainingTime(double work) : work_(work) {}
 
   void begin(double now_s, double work);
-  void end(double now_s);
+  /// Of one run where several are under way: its work; else all that runs.
+  void end(double now_s, std::optional<double> work = std::nullopt);
   /// A result that is there already.
   void skip(double work) { work_ -= work; }
   /// Nothing before a first run has ended, or when none is left.

@@ -27,6 +27,7 @@ double parameters_of(const Json& config, double hidden, double layers) {
 }  // namespace
 
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
+  if (reference.command) return {};
   RunSize size;
   try {
     const Request request = make_request(sweep, reference);
@@ -36,6 +37,7 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
     size.layers = number(config, "num_hidden_layers", 0);
     size.parameters = parameters_of(config, size.hidden, size.layers);
     size.steps = static_cast<double>(request.steps.value_or(0));
+    size.microbatches = static_cast<double>(request.microbatches->size());
     for (const auto& microbatch : *request.microbatches) {
       const auto longest = std::ranges::max(microbatch.lengths);
       size.tokens += static_cast<double>(longest) * static_cast<double>(microbatch.lengths.size());

@@ -9,14 +9,15 @@ namespace plumbline {
 
 struct RunSize {
   double parameters = 0;
-  double tokens = 0;  ///< of a step, padding included
+  double tokens = 0;        ///< of a step, padding included
+  double microbatches = 0;  ///< of a step
   double steps = 0;
   double states = 0;  ///< numbers that the optimiser keeps for each parameter
   double hidden = 0, layers = 0;
   double element_bytes = 4;  ///< of the run's dtype
 };
 
-/// Zeros where the run file or its model does not say: the trainers then say what is wrong with it.
+/// Zeros where the run file or its model does not say, as the trainers will, and of commands of the user's own.
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference);
 
 /// Bytes of all dumps of one record of it: gradients, parameters and the optimiser's state of every step and of the

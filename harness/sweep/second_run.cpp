@@ -33,6 +33,12 @@ std::vector<std::string> failing_in_both(const CellVerdict& first, const CellVer
   return both;
 }
 
+/// A command of the user's own has to be told the level.
+bool has_dumps_at_will(const PlannedCell& cell, const PlannedReference& reference) {
+  if (!cell.command || !reference.command) return true;
+  return uses_placeholder(*cell.command, "level") && uses_placeholder(*reference.command, "level");
+}
+
 }  // namespace
 
 void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, CellVerdict& verdict) {
@@ -41,7 +47,9 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
     return;
   }
   // A calibrated cell has dumped its values already.
-  const bool dump = !file_.calibrated && verdict.first_divergence && worth_a_dump(verdict) && dumps_ < most_dumps;
+  const bool can_dump = has_dumps_at_will(cell, plan_.references[cell.reference]);
+  const bool dump =
+      can_dump && !file_.calibrated && verdict.first_divergence && worth_a_dump(verdict) && dumps_ < most_dumps;
   if (dump) ++dumps_;
   try {
     verdict.second_run = again(cell, reference, dump, verdict);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <future>
 #include <map>
+#include <thread>
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
@@ -13,8 +15,10 @@
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/process_base.hpp"
+#include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
+#include "harness/sweep/side_by_side.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_progress.hpp"
@@ -57,12 +61,19 @@ std::string complaint(const CellVerdict& cell) {
   return "";
 }
 
+/// A cell whose runs have ended, on its way to the judge.
+struct Ended {
+  CellPlan plan;
+  fs::path reference;
+  std::optional<fs::path> repeated;
+};
+
 class Sweep {
  public:
   Sweep(const PreparedSweep& sweep, const SweepOptions& options, const SweepServices& services, std::FILE* log)
       : file_(sweep.file),
         plan_(sweep.plan),
-        kept_(kept_sweep(file_, plan_, sweep.of_cells)),
+        kept_(kept_sweep(file_, plan_, sweep.all_cells)),
         options_(options),
         services_(services),
         log_(log),
@@ -70,8 +81,9 @@ class Sweep {
         sizes_(sizes_of(file_, plan_)),
         progress_(log, plan_.references.size() + plan_.cells.size(), total_work()),
         trainers_(file_, options.trainers, folder_, signals_, [this] { at_glance(); }),
-        bases_(trainers_, folder_),
-        second_runs_(file_, plan_, folder_, trainers_, services, signals_) {}
+        bases_(folder_),
+        second_runs_(file_, plan_, folder_, trainers_, services, signals_),
+        references_(plan_.references.size()) {}
 
   Verdict run() {
     try {
@@ -122,8 +134,9 @@ class Sweep {
     return work;
   }
 
-  /// While a run is under way.
+  /// While runs are under way, and in the thread of those that run alone.
   void at_glance() {
+    if (std::this_thread::get_id() != thread_) return;
     if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
     progress_.tick();
   }
@@ -133,44 +146,64 @@ class Sweep {
   }
 
   void run_references() {
+    std::vector<SlottedRun> runs;
     for (std::size_t index = 0; index < plan_.references.size(); ++index) {
       const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
       if (const auto kept = folder_.finished_reference(reference.id);
-          kept && kept->exit_code == 0 && !lacks_dumps(index)) {
-        references_.push_back(*kept);
+          kept && kept->exit_code == 0 && !lacks_what_it_had(index)) {
+        references_[index] = *kept;
         progress_.skip(work_of(index));
         ++said_;
         continue;
       }
-      check_stop(id);
       if (file_.calibrated) {
-        calibrate_reference(reference, work_of(index));
+        check_stop(id);
+        calibrate_reference(index);
         continue;
       }
-      progress_.begin(id, work_of(index));
-      const auto finding = trainers_.run(reference, id, folder_.reference(reference.id));
-      progress_.end();
-      if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
-        throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
-                                       folder_.launch(id) / "run.toml", reference.run));
-      }
-      references_.push_back(finding);
-      const bool done = finding.exit_code == 0 && !finding.timed_out;
-      say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
+      runs.push_back({1,
+                      [this, id, index] {
+                        check_stop(id);
+                        progress_.begin(id, work_of(index));
+                      },
+                      [this, id, index, &reference](const std::vector<std::int64_t>& slots) {
+                        references_[index] = trainers_of(slots).run(reference, id, folder_.reference(reference.id));
+                      },
+                      [this, id, index] { end_reference(id, index); }});
     }
+    run_side_by_side(runs, options_.jobs, [this] { at_glance(); });
   }
 
-  /// Whether cells are still to be judged by the dumps of a reference that were removed.
-  bool lacks_dumps(std::size_t reference) const {
-    return dumps_were_removed(folder_.reference(plan_.references[reference].id)) &&
+  void end_reference(const std::string& id, std::size_t index) {
+    progress_.end(id);
+    const PlannedReference& reference = plan_.references[index];
+    const LaunchFinding& finding = *references_[index];
+    if (!reference.command && finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
+      throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
+                                     folder_.launch(id) / "run.toml", reference.run));
+    }
+    const bool done = finding.exit_code == 0 && !finding.timed_out;
+    say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
+  }
+
+  /// Runs that go alone have all slots.
+  SweepTrainers trainers_of(const std::vector<std::int64_t>& slots) const {
+    return options_.jobs > 1 ? trainers_.on(slots) : trainers_;
+  }
+
+  /// Whether cells are still to be judged by what was removed of a reference: its dumps, or its record.
+  bool lacks_what_it_had(std::size_t reference) const {
+    const fs::path record = folder_.reference(plan_.references[reference].id);
+    return (dumps_were_removed(record) || record_was_removed(record)) &&
            std::ranges::any_of(plan_.cells, [&](const PlannedCell& cell) {
              return cell.reference == reference && !folder_.finished_cell(cell.plan.id);
            });
   }
 
   /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
-  void calibrate_reference(const PlannedReference& reference, double work) {
+  void calibrate_reference(std::size_t index) {
+    const PlannedReference& reference = plan_.references[index];
     CalibrateOptions options;
     options.run_file = reference.run;
     options.changes = reference.changes;
@@ -186,7 +219,7 @@ class Sweep {
       write_file(*options.accumulation, reference.accumulation);
     }
     make_folder(options.folder.parent_path());
-    progress_.begin("calibration-" + reference.id, work);
+    progress_.begin("calibration-" + reference.id, work_of(index));
     const auto begun = std::chrono::steady_clock::now();
     LaunchFinding finding;
     try {
@@ -206,29 +239,43 @@ class Sweep {
                                  folder_.reference(reference.id));
     make_folder(folder_.launch("reference-" + reference.id));
     folder_.keep_reference(reference.id, finding);
-    references_.push_back(finding);
+    references_[index] = finding;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     say("calibration-" + reference.id, finding.exit_code == 0 ? "done" : "FAILED: " + finding.words, took.count());
   }
 
   void run_cells() {
-    for (const auto& cell : plan_.cells) {
+    std::vector<SlottedRun> runs;
+    std::vector<Ended> ended(plan_.cells.size());
+    for (std::size_t index = 0; index < plan_.cells.size(); ++index) {
+      const PlannedCell& cell = plan_.cells[index];
       if (const auto kept = folder_.finished_cell(cell.plan.id)) {
-        settle();
         cells_.push_back(*kept);
         progress_.skip(work_of(cell));
         ++said_;
         continue;
       }
-      const LaunchFinding& reference = references_[cell.reference];
+      const LaunchFinding& reference = *references_[cell.reference];
       if (reference.exit_code != 0 || reference.timed_out) {
         not_run_[cell.plan.id] = "its reference did not finish: " + reference.words;
         continue;
       }
-      check_stop(cell.plan.id);
-      run_cell(cell, reference);
+      runs.push_back({cell.plan.world,
+                      [this, &cell] {
+                        check_stop(cell.plan.id);
+                        progress_.begin(cell.plan.id, work_of(cell));
+                      },
+                      [this, &cell, &own = ended[index]](const std::vector<std::int64_t>& slots) {
+                        own = run_cell(cell, trainers_of(slots));
+                      },
+                      [this, &cell, &own = ended[index]] {
+                        progress_.end(cell.plan.id);
+                        to_judge_.push_back(std::move(own));
+                        judge_next();
+                      }});
     }
-    settle();
+    run_side_by_side(runs, options_.jobs, [this] { at_glance(); });
+    settle_all();
     run_failures_again();
   }
 
@@ -239,8 +286,8 @@ class Sweep {
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
       check_stop(verdict.id + " was run once more");
       PlannedCell once_more = *cell;
-      add_process_base(*cell, once_more.plan);
-      second_runs_.run(once_more, references_[cell->reference], verdict);
+      add_process_base(*cell, once_more.plan, trainers_);
+      second_runs_.run(once_more, *references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
       progress_.line("      " + verdict.id +
                      " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
@@ -249,17 +296,21 @@ class Sweep {
     }
   }
 
-  void add_process_base(const PlannedCell& cell, CellPlan& plan) {
+  void add_process_base(const PlannedCell& cell, CellPlan& plan, const SweepTrainers& trainers) {
+    if (cell.command) {
+      plan.why_no_process_base = "the sweep starts commands of the user's own";
+      return;
+    }
     if (file_.device != "cpu" || !asks_for(plan, "memory")) return;
-    const MeasuredBase& measured = bases_.of(cell);
+    const MeasuredBase& measured = bases_.of(cell, trainers);
     plan.process_base = measured.base;
     plan.why_no_process_base = measured.why_not;
     keep_base(folder_.launch(plan.id), measured);
   }
 
-  void run_cell(const PlannedCell& cell, const LaunchFinding& reference) {
+  /// A cell's runs, in whichever thread.
+  Ended run_cell(const PlannedCell& cell, const SweepTrainers& trainers) {
     CellPlan plan = cell.plan;
-    progress_.begin(plan.id, work_of(cell));
     std::optional<fs::path> start;
     if (file_.calibrated) {
       const fs::path calibration = folder_.calibration(plan_.references[cell.reference].id);
@@ -269,28 +320,32 @@ class Sweep {
     // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's. It runs
     // again where what it left is not all there.
     const auto ran = [&](const std::string& id, const fs::path& record) {
-      const auto ended = folder_.finished_launch(id);
-      return ended && !dumps_were_removed(record) ? *ended : trainers_.run(cell, id, record, false, start);
+      const auto before = folder_.finished_launch(id);
+      const bool whole = !dumps_were_removed(record) && !record_was_removed(record);
+      return before && whole ? *before : trainers.run(cell, id, record, false, start);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
-    plan.reference_launch = reference;
-    plan.request = trainers_.request_of(cell);
-    plan.reference_request = trainers_.request_of(plan_.references[cell.reference]);
-    if (plan.launch->exit_code == 0) add_process_base(cell, plan);
+    plan.reference_launch = *references_[cell.reference];
+    plan.request = trainers.request_of(cell);
+    plan.reference_request = trainers.request_of(plan_.references[cell.reference]);
+    if (plan.launch->exit_code == 0) add_process_base(cell, plan, trainers);
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
       plan.repeat_launch = ran("repeat-" + plan.id, *repeated);
     }
-    progress_.end();
-    settle();
-    // The next cell's ranks start while this one is judged: starting is mostly waiting.
-    judging_ = std::async(std::launch::async, [this, plan, repeated, cell] {
-      CellVerdict verdict = services_.judge(plan, folder_.reference(plan_.references[cell.reference].id),
-                                            folder_.cell(plan.id), repeated);
-      verdict.seconds = plan.launch->seconds;
+    return {plan, folder_.reference(plan_.references[cell.reference].id), repeated};
+  }
+
+  /// One at a time, while the next ranks start: starting is mostly waiting.
+  void judge_next() {
+    if (judging_.valid() || to_judge_.empty()) return;
+    judging_ = std::async(std::launch::async, [this, ended = std::move(to_judge_.front())] {
+      CellVerdict verdict = services_.judge(ended.plan, ended.reference, folder_.cell(ended.plan.id), ended.repeated);
+      verdict.seconds = ended.plan.launch->seconds;
       return verdict;
     });
+    to_judge_.pop_front();
   }
 
   /// Waits for the judgement under way, keeps it and says it.
@@ -301,6 +356,12 @@ class Sweep {
     cells_.push_back(cell);
     const std::string why = cell.holds ? "" : complaint(cell);
     say(cell.id, (cell.holds ? "holds" : "DOES NOT HOLD") + (why.empty() ? "" : ": " + why), cell.seconds);
+    judge_next();
+  }
+
+  void settle_all() {
+    judge_next();
+    while (judging_.valid()) settle();
   }
 
   void say(const std::string& id, const std::string& state, double seconds) {
@@ -313,17 +374,18 @@ class Sweep {
 
   Verdict finish() {
     try {
-      settle();
+      settle_all();
     } catch (const Error&) {
       if (stopped_by_.empty()) throw;
     }
-    const Verdict verdict = sweep_verdict(
-        kept_, {{references_.begin(), references_.end()}, cells_, not_run_, "the sweep ended before: " + stopped_by_},
-        folder_, services_.judge_reference, options_.harness);
+    const Verdict verdict =
+        sweep_verdict(kept_, {references_, cells_, not_run_, "the sweep ended before: " + stopped_by_}, folder_,
+                      services_.judge_reference, options_.harness);
     write_verdict(folder_.path() / "verdict.json", verdict);
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
     if (stopped_by_.empty() && !options_.keep_dumps) remove_audited_dumps(plan_, cells_, folder_);
+    if (stopped_by_.empty() && options_.keep_failures) remove_records_that_hold(plan_, cells_, folder_);
     return verdict;
   }
 
@@ -340,11 +402,13 @@ class Sweep {
   SweepTrainers trainers_;
   ProcessBases bases_;
   SecondRuns second_runs_;
-  std::vector<LaunchFinding> references_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
   std::string stopped_by_;
   std::size_t said_ = 0;
+  std::deque<Ended> to_judge_;
   std::future<CellVerdict> judging_;  // last: its thread uses what stands above
 };
 

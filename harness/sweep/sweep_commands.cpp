@@ -14,6 +14,7 @@ std::vector<std::string> words_of(const SweepOptions& options, const std::vector
   std::vector<std::string> words = {options.program, "sweep", options.sweep_file.string()};
   for (const auto& cell : cells) words.insert(words.end(), {"--cells", cell});
   if (options.keep_dumps) words.emplace_back("--keep-dumps");
+  if (options.keep_failures) words.insert(words.end(), {"--keep", "failures"});
   if (options.other_trainers) words.insert(words.end(), {"--trainers", options.trainers.string()});
   return words;
 }
@@ -28,6 +29,10 @@ std::string command_of_cell(const SweepOptions& options, const std::string& cell
 
 std::string resume_command(const SweepOptions& options, const fs::path& folder) {
   auto words = words_of(options, options.cells);
+  if (options.jobs > 1) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
+  if (options.shard)
+    words.insert(words.end(),
+                 {"--shard", std::to_string(options.shard->number) + "/" + std::to_string(options.shard->of)});
   words.insert(words.end(), {"--out", folder.string(), "--resume"});
   return shell_command(words);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "harness/judge/judge.hpp"
+#include "harness/launch/default_launcher.hpp"
+#include "harness/sweep/read_user_commands.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
@@ -165,28 +167,55 @@ void need_whole_matrix(const TomlTable& table, const SweepFile& sweep) {
   }
 }
 
-}  // namespace
-
-const std::string& default_launcher() {
-  // Ranks of one machine: shared memory only, so that Open MPI starts without looking for networks; no binding, as
-  // other work may share the cores.
-  static const std::string text =
-      "mpirun --oversubscribe --bind-to none --mca btl self,vader --mca pml ob1 --mca osc ^ucx -n {world}";
-  return text;
+/// What holds for commands as for run files.
+void read_for_all(const TomlTable& table, SweepFile& sweep) {
+  sweep.checks = table.texts("checks").value_or(std::vector<std::string>{});
+  need_known_all(table, "checks", sweep.checks, check_names());
+  need_distinct(table, "checks", sweep.checks);
+  sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});
+  need_distinct(table, "repeat", sweep.repeat);
+  sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
+  if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {
+    throw InputError(table.where("time_limit_s") + ": must be above 0 seconds and at most a million");
+  }
 }
+
+void read_launcher(const TomlTable& table, SweepFile& sweep) {
+  const auto named = table.text("launcher");
+  sweep.own_launcher = named.has_value();
+  if (sweep.commands && !sweep.commands->use_launcher) {
+    if (!named) return;
+    throw InputError(table.where("launcher") + ": has no effect, since no command holds " + launcher_word +
+                     "; remove it, or begin a command with that word");
+  }
+  sweep.launcher = named ? *named : default_launcher();
+  if (sweep.launcher.find("{world}") == std::string::npos) {
+    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
+                     default_launcher() + "\" is the default");
+  }
+}
+
+}  // namespace
 
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key : {"run", "world_sizes", "schedules", "in_turn", "optimizers", "checks", "repeat", "clipping",
-                          "bench", "audit", "launcher", "device", "tier", "mixed_gpus", "time_limit_s", "cell"}) {
+  for (const char* key : {"world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
     table.has(key);
+  for (const auto* keys : {&command_keys(), &run_file_keys()}) {
+    for (const auto& key : *keys) table.has(key);
   }
   table.refuse_unknown_keys();
   const fs::path folder = path.parent_path();
   SweepFile sweep;
   sweep.path = path;
   sweep.name = path.stem().string();
+  if (starts_commands(table)) {
+    sweep.commands = read_user_commands(table, folder);
+    read_for_all(table, sweep);
+    read_launcher(table, sweep);
+    return sweep;
+  }
   for (const auto& run : table.texts("run").value_or(std::vector<std::string>{})) {
     sweep.runs.push_back(run_path(table, folder, run));
   }
@@ -206,9 +235,7 @@ SweepFile read_sweep_file(const fs::path& path) {
   need_distinct(table, "schedules", sweep.schedules);
   sweep.in_turn = texts("in_turn", schedule_names());
   sweep.optimizers = texts("optimizers", optimizer_names);
-  sweep.checks = texts("checks", check_names());
-  sweep.repeat = table.texts("repeat").value_or(std::vector<std::string>{});
-  need_distinct(table, "repeat", sweep.repeat);
+  read_for_all(table, sweep);
   sweep.clipping = table.boolean("clipping").value_or(false);
   sweep.bench = table.boolean("bench").value_or(false);
   sweep.audit = table.boolean("audit").value_or(false);
@@ -217,11 +244,7 @@ SweepFile read_sweep_file(const fs::path& path) {
                      ": asks for values that the check audit is to recompute, and checks leaves " +
                      "that check out; add it there or remove this");
   }
-  sweep.launcher = table.text("launcher").value_or(default_launcher());
-  if (sweep.launcher.find("{world}") == std::string::npos) {
-    throw InputError(table.where("launcher") + ": holds no {world}, so no number of ranks could be asked for; \"" +
-                     default_launcher() + "\" is the default");
-  }
+  read_launcher(table, sweep);
   sweep.device = table.text("device").value_or(sweep.device);
   if (sweep.device != "cpu" && sweep.device != "cuda") {
     throw InputError(table.where("device") + ": \"" + sweep.device + "\" is unknown; give cpu or cuda");
@@ -235,10 +258,6 @@ SweepFile read_sweep_file(const fs::path& path) {
   if (sweep.mixed_gpus && !sweep.calibrated) {
     throw InputError(table.where("mixed_gpus") +
                      ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
-  }
-  sweep.time_limit_s = table.number("time_limit_s").value_or(sweep.time_limit_s);
-  if (!(sweep.time_limit_s > 0 && sweep.time_limit_s <= 1e6)) {
-    throw InputError(table.where("time_limit_s") + ": must be above 0 seconds and at most a million");
   }
   for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
   for (const auto& cell : sweep.cells) {

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace plumbline {
+#include "harness/sweep/run_limits.hpp"
+#include "harness/sweep/user_commands.hpp"
 
-/// Of a model, as the trainers have it too: each is a unit with a name, and no model comes near.
-inline constexpr std::int64_t most_layers = 100000;
-inline constexpr std::int64_t largest_world = 1024;
+namespace plumbline {
 
 /// What a cell changes in its run file. Empty = as the run file says.
 struct RunChanges {
@@ -56,21 +55,20 @@ struct SweepFile {
   bool bench = false;  ///< the data were chosen to let every fault be seen: what they cannot show makes the sweep red
   /// One cell of each model and optimiser once more at level dump, with its reference, so that `audit` sees values.
   bool audit = false;
-  std::string launcher;        ///< command template with {world}
+  std::string launcher;        ///< command template with {world}; empty where the file's commands hold no {launcher}
+  bool own_launcher = false;   ///< the file names it
   std::string device = "cpu";  ///< cpu | cuda: of all trainers
   /// Tier of comparison: false = bits, the gate; true = within the limits of a calibration of each reference.
   bool calibrated = false;
   bool mixed_gpus = false;    ///< --mixed-gpus for the pipeline; in the calibrated tier only
   double time_limit_s = 300;  ///< of one run
   std::vector<ExtraCell> cells;
+  std::optional<UserCommands> commands;  ///< of the user's own, in place of run files: then these are all its cells
 };
-
-/// "mpirun --oversubscribe ... -n {world}": what starts the ranks when the file names no launcher.
-const std::string& default_launcher();
 
 /// Reads and validates all that needs no other file but the run files' existence. Paths are taken from the sweep file's
 /// folder. Throws InputError naming file, line and key: unknown key, world size below 1, unknown schedule, optimiser or
-/// check, nothing to run, a run file that is missing.
+/// check, nothing to run, a run file that is missing, a command that cannot be (read_user_commands.hpp).
 SweepFile read_sweep_file(const std::filesystem::path& path);
 
 }  // namespace plumbline

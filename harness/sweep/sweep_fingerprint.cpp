@@ -10,6 +10,7 @@
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/linked_libraries.hpp"
+#include "harness/sweep/command_request.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/trainer_programs.hpp"
@@ -83,6 +84,7 @@ std::string libraries_hash(const fs::path& trainers, FileHashes& files) {
 }
 
 std::string launcher_hash(const SweepFile& sweep, FileHashes& files) {
+  if (sweep.launcher.empty()) return "";
   std::error_code ignored;
   const fs::path program = find_program(launcher_words(sweep.launcher, 1).front());
   return hash_hex(sweep.launcher + "\n" + files.of(fs::weakly_canonical(program, ignored)));
@@ -116,7 +118,22 @@ std::string environment_hash() {
   return hash_hex(join(kept, "\n"));
 }
 
+/// Its words, the program and the files that words of it name; what these read in turn nobody knows.
+std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, FileHashes& files) {
+  Hasher hasher;
+  hasher.update(identity_of(command) + to_json(request_of_command(command)).dump());
+  const auto launcher = launcher_words(sweep.launcher, command.ranks);
+  std::error_code ignored;
+  hasher.update(files.of(fs::weakly_canonical(program_of(command, launcher), ignored)));
+  for (const auto& word : started_command(command, {"", 0, launcher}).words) {
+    const fs::path path = command.folder / word;
+    if (!word.empty() && fs::is_regular_file(path, ignored)) hasher.update(word + files.of(path));
+  }
+  return hasher.hex();
+}
+
 std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, FileHashes& files) {
+  if (reference.command) return hash_of(sweep, *reference.command, files);
   const RunFacts facts = read_run_facts(reference.run, reference.changes);
   Hasher hasher;
   hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation);
@@ -128,8 +145,12 @@ std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, F
   return hasher.hex();
 }
 
-std::string hash_of(const PlannedCell& cell, const std::string& reference) {
+std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::string& reference, FileHashes& files) {
   const CellPlan& asked = cell.plan;
+  if (cell.command) {
+    return hash_hex(reference + hash_of(sweep, *cell.command, files) + join(asked.checks, ",") +
+                    (asked.repeat ? " repeat" : ""));
+  }
   const auto& start = cell.goes_on_with;
   const std::string first_part = start ? pipeline_run(cell.run, cell.changes, start->schedule, "/") +
                                              std::to_string(start->steps) + " steps on " + std::to_string(start->world)
@@ -156,21 +177,24 @@ SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, c
   FileHashes files;
   SweepFingerprint fingerprint;
   fingerprint.judge = judge;
-  fingerprint.shared = {
-      {"the trainers", trainers_hash(trainers, files)},
-      {"the trainers' libraries", libraries_hash(trainers, files)},
+  if (!sweep.commands) {
+    fingerprint.shared = {{"the trainers", trainers_hash(trainers, files)},
+                          {"the trainers' libraries", libraries_hash(trainers, files)}};
+  }
+  fingerprint.shared.insert({
       {"the launcher", launcher_hash(sweep, files)},
       {"the machine's processor", processor_hash()},
       {"the environment", environment_hash()},
       {"device or tier",
        sweep.device + (sweep.calibrated ? sweep.mixed_gpus ? ", calibrated, mixed" : ", calibrated" : "")},
-  };
+  });
   std::vector<std::string> references;
   for (const auto& reference : plan.references) {
     references.push_back(hash_of(sweep, reference, files));
     fingerprint.runs["reference-" + reference.id] = references.back();
   }
-  for (const auto& cell : plan.cells) fingerprint.runs[cell.plan.id] = hash_of(cell, references[cell.reference]);
+  for (const auto& cell : plan.cells)
+    fingerprint.runs[cell.plan.id] = hash_of(sweep, cell, references[cell.reference], files);
   return fingerprint;
 }
 

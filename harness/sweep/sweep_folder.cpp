@@ -84,9 +84,16 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const Sw
     all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cells of another selection
     if (kept.fingerprint.judge != fingerprint.judge) forget_verdicts();
   }
-  write_json(
-      path / "sweep.json",
-      {{"schema", sweep_schema}, {"name", name}, {"fingerprint", to_json(all)}, {"started", started_}, {"plan", plan}});
+  write_sweep(path, name, all, started_, plan);
+}
+
+void SweepFolder::write_sweep(const fs::path& path, const std::string& name, const SweepFingerprint& fingerprint,
+                              const std::string& started, const Json& plan) {
+  write_json(path / "sweep.json", {{"schema", sweep_schema},
+                                   {"name", name},
+                                   {"fingerprint", to_json(fingerprint)},
+                                   {"started", started},
+                                   {"plan", plan}});
 }
 
 void SweepFolder::forget_verdicts() const {

@@ -51,6 +51,9 @@ class SweepFolder {
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_reference(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
+  /// Its sweep.json: from then on the folder is a sweep's.
+  static void write_sweep(const std::filesystem::path& path, const std::string& name,
+                          const SweepFingerprint& fingerprint, const std::string& started, const Json& plan);
   void keep_cell(const CellVerdict& cell) const;
   void keep_reference(const std::string& id, const LaunchFinding& finding) const;
   /// Clears the way for a run: what an interrupted one left of this record goes, its launch folder is there and empty.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/sweep/cell_patterns.hpp"
+#include "harness/sweep/command_plan.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
@@ -182,6 +183,11 @@ class Planner {
   explicit Planner(const SweepFile& sweep) : sweep_(sweep), names_(names_of_runs(sweep)) {}
 
   SweepPlan plan() {
+    if (sweep_.commands) {
+      plan_ = plan_of_commands(sweep_);
+      mark_repeats();
+      return plan_;
+    }
     const auto optional_texts = [](const std::vector<std::string>& texts) {
       std::vector<std::optional<std::string>> options(texts.begin(), texts.end());
       if (options.empty()) options.emplace_back();
@@ -407,14 +413,8 @@ class Planner {
   std::vector<ExtraCell> wanted_;          ///< of each cell of the plan
 };
 
-}  // namespace
-
-SweepPlan make_plan(const SweepFile& sweep) {
-  return Planner(sweep).plan();
-}
-
-SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted) {
-  const auto ids = cells_named(wanted, ids_of(plan));
+/// Its cells with these ids, and the references that they need.
+SweepPlan with_cells(const SweepPlan& plan, const std::vector<std::string>& ids) {
   SweepPlan selected;
   std::map<std::size_t, std::size_t> place;  // of a reference, from the whole plan to the selection
   for (const auto& cell : plan.cells) {
@@ -425,6 +425,27 @@ SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wa
     selected.cells.back().reference = found->second;
   }
   return selected;
+}
+
+}  // namespace
+
+SweepPlan make_plan(const SweepFile& sweep) {
+  return Planner(sweep).plan();
+}
+
+SweepPlan select_shard(const SweepPlan& plan, const Shard& shard) {
+  const auto all = ids_of(plan);
+  std::vector<std::string> ids;
+  for (auto at = static_cast<std::size_t>(shard.number - 1); at < all.size(); at += static_cast<std::size_t>(shard.of))
+    ids.push_back(all[at]);
+  if (ids.empty())
+    throw InputError("--shard " + std::to_string(shard.number) + "/" + std::to_string(shard.of) +
+                     ": holds nothing; the sweep has " + std::to_string(all.size()) + " cells");
+  return with_cells(plan, ids);
+}
+
+SweepPlan select_cells(const SweepPlan& plan, const std::vector<std::string>& wanted) {
+  return with_cells(plan, cells_named(wanted, ids_of(plan)));
 }
 
 }  // namespace plumbline

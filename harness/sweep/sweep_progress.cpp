@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace plumbline {
@@ -23,7 +24,6 @@ SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work)
       terminal_(isatty(fileno(out)) == 1),
       progress_(out),
       start_(Clock::now()),
-      run_start_(start_),
       runs_(runs),
       remaining_(work) {}
 
@@ -32,26 +32,31 @@ double SweepProgress::elapsed_s() const {
 }
 
 void SweepProgress::begin(const std::string& what, double work) {
-  what_ = what;
   remaining_.begin(elapsed_s(), work);
-  run_start_ = Clock::now();
+  running_.push_back({what, work, Clock::now()});
   ++begun_;
   if (terminal_) tick();
 }
 
 void SweepProgress::tick() {
-  const double running_s = seconds_since(run_start_);
+  if (running_.empty()) return;
+  const double running_s = seconds_since(running_.front().start);
+  const std::string others = running_.size() > 1 ? " and " + std::to_string(running_.size() - 1) + " more" : "";
   if (!terminal_ && running_s < long_run_s) return;
   const auto left_s = remaining_.left_s(elapsed_s());
   char times[64];
   std::snprintf(times, sizeof times, "  running %.0f s, elapsed %.0f s", running_s, elapsed_s());
-  progress_.text("[" + std::to_string(begun_) + "/" + std::to_string(runs_) + "] " + what_ + times +
-                     (left_s ? ", " + estimate_text(*left_s) : ""),
+  progress_.text("[" + std::to_string(begun_) + "/" + std::to_string(runs_) + "] " + running_.front().what + others +
+                     times + (left_s ? ", " + estimate_text(*left_s) : ""),
                  false);
 }
 
-void SweepProgress::end() {
-  remaining_.end(elapsed_s());
+void SweepProgress::end(const std::string& what) {
+  const auto found =
+      std::ranges::find_if(running_, [&](const Running& each) { return what.empty() || each.what == what; });
+  if (found == running_.end()) return;
+  remaining_.end(elapsed_s(), found->work);
+  running_.erase(found);
 }
 
 void SweepProgress::skip(double work) {

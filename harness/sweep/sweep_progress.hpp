@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "harness/sweep/remaining_time.hpp"
 #include "support/progress_line.hpp"
@@ -18,8 +19,9 @@ class SweepProgress {
   void begin(const std::string& what, double work);
   /// While it runs: state, elapsed, estimate. In a log, only about a run that takes long.
   void tick();
-  /// The run `begin` named has ended; its line is not written yet (its judgement may follow).
-  void end();
+  /// The run that `begin` named has ended; its line is not written yet (its judgement may follow). Without a name: the
+  /// only one.
+  void end(const std::string& what = "");
   /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  holds  1.9 s".
   void line(const std::string& text);
   /// A kept result of an earlier sweep: not run now.
@@ -30,8 +32,13 @@ class SweepProgress {
   std::FILE* out_;
   bool terminal_;
   ProgressLine progress_;
-  std::chrono::steady_clock::time_point start_, run_start_;
-  std::string what_;
+  struct Running {
+    std::string what;
+    double work;
+    std::chrono::steady_clock::time_point start;
+  };
+  std::chrono::steady_clock::time_point start_;
+  std::vector<Running> running_;  ///< the one that has run longest first
   std::size_t runs_, begun_ = 0;
   RemainingTime remaining_;
 };

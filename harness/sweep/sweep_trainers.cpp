@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <sstream>
 #include <utility>
 
+#include "harness/launch/free_port.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
@@ -13,6 +16,7 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/shell.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 
@@ -23,14 +27,45 @@ namespace {
 constexpr const char* run_file = "run.toml";
 constexpr const char* accumulation_file = "accumulation.csv";
 
+/// Those of the slots, among those that this process may see.
+void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std::string>& environment) {
+  if (slots.empty() || environment.contains("CUDA_VISIBLE_DEVICES")) return;
+  std::vector<std::string> visible;
+  const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::istringstream names(own != nullptr ? own : "");
+  for (std::string name; std::getline(names, name, ',');) visible.push_back(name);
+  std::vector<std::string> taken;
+  for (const std::int64_t slot : slots) {
+    const auto index = static_cast<std::size_t>(slot);
+    taken.push_back(index < visible.size() ? visible[index] : std::to_string(slot));
+  }
+  environment["CUDA_VISIBLE_DEVICES"] = join(taken, ",");
+}
+
+/// As a shell runs it again.
+std::string command_text(const Launch& launch) {
+  std::vector<std::string> words;
+  if (!launch.environment.empty()) words.emplace_back("env");
+  for (const auto& [variable, value] : launch.environment) words.push_back(variable + "=" + value);
+  words.insert(words.end(), launch.command.begin(), launch.command.end());
+  return "cd " + shell_word(launch.working_folder.string()) + " && " + shell_command(words) + "\n";
+}
+
 }  // namespace
 
 SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, const SweepFolder& folder,
                              StopSignals& signals, std::function<void()> at_glance)
     : file_(file), programs_(programs), folder_(folder), signals_(signals), at_glance_(std::move(at_glance)) {}
 
+SweepTrainers SweepTrainers::on(std::vector<std::int64_t> slots) const {
+  SweepTrainers same = *this;
+  same.slots_ = std::move(slots);
+  return same;
+}
+
 LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
                                  bool dump) const {
+  if (reference.command) return run_command(*reference.command, id, record, request_of(reference, dump), dump);
   const std::string text = reference_run(reference.run, reference.changes, folder_.launch(id));
   Files files{{run_file, dump ? at_level_dump(text) : text}};
   if (!reference.accumulation.empty()) files[accumulation_file] = reference.accumulation;
@@ -40,6 +75,7 @@ LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::s
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
                                  const std::optional<fs::path>& start_weights) const {
+  if (cell.command) return run_command(*cell.command, id, record, request_of(cell, dump), dump);
   std::string text = pipeline_run(cell.run, cell.changes, cell.schedule, folder_.launch(id));
   if (start_weights) text = starting_from(text, *start_weights, folder_.launch(id));
   const Files files{{run_file, dump ? at_level_dump(text) : text}};
@@ -144,7 +180,38 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   launch.record = record;
   launch.ranks = ranks;
   launch.speaker = speaker;
+  if (file_.device == "cuda") take_gpus(slots_, launch.environment);
   if (speaker == pipeline_program) launch.program = (programs_ / pipeline_program).string();
+  return end_of(std::move(launch), id);
+}
+
+/// A trainer that is not ours: it is told where to write by its words alone.
+LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const std::string& id, const fs::path& record,
+                                         const Request& request, bool dump) const {
+  const fs::path place = folder_.launch(id);
+  folder_.make_way(record, place);
+  write_json(place / request_name, to_json(request));
+  PlannedCommand planned = command;
+  if (dump) planned.values["level"] = "dump";
+  LaunchPlace decided;
+  decided.record = fs::absolute(record).lexically_normal().string();
+  decided.port = uses_placeholder(command, "port") ? free_port() : 0;
+  decided.launcher = launcher_words(file_.launcher, command.ranks);
+  const StartedCommand started = started_command(planned, decided);
+  Launch launch;
+  launch.command = started.words;
+  launch.environment = started.environment;
+  launch.working_folder = command.folder;
+  launch.folder = place;
+  launch.record = record;
+  launch.ranks = command.ranks;
+  const auto device = planned.values.find("device");
+  if (device != planned.values.end() && device->second == "cuda") take_gpus(slots_, launch.environment);
+  write_file(place / "command.txt", command_text(launch));
+  return end_of(std::move(launch), id);
+}
+
+LaunchFinding SweepTrainers::end_of(Launch launch, const std::string& id) const {
   launch.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(file_.time_limit_s * 1000));
   std::exception_ptr failure;  // thrown when the run has ended: nothing may leave a launch under way
   launch.at_glance = [&] {
@@ -156,7 +223,7 @@ LaunchFinding SweepTrainers::start(const std::string& id, const fs::path& record
   };
   const LaunchFinding finding = plumbline::launch(launch, signals_);
   if (failure) std::rethrow_exception(failure);
-  write_json(place / "finding.json", to_json(finding));
+  write_json(launch.folder / "finding.json", to_json(finding));
   if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
   if (finding.exit_code != 0) refuse_full_disk(id);
   return finding;

@@ -24,13 +24,16 @@ inline constexpr const char* request_name = "request.json";
 
 class SweepTrainers {
  public:
-  /// `programs`: the folder that holds both. `at_glance` is called now and then while a run is under way; what it
-  /// throws is thrown on when the run has ended.
+  /// `programs`: the folder that holds both. `at_glance` is called now and then while a run is under way, in
+  /// its thread; what it throws is thrown on when the run has ended.
   SweepTrainers(const SweepFile& file, const std::filesystem::path& programs, const SweepFolder& folder,
                 StopSignals& signals, std::function<void()> at_glance);
 
-  /// What was found when the run has ended. `dump`: at level dump. Throws SystemError: a stop was asked for, the
-  /// launcher is not there, the disk is full. A trainer's own exit code 3 is only a failure of this run.
+  /// The same on some of the sweep's slots, by their numbers from 0: where ranks take GPUs they see those alone.
+  SweepTrainers on(std::vector<std::int64_t> slots) const;
+
+  /// What was found when the run has ended. Any thread may ask. `dump`: at level dump. Throws SystemError: a stop was
+  /// asked for, the launcher is not there, the disk is full. A trainer's own exit code 3 is only a failure of this run.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     bool dump = false) const;
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
@@ -52,6 +55,10 @@ class SweepTrainers {
   LaunchFinding without_second_part(LaunchFinding first, const std::string& id,
                                     const std::filesystem::path& record) const;
   using Files = std::map<std::string, std::string>;
+  LaunchFinding run_command(const PlannedCommand& command, const std::string& id, const std::filesystem::path& record,
+                            const Request& request, bool dump) const;
+  /// Runs it to its end, and keeps what came of it.
+  LaunchFinding end_of(Launch launch, const std::string& id) const;
   /// `files`: what is put beside one another into the launch folder, by name, run.toml among it. `options`: of the
   /// trainer, beside those of every run.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
@@ -66,6 +73,7 @@ class SweepTrainers {
   const SweepFolder& folder_;
   StopSignals& signals_;
   std::function<void()> at_glance_;
+  std::vector<std::int64_t> slots_;  ///< empty: all
 };
 
 }  // namespace plumbline

@@ -28,6 +28,12 @@ Json part_of(const Json& manifest, const std::vector<std::string>& keys) {
   return part;
 }
 
+/// Of an optimiser; empty where a manifest does not tell.
+std::string name_of(const Json& part) {
+  const Json name = part.value("optimizer", Json::object()).value("name", Json());
+  return name.is_string() ? name.get<std::string>() : "";
+}
+
 Json versions_of(const Json& manifest) {
   Json versions = part_of(manifest, {"versions"}).value("versions", Json::object());
   if (!versions.is_object()) versions = Json::object();
@@ -68,7 +74,9 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   if (!verdict.finished) return verdict;
   const fs::path record = folder.reference(kept.id);
   verdict.request = request_of(folder.launch("reference-" + kept.id));
-  verdict.versions = versions_of(manifest_of(record));
+  const Json manifest = manifest_of(record);
+  verdict.versions = versions_of(manifest);
+  if (verdict.optimizer.empty()) verdict.optimizer = name_of(part_of(manifest, {"optimizer"}));
   if (judge) verdict.checks = judge(record, bench_request(sweep, kept, folder));
   return verdict;
 }

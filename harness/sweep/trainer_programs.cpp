@@ -4,6 +4,11 @@
 
 namespace plumbline {
 
+std::string trainers_help() {
+  return std::string("Folder of ").append(reference_program).append(" and ").append(pipeline_program) +
+         " (default: beside this program)";
+}
+
 std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world) {
   std::istringstream in(launcher);
   std::vector<std::string> words;

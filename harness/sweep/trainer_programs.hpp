@@ -10,6 +10,9 @@ namespace plumbline {
 inline constexpr const char* reference_program = "plumbline-reference";
 inline constexpr const char* pipeline_program = "plumbline-pipeline";
 
+/// What the option --trainers takes.
+std::string trainers_help();
+
 /// Words of a command template, {world} put in.
 std::vector<std::string> launcher_words(const std::string& launcher, std::int64_t world);
 

@@ -53,6 +53,12 @@ std::vector<int> Control::others() const {
   return ranks;
 }
 
+void Control::wait(int peer, const std::string& what, const std::function<bool()>& ended) {
+  if (shown_) shown_(peer);
+  wait_(what, ended);
+  if (shown_) shown_(-1);
+}
+
 void Control::send(const std::vector<int>& peers, const ControlHeader& header, const void* data) {
   struct Sent {
     int peer;
@@ -69,8 +75,8 @@ void Control::send(const std::vector<int>& peers, const ControlHeader& header, c
     sent.push_back({peer, numbered.sequence, link_.send(peer, Channel::control, data, header.bytes)});
   }
   for (const Sent& message : sent) {
-    wait_("rank " + std::to_string(message.peer) + " to take " + text(header.kind, message.sequence),
-          [&] { return link_.test(message.ticket).has_value(); });
+    wait(message.peer, "rank " + std::to_string(message.peer) + " to take " + text(header.kind, message.sequence),
+         [&] { return link_.test(message.ticket).has_value(); });
   }
 }
 
@@ -83,7 +89,8 @@ ControlHeader Control::receive_header(int peer, ControlKind kind) {
   const std::uint64_t sequence = received_[peer]++;
   ControlHeader& header = kept_.emplace_back().header;
   const Link::Ticket ticket = link_.receive(peer, Channel::control, &header, sizeof(header));
-  wait_(text(kind, sequence) + " from rank " + std::to_string(peer), [&] { return link_.test(ticket).has_value(); });
+  wait(peer, text(kind, sequence) + " from rank " + std::to_string(peer),
+       [&] { return link_.test(ticket).has_value(); });
   if (header.magic != ControlHeader{}.magic || header.kind != kind || header.sequence != sequence) {
     throw RunError("rank " + std::to_string(link_.rank()) + " expected " + text(kind, sequence) + " from rank " +
                    std::to_string(peer) + ", which sent " + text(header.kind, header.sequence) +
@@ -95,8 +102,8 @@ ControlHeader Control::receive_header(int peer, ControlKind kind) {
 void Control::receive_bytes(int peer, const ControlHeader& header, void* data) {
   if (header.bytes == 0) return;
   const Link::Ticket ticket = link_.receive(peer, Channel::control, data, header.bytes);
-  wait_("the bytes of " + text(header.kind, header.sequence) + " from rank " + std::to_string(peer),
-        [&] { return link_.test(ticket).has_value(); });
+  wait(peer, "the bytes of " + text(header.kind, header.sequence) + " from rank " + std::to_string(peer),
+       [&] { return link_.test(ticket).has_value(); });
 }
 
 std::string Control::receive_text(int peer, ControlKind kind) {
@@ -107,14 +114,11 @@ std::string Control::receive_text(int peer, ControlKind kind) {
   return std::move(bytes);
 }
 
-std::vector<std::string> Control::gather(const std::string& bytes, const WaitsFor& waits_for) {
+std::vector<std::string> Control::gather(const std::string& bytes) {
   std::vector<std::string> all;
   if (link_.rank() == 0) {
     all.push_back(bytes);
-    for (const int peer : others()) {
-      if (waits_for) waits_for(peer);
-      all.push_back(receive_text(peer, ControlKind::gather));
-    }
+    for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather));
   } else {
     send_text({0}, ControlKind::gather, bytes);
   }

@@ -38,7 +38,10 @@ class Control {
 
   Control(Link& link, Wait wait) : link_(link), wait_(std::move(wait)) {}
 
-  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for = {});
+  /// As Transport has it.
+  void show_waits(WaitsFor shown) { shown_ = std::move(shown); }
+
+  std::vector<std::string> gather(const std::string& bytes);
   std::string broadcast(const std::string& bytes);
   void barrier();
   void send_tied(int peer, const at::Tensor& tensor);
@@ -56,6 +59,7 @@ class Control {
     std::string bytes;
     at::Tensor tensor;
   };
+  void wait(int peer, const std::string& what, const std::function<bool()>& ended);
   void send(const std::vector<int>& peers, const ControlHeader& header, const void* data);
   /// The next header from `peer`, which must be of this kind.
   ControlHeader receive_header(int peer, ControlKind kind);
@@ -68,6 +72,7 @@ class Control {
 
   Link& link_;
   Wait wait_;
+  WaitsFor shown_;
   std::list<Kept> kept_;
   std::map<int, std::uint64_t> sent_;
   std::map<int, std::uint64_t> received_;

@@ -71,6 +71,11 @@ void MessageTransport::connect(const std::vector<RankPair>& pairs) {
   });
 }
 
+void MessageTransport::show_waits(WaitsFor shown) {
+  control_.show_waits(shown);
+  shown_ = std::move(shown);
+}
+
 std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
   return guarded([&] {
     for (const Operation& operation : batch) {
@@ -230,12 +235,22 @@ void MessageTransport::reap_sends() {
     const auto first_send = [&] {
       return std::find_if(open_.begin(), open_.end(), [](const auto& entry) { return is_send_id(entry.first); });
     };
-    wait_until([&] { return describe(first_send()->second.operation); }, [&] { return first_send() == open_.end(); });
+    int told = -1;
+    const auto show = [&](int peer) {
+      if (shown_ && peer != told) shown_(peer);
+      told = peer;
+    };
+    const auto none_left = [&] {
+      const auto send = first_send();
+      show(send == open_.end() ? -1 : send->second.operation.peer);
+      return send == open_.end();
+    };
+    wait_until([&] { return describe(first_send()->second.operation); }, none_left);
   });
 }
 
-std::vector<std::string> MessageTransport::gather(const std::string& bytes, const WaitsFor& waits_for) {
-  return guarded([&] { return control_.gather(bytes, waits_for); });
+std::vector<std::string> MessageTransport::gather(const std::string& bytes) {
+  return guarded([&] { return control_.gather(bytes); });
 }
 
 std::string MessageTransport::broadcast(const std::string& bytes) {

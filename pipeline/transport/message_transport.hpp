@@ -36,6 +36,7 @@ class MessageTransport final : public Transport {
   void connect(const std::vector<RankPair>& pairs) override;
 
   void start_steps() override { settings_.starting = false; }
+  void show_waits(WaitsFor shown) override;
   std::vector<OperationId> post(std::vector<Operation> batch) override;
   bool test(OperationId id) override;
   at::Tensor wait(OperationId id) override;
@@ -44,7 +45,7 @@ class MessageTransport final : public Transport {
   std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
   std::optional<RegisteredBuffers> registered_buffers() const override { return payloads_->registered_buffers(); }
 
-  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override;
+  std::vector<std::string> gather(const std::string& bytes) override;
   std::string broadcast(const std::string& bytes) override;
   void barrier() override;
   void send_tied(int peer, const at::Tensor& tensor) override;
@@ -86,6 +87,7 @@ class MessageTransport final : public Transport {
   std::unique_ptr<PayloadChannel> payloads_;
   TransportSettings settings_;
   Control control_;
+  WaitsFor shown_;
   TrafficCounter traffic_;
   std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;

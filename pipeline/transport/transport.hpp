@@ -36,6 +36,10 @@ class Transport {
   /// Start-up is over on this rank: from here on waits have the step's limit. No message.
   virtual void start_steps() = 0;
 
+  /// `shown` is told whom a control call or reap_sends() waits for, and -1 when that wait has ended; nobody when empty.
+  /// A wait for one operation tells nobody: its caller knows the peer.
+  virtual void show_waits(WaitsFor shown) = 0;
+
   /// Starts all operations of a batch together, in list order per peer and direction, and returns at once. Ids in the
   /// order of `batch`.
   virtual std::vector<OperationId> post(std::vector<Operation> batch) = 0;
@@ -55,8 +59,8 @@ class Transport {
   virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
 
   // Control: small host messages; all ranks call them in the same order. Deadline as above.
-  /// On rank 0 one entry a rank; elsewhere empty. `waits_for` is told whom rank 0 waits for next.
-  virtual std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for = {}) = 0;
+  /// On rank 0 one entry a rank; elsewhere empty.
+  virtual std::vector<std::string> gather(const std::string& bytes) = 0;
   /// Rank 0's bytes, on every rank.
   virtual std::string broadcast(const std::string& bytes) = 0;
   virtual void barrier() = 0;

@@ -17,6 +17,7 @@
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/launch/default_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/sweep.hpp"
 #include "harness/sweep/sweep_file.hpp"

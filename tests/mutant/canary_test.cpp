@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/judge/judge.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 namespace {
@@ -30,7 +31,8 @@ struct Canary {
   std::string direction = {};
   std::string item = {};
   std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
-  std::int64_t resume_at = 0;                ///< the fault is in going on with a run that was stopped there
+  std::string said = {};       ///< by the trainer, of a fault that it sees itself and ends for with code 1
+  std::int64_t resume_at = 0;  ///< the fault is in going on with a run that was stopped there
 };
 
 std::string canary_name(const ::testing::TestParamInfo<Canary>& tested) {
@@ -51,7 +53,8 @@ fs::path folder(const std::string& name) {
 int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
   const std::string command = std::string(PLUMBLINE_BIN) + "/" + program + " " + arguments + " --quiet > " +
                               (out / "output").string() + " 2>&1";
-  return std::system(command.c_str());
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 std::string run_file(const std::string& run) {
@@ -87,13 +90,14 @@ fs::path stopped(const std::string& run, std::int64_t steps) {
   return made[name];
 }
 
-CellVerdict judge(const Canary& canary) {
+/// `code`: how the trainer ended.
+CellVerdict judge(const Canary& canary, int& code) {
   const fs::path out = folder(canary.name);
   const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
   const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
                                 " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
                                 canary.schedule + " --record " + (out / "record").string() + goes_on;
-  const int code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
+  code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
   CellPlan plan;
   plan.id = canary.name;
   plan.run = canary.run;
@@ -101,7 +105,7 @@ CellVerdict judge(const Canary& canary) {
   plan.schedule = canary.schedule;
   plan.optimizer = "sgd";
   plan.launch.emplace();
-  plan.launch->exit_code = WEXITSTATUS(code);
+  plan.launch->exit_code = code;
   return judge_cell(plan, reference(canary.run), out / "record");
 }
 
@@ -122,7 +126,12 @@ class Canaries : public ::testing::TestWithParam<Canary> {};
 TEST_P(Canaries, TurnTheirCheckRed) {
   const Canary& canary = GetParam();
 
-  const CellVerdict verdict = judge(canary);
+  int code = -1;
+  const CellVerdict verdict = judge(canary, code);
+  const std::string output = read_file(fs::path(PLUMBLINE_CANARY_OUT) / canary.name / "output");
+  // Any other end would turn completion red too, whatever the fault does.
+  ASSERT_EQ(code, canary.said.empty() ? 0 : 1) << output;
+  EXPECT_NE(output.find(canary.said), std::string::npos) << output;
 
   if (canary.check.empty()) {
     EXPECT_TRUE(verdict.holds) << failures(verdict);
@@ -134,7 +143,7 @@ TEST_P(Canaries, TurnTheirCheckRed) {
   for (const std::string& name : canary.still_hold) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
   }
-  if (!canary.step && canary.item.empty()) return;
+  if (!canary.said.empty()) return;  // it ended before anything was recorded that differs
   ASSERT_TRUE(check.first_divergence) << failures(verdict);
   const FirstDivergence& place = *check.first_divergence;
   if (canary.step) {
@@ -170,43 +179,58 @@ INSTANTIATE_TEST_SUITE_P(Model, Canaries,
                                                   .item = "embed_tokens"}),
                          canary_name);
 
-INSTANTIATE_TEST_SUITE_P(
-    Wire, Canaries,
-    ::testing::Values(
-        Canary{.name = "C1_shapes_crossed", .fault = "C1@rank=0", .world = 2, .check = "completion"},
-        Canary{.name = "C8_gradient_dropped",
-               .fault = "C8@rank=1,microbatch=4",
-               .check = "boundaries",
-               .step = 0,
-               .microbatch = 4,
-               .direction = "backward",
-               .item = "layers.2",
-               .still_hold = {"completion", "census", "data"}},
-        Canary{.name = "C9_narrowed",
-               .fault = "C9@rank=1,microbatch=5",
-               .check = "boundaries",
-               .step = 0,
-               .microbatch = 5,
-               .direction = "forward",
-               .item = "layers.3"},
-        Canary{.name = "C10_truncated", .fault = "C10@rank=0,microbatch=1", .check = "completion"},
-        Canary{.name = "C10_truncated_unseen",
-               .fault = "C10z@rank=0,microbatch=1",
-               .check = "boundaries",
-               .step = 0,
-               .microbatch = 1,
-               .direction = "forward",
-               .item = "layers.2"},
-        Canary{.name = "C11_swapped", .fault = "C11@rank=0,microbatch=4", .schedule = "afab", .check = "completion"},
-        Canary{.name = "C11_swapped_unseen",
-               .fault = "C11h@rank=0,microbatch=4",
-               .schedule = "afab",
-               .check = "boundaries",
-               .step = 0,
-               .microbatch = 4,
-               .direction = "forward",
-               .item = "layers.2"}),
-    canary_name);
+INSTANTIATE_TEST_SUITE_P(Wire, Canaries,
+                         ::testing::Values(Canary{.name = "C1_shapes_crossed",
+                                                  .fault = "C1@rank=0",
+                                                  .world = 2,
+                                                  .check = "completion",
+                                                  .said = "rank 0 expected B microbatch 0 of step 0, stage 1 -> 0, "
+                                                          "2x5x128 float32 (message 0 of this edge), rank 1 sent B "
+                                                          "microbatch 0 of step 0, stage 1 -> 0, 2x12x128 float32"},
+                                           Canary{.name = "C8_gradient_dropped",
+                                                  .fault = "C8@rank=1,microbatch=4",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 4,
+                                                  .direction = "backward",
+                                                  .item = "layers.2",
+                                                  .still_hold = {"completion", "census", "data"}},
+                                           Canary{.name = "C9_narrowed",
+                                                  .fault = "C9@rank=1,microbatch=5",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 5,
+                                                  .direction = "forward",
+                                                  .item = "layers.3"},
+                                           Canary{.name = "C10_truncated",
+                                                  .fault = "C10@rank=0,microbatch=1",
+                                                  .check = "completion",
+                                                  .said = "rank 1 expected F microbatch 1 of step 0, stage 0 -> 1, "
+                                                          "2x5x128 float32 (message 1 of this edge), rank 0 sent F "
+                                                          "microbatch 1 of step 0, stage 0 -> 1, 2x4x128 float32"},
+                                           Canary{.name = "C10_truncated_unseen",
+                                                  .fault = "C10z@rank=0,microbatch=1",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 1,
+                                                  .direction = "forward",
+                                                  .item = "layers.2"},
+                                           Canary{.name = "C11_swapped",
+                                                  .fault = "C11@rank=0,microbatch=4",
+                                                  .schedule = "afab",
+                                                  .check = "completion",
+                                                  .said = "rank 1 expected F microbatch 4 of step 0, stage 0 -> 1, "
+                                                          "2x16x128 float32 (message 4 of this edge), rank 0 sent F "
+                                                          "microbatch 5 of step 0"},
+                                           Canary{.name = "C11_swapped_unseen",
+                                                  .fault = "C11h@rank=0,microbatch=4",
+                                                  .schedule = "afab",
+                                                  .check = "boundaries",
+                                                  .step = 0,
+                                                  .microbatch = 4,
+                                                  .direction = "forward",
+                                                  .item = "layers.2"}),
+                         canary_name);
 
 INSTANTIATE_TEST_SUITE_P(Training, Canaries,
                          ::testing::Values(Canary{.name = "G1_not_scaled",
@@ -256,6 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Canary{.name = "H1_activations_kept",
                              .fault = "H1@rank=1",
                              .check = "memory",
+                             .step = 0,
                              .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
                       Canary{.name = "H1_one_tensor_kept",
                              .fault = "H1@rank=1,microbatch=3",
@@ -426,7 +451,12 @@ INSTANTIATE_TEST_SUITE_P(
         gone_on("R-data", "resume", 1, "data of microbatch 0", {"completion", "census"}),
         gone_on("R-rate", "resume", 1, "learning_rate", {"completion", "data", "gradients"}),
         // The trainer itself refuses to go on when its copies differ.
-        Canary{.name = "R_tied", .fault = "R-tied", .run = "canary-tied", .check = "completion", .resume_at = 1},
+        Canary{.name = "R_tied",
+               .fault = "R-tied",
+               .run = "canary-tied",
+               .check = "completion",
+               .said = "rank 0: step 1: the copies of the tied weight on the first and the last stage differ",
+               .resume_at = 1},
         gone_on("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
         Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},
         Canary{.name = "N4_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1", .resume_at = 1}),

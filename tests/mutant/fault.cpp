@@ -7,70 +7,75 @@
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
+#include "tests/mutant/disturbance.hpp"
 #include "tests/mutant/faults.hpp"
 #include "tests/mutant/faulty_resume.hpp"
 
 namespace plumbline::mutant {
 
 const std::vector<KnownFault>& known_faults() {
-  static const std::vector<KnownFault> faults = {
-      {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
-      {"P4", "the whole model built on the rank, its parameters owned as such"},
-      {"P4o", "the whole model built on the rank, its parameters nobody's"},
-      {"C1", "the shape of a receive taken from the send that crosses it"},
-      {"C8", "a boundary gradient dropped where it is used"},
-      {"C9", "an activation narrowed to bfloat16 on the wire"},
-      {"C10", "an activation without its last token, header in accord"},
-      {"C10z", "an activation whose last token is zeroed, shape kept"},
-      {"C11", "two microbatches swapped on an edge, header and payload"},
-      {"C11h", "two microbatches' payloads swapped, headers as expected"},
-      {"G1", "gradients summed over microbatches, not scaled; the loss reported right"},
-      {"G6", "gradients not zeroed from the step on"},
-      {"T1", "the head's gradient not added into the tied weight"},
-      {"T3", "lm_head left out of the update"},
-      {"NaN", "one NaN in what a stage makes"},
-      {"U2", "one element of an activation one ULP off"},
-      {"U2b", "one element of a boundary gradient one ULP off"},
-      {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
-      {"U5", "one element of a parameter one ULP off after the update"},
-      {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
-      {"H2", "64 bytes more after every step, of no activation and no state"},
-      {"M1", "1 GiB of a process that is no tensor, from its start on"},
-      {"M2", "64 MiB of a process that is no tensor, kept from within the step on"},
-      {"M3", "1 GiB of tensor that is nobody's, for a moment of the step"},
-      {"K-other", "64 MiB of tensor kept from within the step on, nobody's; and so for each owner of bytes:"},
-      {"K-parameters", ""},
-      {"K-gradients", ""},
-      {"K-optimizer", ""},
-      {"K-activations", ""},
-      {"K-data", ""},
-      {"K-tables", ""},
-      {"K-transport", ""},
-      {"K-recorder", ""},
-      {"L-other", "64 MiB of tensor for a moment of the step, nobody's; and so for each owner of bytes:"},
-      {"L-parameters", ""},
-      {"L-gradients", ""},
-      {"L-optimizer", ""},
-      {"L-activations", ""},
-      {"L-data", ""},
-      {"L-tables", ""},
-      {"L-transport", ""},
-      {"L-recorder", ""},
-      {"R-steps", "of a run that is gone on with: the optimiser's count of steps lost"},
-      {"R-moments", "of a run that is gone on with: the optimiser's moments lost"},
-      {"R-data", "of a run that is gone on with: its place in the data lost"},
-      {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
-      {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
-      {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
-      {"A1", "layers kept that were to be computed again"},
-      {"A2", "layers computed again from another input"},
-      {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
-      {"X2", "mixed precision: copies not made anew in the step"},
-      {"X3", "mixed precision: masters rounded to what their copies hold"},
-      {"H5", "two actions run in the other order"},
-      {"H5s", "another schedule run than was asked for"},
-      {"N3", "harmless: slow links, jitter, a late start"},
-  };
+  static const std::vector<KnownFault> faults = [] {
+    std::vector<KnownFault> all = {
+        {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
+        {"P4", "the whole model built on the rank, its parameters owned as such"},
+        {"P4o", "the whole model built on the rank, its parameters nobody's"},
+        {"C1", "the shape of a receive taken from the send that crosses it"},
+        {"C8", "a boundary gradient dropped where it is used"},
+        {"C9", "an activation narrowed to bfloat16 on the wire"},
+        {"C10", "an activation without its last token, header in accord"},
+        {"C10z", "an activation whose last token is zeroed, shape kept"},
+        {"C11", "two microbatches swapped on an edge, header and payload"},
+        {"C11h", "two microbatches' payloads swapped, headers as expected"},
+        {"G1", "gradients summed over microbatches, not scaled; the loss reported right"},
+        {"G6", "gradients not zeroed from the step on"},
+        {"T1", "the head's gradient not added into the tied weight"},
+        {"T3", "lm_head left out of the update"},
+        {"NaN", "one NaN in what a stage makes"},
+        {"U2", "one element of an activation one ULP off"},
+        {"U2b", "one element of a boundary gradient one ULP off"},
+        {"U3", "one element of an accumulated parameter gradient one ULP off (rank >= 1, whole backward passes)"},
+        {"U5", "one element of a parameter one ULP off after the update"},
+        {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
+        {"H2", "64 bytes more after every step, of no activation and no state"},
+        {"M1", "1 GiB of a process that is no tensor, from its start on"},
+        {"M2", "64 MiB of a process that is no tensor, kept from within the step on"},
+        {"M3", "1 GiB of tensor that is nobody's, for a moment of the step"},
+        {"K-other", "64 MiB of tensor kept from within the step on, nobody's; and so for each owner of bytes:"},
+        {"K-parameters", ""},
+        {"K-gradients", ""},
+        {"K-optimizer", ""},
+        {"K-activations", ""},
+        {"K-data", ""},
+        {"K-tables", ""},
+        {"K-transport", ""},
+        {"K-recorder", ""},
+        {"L-other", "64 MiB of tensor for a moment of the step, nobody's; and so for each owner of bytes:"},
+        {"L-parameters", ""},
+        {"L-gradients", ""},
+        {"L-optimizer", ""},
+        {"L-activations", ""},
+        {"L-data", ""},
+        {"L-tables", ""},
+        {"L-transport", ""},
+        {"L-recorder", ""},
+        {"R-steps", "of a run that is gone on with: the optimiser's count of steps lost"},
+        {"R-moments", "of a run that is gone on with: the optimiser's moments lost"},
+        {"R-data", "of a run that is gone on with: its place in the data lost"},
+        {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
+        {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
+        {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
+        {"A1", "layers kept that were to be computed again"},
+        {"A2", "layers computed again from another input"},
+        {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
+        {"X2", "mixed precision: copies not made anew in the step"},
+        {"X3", "mixed precision: masters rounded to what their copies hold"},
+        {"H5", "two actions run in the other order"},
+        {"H5s", "another schedule run than was asked for"},
+        {"N3", "harmless: slow links, jitter, a late start"},
+    };
+    all.insert(all.end(), disturbances().begin(), disturbances().end());
+    return all;
+  }();
   return faults;
 }
 
@@ -145,6 +150,7 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
     return std::make_unique<Seams>();
   }
+  if (fault.id.starts_with("H4-")) return make_disturbance(fault);
   if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
   if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
   if (fault.id == "M1") return std::make_unique<NoTensor>(-1, 1024 * mebibyte);

@@ -45,8 +45,8 @@ class NormsMadeUp : public ForwardingTransport {
   NormsMadeUp(Transport& inner, const std::vector<std::string>& parameters)
       : ForwardingTransport(inner), parameters_(parameters) {}
 
-  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override {
-    std::vector<std::string> gathered = ForwardingTransport::gather(bytes, waits_for);
+  std::vector<std::string> gather(const std::string& bytes) override {
+    std::vector<std::string> gathered = ForwardingTransport::gather(bytes);
     std::string all;
     for (const std::string& lines : gathered) all += lines;
     for (const std::string& name : parameters_) {

@@ -5,6 +5,7 @@
 
 #include "pipeline/program.hpp"
 #include "support/error.hpp"
+#include "tests/mutant/disturbance.hpp"
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/planted.hpp"
 
@@ -26,7 +27,9 @@ int run(int argc, char** argv) {
     for (const auto& fault : plumbline::mutant::known_faults()) std::printf("  %-5s %s\n", fault.id, fault.what);
     return static_cast<int>(plumbline::ExitCode::bad_input);
   }
-  plumbline::mutant::plant(plumbline::mutant::parse_fault(text));
+  const plumbline::mutant::Fault fault = plumbline::mutant::parse_fault(text);
+  plumbline::mutant::disturb_program(fault);
+  plumbline::mutant::plant(fault);
   return plumbline::run_pipeline_program(static_cast<int>(rest.size()), rest.data());
 }
 

@@ -18,6 +18,7 @@ class SeamedStage : public Stage {
   bool last() const override { return inner_->last(); }
 
   at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override {
+    seams_.stage_begins(true, step, microbatch);
     const MemoryScope scope(MemoryOwner::activations);
     if (!first()) input = seams_.stage_input(std::move(input), step, microbatch);
     at::Tensor output = inner_->forward(step, microbatch, std::move(input));
@@ -32,11 +33,13 @@ class SeamedStage : public Stage {
     return given(step, microbatch, std::move(gradient));
   }
   void backward_weight(std::int64_t step, std::int64_t microbatch) override {
+    seams_.stage_begins(false, step, microbatch);
     inner_->backward_weight(step, microbatch);
   }
 
  private:
   at::Tensor taken(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) {
+    seams_.stage_begins(false, step, microbatch);
     const MemoryScope scope(MemoryOwner::activations);
     return seams_.stage_gradient(std::move(gradient), step, microbatch);
   }

@@ -21,6 +21,8 @@ class Seams {
   virtual Transport& transport(Transport& inner) { return inner; }
   /// After the rank's stages and its state were made.
   virtual void made(const TrainingRun& /*training*/, const RankParts& /*parts*/) {}
+  /// A stage is about to compute: forward, or backward or a half of it.
+  virtual void stage_begins(bool /*forward*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
   /// An activation or gradient as a stage takes it, after it was recorded; the gradient undefined on the last stage.
   virtual at::Tensor stage_input(at::Tensor input, std::int64_t /*step*/, std::int64_t /*microbatch*/) { return input; }
   virtual at::Tensor stage_gradient(at::Tensor gradient, std::int64_t /*step*/, std::int64_t /*microbatch*/) {

@@ -56,7 +56,8 @@ inline PipelineOptions options(const std::filesystem::path& run, const std::file
   return made;
 }
 
-/// Every loss, boundary, gradient, parameter and moment equals the reference's; returns how many were compared.
+/// Every loss, boundary, gradient, parameter and moment of either record is in the other too, with the same bits;
+/// returns how many rows of the candidate were compared.
 inline std::map<std::string, int> expect_same_bits(const Record& reference, const Record& candidate) {
   const RankRecord& one = reference.ranks.front();
   std::map<std::tuple<std::int64_t, std::string, std::string>, std::string> tensors;
@@ -66,26 +67,43 @@ inline std::map<std::string, int> expect_same_bits(const Record& reference, cons
     boundaries[{row.step, row.microbatch, row.direction, row.cut}] = row.digest;
   }
   std::map<std::string, int> compared;
+  auto tensors_left = tensors;
+  std::set<std::pair<std::int64_t, std::int64_t>> losses;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::string>> crossed;
+  std::set<std::string> cuts;
   for (const RankRecord& rank : candidate.ranks) {
     for (const TensorRow& row : rank.tensors) {
-      EXPECT_EQ(row.digest, (tensors[{row.step, row.kind, row.name}]))
-          << row.step << ' ' << row.kind << ' ' << row.name;
+      const auto key = std::tuple(row.step, row.kind, row.name);
+      EXPECT_EQ(row.digest, tensors[key]) << row.step << ' ' << row.kind << ' ' << row.name;
+      tensors_left.erase(key);
       ++compared[row.kind];
     }
     for (const BoundaryRow& row : rank.boundaries) {
       EXPECT_EQ(row.digest, (boundaries[{row.step, row.microbatch, row.direction, row.cut}]))
           << row.direction << ' ' << row.cut << ' ' << row.side << ", microbatch " << row.microbatch;
+      crossed.emplace(row.step, row.microbatch, row.direction + " " + row.cut);
+      cuts.insert(row.cut);
       ++compared["boundary"];
     }
-    for (std::size_t i = 0; i < rank.microbatches.size(); ++i) {
+    EXPECT_EQ(rank.microbatches.size(), one.microbatches.size()) << "rank " << rank.rank;
+    for (std::size_t i = 0; i < std::min(rank.microbatches.size(), one.microbatches.size()); ++i) {
       if (!rank.microbatches[i].loss) continue;
       EXPECT_EQ(rank.microbatches[i].loss, one.microbatches[i].loss);
+      losses.emplace(rank.microbatches[i].step, rank.microbatches[i].microbatch);
       ++compared["loss"];
     }
-    for (std::size_t step = 0; step < rank.steps.size(); ++step) {
+    EXPECT_EQ(rank.steps.size(), one.steps.size()) << "rank " << rank.rank;
+    for (std::size_t step = 0; step < std::min(rank.steps.size(), one.steps.size()); ++step) {
       EXPECT_EQ(rank.steps[step].gradient_norm, one.steps[step].gradient_norm);
     }
   }
+  for (const auto& [key, digest] : tensors_left) {
+    const auto& [step, kind, name] = key;
+    ADD_FAILURE() << "no rank has the reference's " << kind << " of " << name << " in step " << step;
+  }
+  EXPECT_EQ(losses.size(), one.microbatches.size()) << "each loss stands on one rank";
+  // A cut that the partition has is crossed by every microbatch of every step, forward and backward.
+  EXPECT_EQ(crossed.size(), 2 * cuts.size() * one.microbatches.size());
   return compared;
 }
 

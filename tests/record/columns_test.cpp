@@ -20,7 +20,8 @@ std::string header() {
 // Written out, since other programs write these tables too: a column that moved or changed its name is a new schema.
 TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<StepRow>(),
-            "step, loss, gradient_norm, clip_coefficient, learning_rate, tokens, valid_tokens, live_tokens, seconds");
+            "step, loss, gradient_norm, clip_coefficient, learning_rate, tokens, valid_tokens, live_tokens, seconds, "
+            "recording_seconds");
   EXPECT_EQ(header<MicrobatchRow>(),
             "step, microbatch, sequence_length, batch, tokens, valid_tokens, loss, data_digest");
   EXPECT_EQ(header<TensorRow>(),
@@ -40,8 +41,8 @@ TEST(Columns, AreThoseOfTheFormat) {
 }
 
 TEST(Columns, CellsStandUnderTheirNames) {
-  EXPECT_EQ(join(cells_of(StepRow{1, 0.5f, 0.1, 1.0, 0.001, 64, 60, 17, 0.25}), ","),
-            "1,0.5,0.1,1,0.001,64,60,17,0.25");
+  EXPECT_EQ(join(cells_of(StepRow{1, 0.5f, 0.1, 1.0, 0.001, 64, 60, 17, 0.25, 0.125}), ","),
+            "1,0.5,0.1,1,0.001,64,60,17,0.25,0.125");
   EXPECT_EQ(join(cells_of(MicrobatchRow{1, 2, 32, 4, 128, 100, 0.5f, "d"}), ","), "1,2,32,4,128,100,0.5,d");
   EXPECT_EQ(join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7}), ","),
             "-1,parameter,w,3,float32,2x4,d,0.1,0.3,5,2,6,7");
@@ -56,7 +57,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
 }
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
-  EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,");
+  EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,,");
   EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,,,,,,");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, {}, {}, {}}), ","), "1,norm,2,3,4,,,");
 }

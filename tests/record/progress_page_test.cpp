@@ -36,6 +36,8 @@ TEST(ProgressPage, ShowsTheLastUpdate) {
   EXPECT_EQ(seen->bytes, 16384u);
   EXPECT_EQ(seen->action, "1RECV_F5");
   EXPECT_EQ(seen->pid, ::getpid());
+  EXPECT_EQ(seen->host, host_name());
+  EXPECT_NE(seen->host, "");
   EXPECT_EQ(seen->updates, 3u) << "two and the first of a rank that has not begun";
 }
 

@@ -90,6 +90,9 @@ TEST(RowRules, TokensFitTheMicrobatch) {
 TEST(RowRules, SecondsAreANumberFromZeroOn) {
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = -5; }), "seconds");
   EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.seconds = NAN; }), "seconds");
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.recording_seconds = -1; }), "recording_seconds");
+  EXPECT_EQ(refused(sample_step(0, 1), [](auto& row) { row.recording_seconds = 2 * *row.seconds + 1; }),
+            "recording_seconds");
 }
 
 TEST(RowRules, AGpuHasNoMoreFreeThanItHas) {

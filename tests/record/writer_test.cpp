@@ -72,8 +72,9 @@ TEST(RecordWriter, WritesAStepsRowsAtItsEndAndNotBefore) {
             "process_peak_bytes,live_bytes,table_bytes,data_bytes,other_bytes,other_peak_bytes,process_private_bytes\n"
             "0,1,2,3,4,5,6,7,8,9,10,11,12,13\n");
   EXPECT_EQ(bytes_of(folder / "rank-2/steps.csv"),
-            "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,live_tokens,seconds\n"
-            "0,5.4321,0.1,1,0.001,64,60,17,0.25\n");
+            "step,loss,gradient_norm,clip_coefficient,learning_rate,tokens,valid_tokens,live_tokens,seconds,recording_"
+            "seconds\n"
+            "0,5.4321,0.1,1,0.001,64,60,17,0.25,\n");
 }
 
 TEST(RecordWriter, FlushWritesTheInitialParameters) {

@@ -116,6 +116,7 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       row.tokens = row.valid_tokens = microbatches;
       row.live_tokens = 1;
       row.gradient_norm = row.clip_coefficient = row.learning_rate = row.seconds = 0.5;
+      row.recording_seconds = 0.125;
       if (rank == world - 1) row.loss = 3.0F - static_cast<float>(step);
       writer.end_step(row);
     }
@@ -177,6 +178,14 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("rank-1/steps.csv"));
   EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on where it lies";
   EXPECT_THAT(page(), HasSubstr("Loss, memory, gradients"));
+}
+
+TEST_F(Report, SpeedIsDrawnAndStandsInNumbers) {
+  write_reports(folder.path());
+  EXPECT_THAT(page(), HasSubstr("Speed in numbers"));
+  EXPECT_THAT(page(), HasSubstr("<td class=\"num\">8</td><td class=\"num\">1</td>"))
+      << "4 tokens in 0.5 s, as the reference";
+  EXPECT_THAT(page(), HasSubstr("<td class=\"num\">25.0 %</td></tr>")) << "an eighth of a second of a half";
 }
 
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {

@@ -63,9 +63,8 @@ class StreamedCompute final : public Transport {
   }
   std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
   std::optional<RegisteredBuffers> registered_buffers() const override { return inner_->registered_buffers(); }
-  std::vector<std::string> gather(const std::string& bytes, const WaitsFor& waits_for) override {
-    return inner_->gather(bytes, waits_for);
-  }
+  void show_waits(WaitsFor shown) override { inner_->show_waits(std::move(shown)); }
+  std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }
   void barrier() override { inner_->barrier(); }
   void send_tied(int peer, const at::Tensor& tensor) override { inner_->send_tied(peer, tensor); }

@@ -70,6 +70,30 @@ Findings scan_includes(const fs::path& source) {
   return findings;
 }
 
+Findings scan_texts(const fs::path& source, const std::string& folder, const std::vector<std::string>& names,
+                    const std::set<std::string>& but) {
+  static const std::regex text(R"re("(?:[^"\\]|\\.)*")re");
+  Findings findings;
+  for (const fs::path& file : files_under(source / folder, {".cpp", ".hpp"})) {
+    const std::string path = file.lexically_relative(source).generic_string();
+    ++findings.files;
+    if (but.contains(path)) continue;
+    std::ifstream stream(file);
+    std::string line;
+    for (std::size_t number = 1; std::getline(stream, line); ++number) {
+      const auto comment = line.find("//");
+      const std::string code = line.starts_with("#include") ? "" : line.substr(0, comment);
+      for (std::sregex_iterator at(code.begin(), code.end(), text), end; at != end; ++at) {
+        for (const std::string& name : names) {
+          if (at->str().find(name) != std::string::npos)
+            findings.broken.push_back(path + ":" + std::to_string(number) + ": names " + name);
+        }
+      }
+    }
+  }
+  return findings;
+}
+
 Findings scan_cycles(const fs::path& source) {
   static const std::regex directive(R"re(^\s*#\s*include\s*"([^"]+)".*$)re");
   Findings findings;

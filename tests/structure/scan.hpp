@@ -35,6 +35,10 @@ Findings scan_homeless(const std::filesystem::path& source);
 /// cmake, fixtures and scripts.
 Findings scan_sizes(const std::filesystem::path& source, std::size_t most_lines);
 
+/// Finds texts in the sources below `folder` that hold one of `names`, save in the files `but`: literals, not comments.
+Findings scan_texts(const std::filesystem::path& source, const std::string& folder,
+                    const std::vector<std::string>& names, const std::set<std::string>& but);
+
 /// Holds one room's link interface, as CMake reports it, against allowances().
 std::vector<std::string> check_link_interface(const std::string& room, const std::vector<std::string>& items);
 

@@ -129,6 +129,17 @@ TEST_F(PlantedTree, AFileOf601LinesIsFound) {
               ElementsAre(HasSubstr("scripts/long: 700"), HasSubstr("model/long.cpp: 601 lines")));
 }
 
+TEST_F(PlantedTree, ANameInATextIsFoundAndInACommentNot) {
+  plant("harness/launch/a.cpp",
+        "// mpirun\n#include \"mpirun.hpp\"\nint mpirun = f(\"a \\\" mpirun b\");  // mpirun\n");
+  plant("harness/launch/there.cpp", "auto name = \"mpirun\";\n");
+
+  const Findings findings = scan_texts(root_, "harness", {"mpirun"}, {"harness/launch/there.cpp"});
+
+  EXPECT_THAT(findings.broken, ElementsAre("harness/launch/a.cpp:3: names mpirun"));
+  EXPECT_EQ(findings.files, 2U);
+}
+
 TEST(LinkInterface, ForbiddenRoomsAndLibrariesAreFound) {
   EXPECT_THAT(check_link_interface("harness/sweep", {"plumbline_options", "plumbline::reports", "plumbline::json"}),
               IsEmpty());

@@ -77,6 +77,17 @@ TEST(Rooms, HoldNoFileOfMoreThan600Lines) {
   EXPECT_GT(findings.files, 100u);
 }
 
+/// Whose trainers a sweep starts, and by which launcher, is said in its file; what stands in for that in one place
+/// each.
+TEST(Programs, AreNamedByTheHarnessInOnePlaceEach) {
+  const Findings findings = scan_texts(
+      PLUMBLINE_SOURCE, "harness", {"plumbline-pipeline", "plumbline-reference", "mpirun", "mpiexec"},
+      {"harness/sweep/trainer_programs.hpp", "harness/launch/mpi_launcher.hpp", "harness/launch/default_launcher.cpp"});
+
+  EXPECT_THAT(findings.broken, IsEmpty());
+  EXPECT_GT(findings.files, 100u);
+}
+
 TEST(Programs, TheJudgeLoadsNeitherLibTorchNorMpi) {
   EXPECT_EQ(libraries_of(loaded_libraries(PLUMBLINE_BIN "/plumbline")), "");
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "model/parameter.hpp"
+#include "training/clipping.hpp"
 #include "training/learning_rate.hpp"
 
 namespace plumbline::testing {
@@ -69,13 +70,15 @@ TEST_P(TrainingGoldens, LearningRate) {
 
 TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
   if (!golden_.train().clip_norm) {
+    EXPECT_EQ(clip_coefficient(golden_.number("norm", 0), std::nullopt), 1.0);
     EXPECT_EQ(golden_.number("coefficient", 0), 1.0);
     return;
   }
 
   int acting = 0;
   for (std::int64_t step = 0; step < golden_.train().steps; ++step) {
-    const double coefficient = golden_.number("coefficient", step);
+    const double coefficient = clip_coefficient(golden_.number("norm", step), golden_.train().clip_norm);
+    EXPECT_EQ(coefficient, golden_.number("coefficient", step)) << "step " << step;
     const double torch = golden_.number("torch_coefficient", step);
     acting += coefficient < 1 ? 1 : 0;
     // torch adds an epsilon of 1e-6 to norms of 2 and more here, and its fp32 norm is good to some 1e-7.

@@ -36,6 +36,9 @@ class Completion {
              launch_->timed_out ? "stopped by its time limit" : "exit code " + std::to_string(launch_->exit_code),
              launch_->words.empty() ? "the program did not end well" : launch_->words);
     }
+    if (launch_ && launch_->exit_code == 0 && !launch_->words.empty() && !every_rank_left_its_word()) {
+      report(-1, "run", "ranks that have ended with it", "exit code 0", launch_->words);
+    }
     if (!reading_.record()) {
       step_ = reading_.place().step.value_or(0);
       return report(reading_.place().rank.value_or(-1), reading_.place().file, "a record that can be read", "none",
@@ -46,6 +49,11 @@ class Completion {
   }
 
  private:
+  bool every_rank_left_its_word() const {
+    return reading_.record() &&
+           std::ranges::all_of(reading_.record()->ranks, [](const RankRecord& rank) { return rank.exit.has_value(); });
+  }
+
   void look_at(const Record& record, const RankRecord& rank) {
     judgement_.look_at("ranks");
     judgement_.look_at("steps", progress(rank.rank).whole_steps);

@@ -116,12 +116,17 @@ Field structured(const char* key, std::optional<Value> Request::*member, Json (*
 }
 
 Json schedule_json(const RequestedSchedule& schedule) {
-  return {{"name", schedule.name}, {"chunks_per_rank", schedule.chunks_per_rank}, {"digest", schedule.digest}};
+  Json json = {{"name", schedule.name}};
+  if (schedule.chunks_per_rank) json["chunks_per_rank"] = *schedule.chunks_per_rank;
+  if (schedule.digest) json["digest"] = *schedule.digest;
+  return json;
 }
 
 RequestedSchedule schedule_from(const Json& json) {
-  return {json.at("name").get<std::string>(), json.at("chunks_per_rank").get<std::int64_t>(),
-          json.at("digest").get<std::string>()};
+  RequestedSchedule schedule{json.at("name").get<std::string>(), {}, {}};
+  if (json.contains("chunks_per_rank")) schedule.chunks_per_rank = json.at("chunks_per_rank").get<std::int64_t>();
+  if (json.contains("digest")) schedule.digest = json.at("digest").get<std::string>();
+  return schedule;
 }
 
 const std::vector<Field>& fields() {
@@ -140,6 +145,7 @@ const std::vector<Field>& fields() {
       plain("first_step", &Request::first_step),
       structured<std::vector<RequestedMicrobatch>>("microbatches", &Request::microbatches, microbatches_json,
                                                    microbatches_from),
+      plain("microbatch_count", &Request::microbatch_count),
       plain("accumulation_digest", &Request::accumulation_digest),
       plain("device", &Request::device),
       plain("transport", &Request::transport),
@@ -196,7 +202,8 @@ Request read_request(const std::filesystem::path& file) {
 std::vector<std::string> not_asked(const Request& request) {
   std::vector<std::string> keys;
   for (const Field& field : fields()) {
-    if (field.write(request).is_discarded()) keys.emplace_back(field.key);
+    const bool lengths_say_it = request.microbatches && std::string(field.key) == "microbatch_count";
+    if (field.write(request).is_discarded() && !lengths_say_it) keys.emplace_back(field.key);
   }
   return keys;
 }

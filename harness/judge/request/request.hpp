@@ -17,9 +17,9 @@ namespace plumbline {
 inline constexpr const char* request_schema = "plumbline-request/1";
 
 struct RequestedSchedule {
-  std::string name;  ///< a name of `plumbline schedule list`, or a file's name
-  std::int64_t chunks_per_rank = 1;
-  std::string digest;  ///< XXH3-128 of the bytes that schedule.csv must have
+  std::string name;  ///< a name of `plumbline schedule list`, or a file's name; of another trainer's what it is called
+  std::optional<std::int64_t> chunks_per_rank;
+  std::optional<std::string> digest;  ///< XXH3-128 of the bytes that schedule.csv must have
 };
 
 struct RequestedMicrobatch {
@@ -53,6 +53,7 @@ struct Request {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> first_step;  ///< with which the record begins: above 0 where a run is gone on with
   std::optional<std::vector<RequestedMicrobatch>> microbatches;  ///< of each step
+  std::optional<std::int64_t> microbatch_count;                  ///< where their lengths are not asked for
   std::optional<std::string> accumulation_digest;                ///< of the order file; empty: ascending
   std::optional<std::string> device, transport, level;
   std::optional<std::int64_t> threads;   ///< that compute, of each rank

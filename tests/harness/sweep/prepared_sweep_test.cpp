@@ -23,7 +23,7 @@ TEST_F(PrepareSweep, NamesTheCellsAndStartsAndWritesNothing) {
 
   ASSERT_THAT(prepared.plan.cells, SizeIs(2));
   EXPECT_EQ(prepared.plan.cells[1].plan.id, "b-1f1b-w2");
-  EXPECT_EQ(prepared.of_cells, 4);
+  EXPECT_THAT(prepared.all_cells, SizeIs(4));
   EXPECT_THAT(calls(), IsEmpty());
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }

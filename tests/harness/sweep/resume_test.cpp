@@ -111,12 +111,12 @@ TEST_F(Resume, CellsThatTheSweepFileHasGainedAreRunAndFinishedOnesStay) {
   EXPECT_FALSE(result.verdict.selection.partial());
 }
 
-TEST_F(Resume, ASelectionGoesOnToTheWholeAndKeepsWhatItHas) {
+TEST_F(Resume, ASelectionGrowsToTheWholeAndKeepsWhatItHas) {
   options_.cells = {"*-w2"};
   resume();
   options_.cells = {"a-*"};
 
-  EXPECT_THAT(run().verdict.cells, SizeIs(2));
+  EXPECT_THAT(finished(run().verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w2")) << "what it has, and more";
   options_.cells.clear();
   EXPECT_THAT(run().verdict.cells, SizeIs(4));
   EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w1", "plumbline-pipeline b-1f1b-w1"));

@@ -15,7 +15,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     TrafficIsCountedByPeerDirectionAndSide, ManyRoundsWithJitter, GrowingAndShrinkingShapesDownTheLine,
     OneTokenOfOneRow, UnknownShapesKeepTheirPlaceAmongKnownOnes, OtherDtypes, SendEndsOnlyWhenItIsReceived,
     SentTensorIsKeptUntilTakenThenDropped, ReceiveBufferIsTheTransportsMemoryFromItsPost, GatherBroadcastBarrier,
-    GatherTellsWhomRankZeroWaitsFor, BarrierHoldsEveryoneUntilTheLastComes, TiedTensorsGoThereAndBack,
+    GatherTellsWhomEachRankWaitsFor, BarrierHoldsEveryoneUntilTheLastComes, TiedTensorsGoThereAndBack,
     TiedTensorsOfUnequalShapesAreRefused, ControlCallsOutOfStepAreNamed, DisagreeingHeaderNamesBothEndsExpectedAndGot,
     UnknownShapeDoesNotExcuseTheOtherFields, SwappedMessagesOfOneEdgeAreFound,
     PayloadThatIsNotWhatItsHeaderSaysIsNotSent, StridedPayloadIsNotSent, DeadlineNamesTheReceiveThatNobodyAnswers,

@@ -1,0 +1,84 @@
+#include "harness/sweep/disk_estimate.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "harness/sweep/make_request.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As they are written for models of some layers and a hidden size of hundreds.
+constexpr double tensor_row = 141, boundary_row = 92, action_row = 43, microbatch_row = 60, saved_row = 40;
+/// Files take whole blocks: of each half of one is empty on average, and small ones are one.
+constexpr double block = 4096, files_of_a_rank = 9, files_of_a_launch = 8;
+
+std::string size_text(double bytes) {
+  const char* unit = "MB";
+  double number = bytes / 1e6;
+  if (number >= 1000) number /= 1000, unit = "GB";
+  char text[48];
+  std::snprintf(text, sizeof text, number < 10 ? "%.1f %s" : "%.0f %s", number, unit);
+  return text;
+}
+
+}  // namespace
+
+double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages, const std::string& level) {
+  const bool reference = ranks == 0;
+  const double processes = reference ? 1 : static_cast<double>(ranks), all_stages = static_cast<double>(stages);
+  const double microbatches = size.steps * size.microbatches;
+  double bytes = (processes * files_of_a_rank + files_of_a_launch) * block;
+  if (level == "none") return bytes;
+  bytes += microbatches * all_stages * (reference ? 2 : 6) * action_row;
+  bytes += microbatches * processes * microbatch_row;
+  if (reference) bytes += size.microbatches * (size.layers + 3) * saved_row;
+  if (level == "summary") return bytes;
+  const double tensors = 9 * size.layers + 3;
+  bytes += tensors * ((2 + size.states) * size.steps + 1) * tensor_row;
+  bytes += microbatches * 2 * (reference ? size.layers + 2 : 2 * (all_stages - 1)) * boundary_row;
+  return level == "dump" ? bytes + dump_bytes(size) : bytes;
+}
+
+std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan) {
+  if (sweep.commands) return std::nullopt;
+  constexpr double calibration_runs = 3;  // what stays of them: the reference, its shadow, and limits
+  const auto level_of = [&](const Request& request) {
+    return sweep.calibrated ? std::string("dump") : request.level.value_or("full");
+  };
+  DiskEstimate estimate;
+  const auto add = [&](double bytes, double of_dumps) {
+    estimate.stays += bytes - of_dumps;
+    estimate.passes += of_dumps;
+  };
+  std::vector<RunSize> sizes;
+  for (const auto& reference : plan.references) {
+    sizes.push_back(run_size(sweep, reference));
+    const double bytes = record_bytes(sizes.back(), 0, 1, level_of(make_request(sweep, reference)));
+    add(bytes * (sweep.calibrated ? calibration_runs : 1), reference.changes.dump ? dump_bytes(sizes.back()) : 0);
+  }
+  for (const auto& cell : plan.cells) {
+    const RunSize& size = sizes[cell.reference];
+    const std::int64_t stages = cell.plan.world * std::max(cell.placement.chunks_per_rank, 1);
+    const double bytes = record_bytes(size, cell.plan.world, stages, level_of(make_request(sweep, cell)));
+    add(bytes * (cell.plan.repeat ? 2 : 1), cell.changes.dump ? dump_bytes(size) : 0);
+  }
+  return estimate;
+}
+
+std::string disk_text(const DiskEstimate& estimate, const fs::path& folder) {
+  const double bytes = estimate.stays + estimate.passes;
+  std::string text = "about " + size_text(estimate.stays) + " on disk";
+  if (estimate.passes > 0) text.append(", and ").append(size_text(estimate.passes)) += " more until its audit is done";
+  std::error_code unknown;
+  fs::path there = fs::absolute(folder, unknown);
+  while (!there.empty() && !fs::exists(there, unknown) && there != there.parent_path()) there = there.parent_path();
+  const auto space = fs::space(there, unknown);
+  if (!unknown && static_cast<double>(space.available) < bytes)
+    text += ", and " + there.string() + " has only " + size_text(static_cast<double>(space.available)) + " left";
+  return text;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,86 @@
+#include "harness/sweep/planned_command.hpp"
+
+#include <algorithm>
+
+#include "harness/launch/launcher.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+PlannedCommand planned_command(const CommandCell& cell, const UserCommands& commands,
+                               const std::vector<std::string>& words, std::int64_t ranks) {
+  PlannedCommand command;
+  command.words = words;
+  command.environment = commands.environment;
+  command.values = cell.values;
+  command.values["world"] = std::to_string(ranks);
+  if (cell.schedule) command.values["schedule"] = *cell.schedule;
+  if (uses_placeholder(command, "level")) command.values.emplace("level", "full");
+  command.folder = commands.folder;
+  command.ranks = ranks;
+  return command;
+}
+
+}  // namespace
+
+PlannedCommand planned_candidate(const CommandCell& cell, const UserCommands& commands) {
+  PlannedCommand command = planned_command(cell, commands, cell.candidate, cell.world_size);
+  command.is_candidate = true;
+  return command;
+}
+
+PlannedCommand planned_reference(const CommandCell& cell, const UserCommands& commands) {
+  return planned_command(cell, commands, cell.reference, 1);
+}
+
+StartedCommand started_command(const PlannedCommand& command, const LaunchPlace& place) {
+  Placeholders values = command.values;
+  values["record"] = place.record;
+  values["port"] = std::to_string(place.port);
+  StartedCommand started;
+  for (const auto& word : command.words) {
+    if (word == launcher_word) {
+      started.words.insert(started.words.end(), place.launcher.begin(), place.launcher.end());
+    } else {
+      started.words.push_back(filled_in(word, values));
+    }
+  }
+  std::string& program = started.words.front();
+  if (program.find('/') != std::string::npos) program = (command.folder / program).lexically_normal().string();
+  for (const auto& [variable, value] : command.environment) started.environment[variable] = filled_in(value, values);
+  return started;
+}
+
+bool uses_placeholder(const PlannedCommand& command, const std::string& name) {
+  const auto holds = [&](const std::string& text) { return std::ranges::count(placeholders_in(text), name) > 0; };
+  return std::ranges::any_of(command.words, holds) ||
+         std::ranges::any_of(command.environment, [&](const auto& each) { return holds(each.second); });
+}
+
+std::string identity_of(const PlannedCommand& command) {
+  const StartedCommand started = started_command(command, {"{record}", 0, {launcher_word}});
+  std::string identity = join(started.words, "\n") + "\n\n";
+  for (const auto& [variable, value] : started.environment) identity.append(variable).append("=").append(value) += '\n';
+  return identity + command.folder.string();
+}
+
+namespace fs = std::filesystem;
+
+fs::path program_of(const PlannedCommand& command, const std::vector<std::string>& launcher) {
+  const std::string name = started_command(command, {"", 0, launcher}).words.front();
+  std::error_code missing;
+  if (name.find('/') != std::string::npos && !fs::exists(name, missing)) {
+    throw InputError("there is no program " + name +
+                     "; a path is taken from the sweep file's folder, a name alone is " + "looked for on PATH");
+  }
+  try {
+    return find_program(name);
+  } catch (const SystemError&) {
+    throw InputError(name + (name.find('/') != std::string::npos ? " cannot be executed (chmod +x)"
+                                                                 : " is not on this machine's PATH"));
+  }
+}
+
+}  // namespace plumbline

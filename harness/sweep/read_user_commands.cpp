@@ -1,0 +1,295 @@
+#include "harness/sweep/read_user_commands.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "harness/sweep/planned_command.hpp"
+#include "harness/sweep/run_limits.hpp"
+#include "support/error.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AskedKey {
+  const char* key;
+  std::int64_t least;              ///< of a whole number; unused for words
+  std::vector<std::string> words;  ///< empty: a whole number
+};
+
+/// What may be asked of every run: a placeholder, and held against the record.
+const std::vector<AskedKey>& asked_keys() {
+  static const std::vector<AskedKey> keys = {{"steps", 1, {}},
+                                             {"microbatches", 1, {}},
+                                             {"seed", 0, {}},
+                                             {"threads", 1, {}},
+                                             {"dtype", 0, {"float32", "float64", "bfloat16"}},
+                                             {"device", 0, {"cpu", "cuda"}},
+                                             {"level", 0, {"summary", "full", "dump"}}};
+  return keys;
+}
+
+const std::vector<std::string> cell_keys = {"world_size", "schedule", "reference", "candidate"};
+/// Placeholders that are no values of the user's.
+const std::vector<std::string> given_names = {"record", "world", "schedule", "port", "launcher"};
+
+bool is_asked_key(const std::string& name) {
+  return std::ranges::any_of(asked_keys(), [&](const AskedKey& each) { return each.key == name; });
+}
+
+bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string asked_value(const TomlTable& table, const AskedKey& asked) {
+  if (asked.words.empty()) {
+    const auto number = *table.integer(asked.key);
+    if (number >= asked.least && number <= 1'000'000'000) return to_text(number);
+    throw InputError(table.where(asked.key) + ": " + to_text(number) + " is not possible; it is a whole number from " +
+                     to_text(asked.least) + " to a milliard");
+  }
+  const auto word = *table.text(asked.key);
+  if (is_one_of(word, asked.words)) return word;
+  throw InputError(table.where(asked.key) + ": \"" + word + "\" is not known; give " + join(asked.words, ", "));
+}
+
+void need_name(const TomlTable& table, const std::string& key) {
+  const bool plain = !key.empty() && std::ranges::all_of(key, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!plain)
+    throw InputError(table.where(key) + ": \"" + key + "\" is no placeholder's name; small letters, digits and _ are");
+  if (is_asked_key(key) || is_one_of(key, given_names) || is_one_of(key, cell_keys))
+    throw InputError(table.where(key) + ": " + key + " is a name of plumbline's own; choose another for your value");
+}
+
+std::vector<std::string> command_in(const TomlTable& table, const std::string& key) {
+  const auto words = table.texts(key);
+  if (!words) return {};
+  if (words->empty() || words->front().empty())
+    throw InputError(table.where(key) + ": names no program; give [\"program\", \"argument\", ...]");
+  return *words;
+}
+
+std::set<std::string> names_in(const std::vector<std::string>& words) {
+  std::set<std::string> names;
+  for (const auto& word : words) {
+    const auto found = placeholders_in(word);
+    names.insert(found.begin(), found.end());
+  }
+  return names;
+}
+
+class CommandReader {
+ public:
+  CommandReader(const TomlTable& file, const fs::path& folder) : file_(file) {
+    std::error_code error;
+    commands_.folder = fs::absolute(folder, error).lexically_normal();
+  }
+
+  UserCommands read() {
+    read_environment();
+    read_values();
+    reference_ = command_in(file_, "reference");
+    candidate_ = command_in(file_, "candidate");
+    add_matrix();
+    for (const auto& cell : file_.tables("cell")) add_cell(cell);
+    if (commands_.cells.empty())
+      throw InputError(file_.where("candidate") + ": nothing to run; give world_sizes, or [[cell]] tables");
+    for (const auto& cell : commands_.cells) check(cell);
+    for (const auto& [name, value] : values_) {
+      if (!is_asked_key(name) && !used_.contains(name)) no_use_of(file_, "values", name, used_);
+    }
+    need_worlds_told();
+    return commands_;
+  }
+
+ private:
+  void read_environment() {
+    const auto table = file_.table("environment");
+    if (!table) return;
+    for (const auto& name : table->keys()) {
+      if (name.empty() || name.find('=') != std::string::npos)
+        throw InputError(table->where(name) + ": \"" + name + "\" is no variable's name");
+      commands_.environment[name] = *table->scalar_as_text(name);
+    }
+  }
+
+  void read_values() {
+    for (const auto& asked : asked_keys()) {
+      if (file_.has(asked.key)) values_[asked.key] = asked_value(file_, asked);
+    }
+    const auto table = file_.table("values");
+    if (!table) return;
+    for (const auto& name : table->keys()) {
+      need_name(*table, name);
+      values_[name] = *table->scalar_as_text(name);
+    }
+  }
+
+  void add_matrix() {
+    const auto worlds = file_.integers("world_sizes").value_or(std::vector<std::int64_t>{});
+    const auto schedules = file_.texts("schedules").value_or(std::vector<std::string>{});
+    if (worlds.empty() && !schedules.empty())
+      throw InputError(file_.where("schedules") + ": has no effect without world_sizes; add them or remove it");
+    for (const auto& schedule : schedules) {
+      if (schedule.empty()) throw InputError(file_.where("schedules") + ": an empty name stands there");
+      for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, schedule));
+    }
+    if (schedules.empty()) {
+      for (const auto world : worlds) commands_.cells.push_back(cell_of(file_, "world_sizes", world, std::nullopt));
+    }
+  }
+
+  CommandCell cell_of(const TomlTable& table, const std::string& key, std::int64_t world,
+                      const std::optional<std::string>& schedule) const {
+    if (world < 1 || world > largest_world) {
+      throw InputError(table.where(key) + ": " + to_text(world) + " is no world size; it must be between 1 and " +
+                       to_text(largest_world));
+    }
+    CommandCell cell;
+    cell.world_size = world;
+    cell.schedule = schedule;
+    cell.reference = reference_;
+    cell.candidate = candidate_;
+    cell.values = values_;
+    cell.where = table.where(key);
+    return cell;
+  }
+
+  void add_cell(const TomlTable& table) {
+    if (table.has("run")) {
+      throw InputError(table.where("run") +
+                       ": a run file is for Plumbline's own trainers, and this sweep starts commands of your own "
+                       "(reference, candidate); keep one of the two");
+    }
+    const auto world = table.integer("world_size");
+    if (!world) throw InputError(table.where("world_size") + ": is missing; every [[cell]] needs it");
+    CommandCell cell = cell_of(table, "world_size", *world, table.text("schedule"));
+    if (cell.schedule && cell.schedule->empty()) throw InputError(table.where("schedule") + ": is empty");
+    if (table.has("reference")) cell.reference = command_in(table, "reference");
+    if (table.has("candidate")) cell.candidate = command_in(table, "candidate");
+    for (const auto& asked : asked_keys()) {
+      if (!table.has(asked.key)) continue;
+      cell.values[asked.key] = asked_value(table, asked);
+      cell.own.emplace_back(asked.key);
+    }
+    const auto used = names_of(cell);
+    for (const auto& key : table.keys()) {
+      if (is_one_of(key, cell_keys) || is_asked_key(key)) continue;
+      if (!used.contains(key)) no_use_of(table, "", key, used);
+      need_name(table, key);
+      cell.values[key] = *table.scalar_as_text(key);
+      cell.own.push_back(key);
+    }
+    commands_.cells.push_back(std::move(cell));
+  }
+
+  /// Placeholders of all that belongs to a cell.
+  std::set<std::string> names_of(const CommandCell& cell) const {
+    std::set<std::string> names = names_in(cell.reference);
+    names.merge(names_in(cell.candidate));
+    for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
+    return names;
+  }
+
+  [[noreturn]] void no_use_of(const TomlTable& table, const std::string& in, const std::string& key,
+                              const std::set<std::string>& used) const {
+    std::vector<std::string> known = cell_keys;
+    for (const auto& asked : asked_keys()) known.emplace_back(asked.key);
+    known.insert(known.end(), used.begin(), used.end());
+    const auto nearest = nearest_word(key, known);
+    throw InputError(table.where(in.empty() ? key : in) + ": " + key +
+                     " is no key, and no command or variable has a placeholder {" + key + "} for it" +
+                     (nearest ? "; did you mean " + *nearest + "?" : ""));
+  }
+
+  void check(const CommandCell& cell) {
+    if (cell.reference.empty() || cell.candidate.empty()) {
+      const std::string missing = cell.reference.empty() ? "reference" : "candidate";
+      throw InputError(file_.where(missing) + ": is missing; name the command that trains " +
+                       (cell.reference.empty() ? "on one device" : "as a pipeline") +
+                       ", a list of its words, or name it in every [[cell]]");
+    }
+    for (const bool of_candidate : {false, true}) {
+      try {
+        const PlannedCommand command =
+            of_candidate ? planned_candidate(cell, commands_) : planned_reference(cell, commands_);
+        if (is_one_of(launcher_word, command.words)) commands_.use_launcher = true;
+        if (!names_in(command.words).contains("record"))
+          throw InputError("holds no {record}, so every run would write to one place");
+        started_command(command, {"", 0, {"launcher"}});
+      } catch (const InputError& error) {
+        throw InputError(cell.where + ", its " + (of_candidate ? "candidate: " : "reference: ") + error.what());
+      }
+    }
+    used_.merge(names_of(cell));
+  }
+
+  /// Where cells have different world sizes the candidate has to learn of them.
+  void need_worlds_told() const {
+    const auto differs = [&](const CommandCell& cell) { return cell.world_size != commands_.cells[0].world_size; };
+    if (std::ranges::none_of(commands_.cells, differs)) return;
+    for (const auto& cell : commands_.cells) {
+      auto names = names_in(cell.candidate);
+      for (const auto& [variable, value] : commands_.environment) names.merge(names_in({value}));
+      if (names.contains("world") || is_one_of(launcher_word, cell.candidate)) continue;
+      throw InputError(cell.where + ", its candidate: holds no {world}, so no number of ranks could be asked for");
+    }
+  }
+
+  const TomlTable& file_;
+  UserCommands commands_;
+  Placeholders values_;
+  std::vector<std::string> reference_, candidate_;
+  std::set<std::string> used_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& command_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> list = {"reference", "candidate", "environment", "values"};
+    for (const auto& asked : asked_keys()) {
+      if (std::string(asked.key) != "device") list.emplace_back(asked.key);  // run files go on one too
+    }
+    return list;
+  }();
+  return keys;
+}
+
+const std::vector<std::string>& run_file_keys() {
+  static const std::vector<std::string> keys = {"run",   "in_turn", "optimizers", "clipping",
+                                                "bench", "audit",   "tier",       "mixed_gpus"};
+  return keys;
+}
+
+bool starts_commands(const TomlTable& file) {
+  const auto first = [&](const std::vector<std::string>& keys) -> std::optional<std::string> {
+    const auto found = std::ranges::find_if(keys, [&](const std::string& key) { return file.has(key); });
+    return found == keys.end() ? std::nullopt : std::optional(*found);
+  };
+  bool of_cells = false;
+  for (const auto& cell : file.tables("cell")) {
+    of_cells = of_cells || cell.has("reference") || cell.has("candidate");
+  }
+  const auto command = first(command_keys());
+  const bool starts = of_cells || file.has("reference") || file.has("candidate");
+  if (command && !starts)
+    throw InputError(file.where(*command) + ": goes with commands of your own; name them (reference, candidate)");
+  if (const auto other = first(run_file_keys()); other && starts) {
+    throw InputError(file.where(*other) +
+                     ": goes with run files of Plumbline's own trainers, and this sweep starts commands of your own "
+                     "(reference, candidate); keep one of the two");
+  }
+  return starts;
+}
+
+UserCommands read_user_commands(const TomlTable& file, const fs::path& folder) {
+  return CommandReader(file, folder).read();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,59 @@
+#include "harness/sweep/removed_records.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/paths.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* removed_record_name = "record-removed.txt";
+constexpr const char* why_removed =
+    "The cells that were judged by this record held, and the sweep was to keep failures alone (--keep failures). What "
+    "was found stands in verdict.json.\n";
+
+/// All but the cell's verdict.
+void remove_record(const fs::path& record) {
+  if (!path_exists(record) || record_was_removed(record)) return;
+  write_file(record / removed_record_name, why_removed);
+  std::error_code error;
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(record, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != removed_record_name && name != "cell.json") parts.push_back(entry.path());
+  }
+  for (const auto& part : parts) {
+    fs::remove_all(part, error);
+    if (error) throw SystemError(part.string() + ": cannot be removed: " + error.message());
+  }
+}
+
+}  // namespace
+
+bool record_was_removed(const fs::path& record) {
+  std::error_code missing;
+  return fs::exists(record / removed_record_name, missing);
+}
+
+void remove_records_that_hold(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts,
+                              const SweepFolder& folder) {
+  std::vector<bool> needed(plan.references.size(), false);
+  for (const auto& cell : plan.cells) {
+    const auto found = std::ranges::find(verdicts, cell.plan.id, &CellVerdict::id);
+    if (found == verdicts.end() || !found->holds || found->second_run) {
+      needed[cell.reference] = true;
+      continue;
+    }
+    remove_record(folder.cell(cell.plan.id));
+    remove_record(folder.repeat(cell.plan.id));
+  }
+  for (std::size_t i = 0; i < plan.references.size(); ++i) {
+    if (!needed[i]) remove_record(folder.reference(plan.references[i].id));
+  }
+}
+
+}  // namespace plumbline

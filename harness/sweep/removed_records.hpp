@@ -1,0 +1,20 @@
+// Records of cells that hold, which go when a sweep is to keep failures alone; their verdicts stay.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+
+namespace plumbline {
+
+/// Whether a record was removed so: a run that is to be judged anew has to be made again.
+bool record_was_removed(const std::filesystem::path& record);
+
+/// Of every cell that held at once its record and that of its repeat, and the record of every reference all of whose
+/// cells did. A file says why. Throws SystemError naming what cannot be removed.
+void remove_records_that_hold(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts,
+                              const SweepFolder& folder);
+
+}  // namespace plumbline

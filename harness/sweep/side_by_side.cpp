@@ -1,0 +1,108 @@
+#include "harness/sweep/side_by_side.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <future>
+#include <map>
+#include <mutex>
+
+#include "harness/sweep/slots.hpp"
+
+namespace plumbline {
+namespace {
+
+class SideBySide {
+ public:
+  SideBySide(const std::vector<SlottedRun>& runs, std::int64_t slots, const std::function<void()>& tick)
+      : runs_(runs), slots_(slots), tick_(tick) {
+    for (std::size_t i = 0; i < runs.size(); ++i) slots_.add(i, runs[i].ranks);
+  }
+
+  void go() {
+    for (;;) {
+      begin_what_fits();
+      if (under_way_.empty()) break;
+      wait();
+      attempt(tick_);
+      end_what_has_ended();
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void begin_what_fits() {
+    while (!failure_) {
+      const auto next = slots_.next();
+      if (!next) return;
+      if (!attempt(runs_[next->run].before)) return slots_.ended(next->run);
+      under_way_[next->run] = std::async(std::launch::async, [this, begun = *next] {
+        const Notice notice(*this, begun.run);
+        runs_[begun.run].run(begun.slots);
+      });
+    }
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    some_ended_.wait_for(lock, std::chrono::milliseconds(20), [&] { return !ended_.empty(); });
+  }
+
+  void end_what_has_ended() {
+    std::vector<std::size_t> ended;
+    {
+      const std::lock_guard lock(mutex_);
+      ended.swap(ended_);
+    }
+    for (const std::size_t run : ended) {
+      const bool well = attempt([&] { under_way_.at(run).get(); });
+      under_way_.erase(run);
+      slots_.ended(run);
+      if (well) attempt(runs_[run].after);
+    }
+  }
+
+  /// The first thing that was thrown is kept.
+  template <typename Call>
+  bool attempt(const Call& call) {
+    try {
+      call();
+      return true;
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+      return false;
+    }
+  }
+
+  /// Says that a run has ended, however it ended.
+  struct Notice {
+    Notice(SideBySide& all_runs, std::size_t ended_run) : all(all_runs), run(ended_run) {}
+    ~Notice() {
+      const std::lock_guard lock(all.mutex_);
+      all.ended_.push_back(run);
+      all.some_ended_.notify_one();
+    }
+    Notice(const Notice&) = delete;
+    Notice& operator=(const Notice&) = delete;
+    SideBySide& all;
+    std::size_t run;
+  };
+
+  const std::vector<SlottedRun>& runs_;
+  Slots slots_;
+  const std::function<void()>& tick_;
+  std::exception_ptr failure_;
+  std::mutex mutex_;
+  std::condition_variable some_ended_;
+  std::vector<std::size_t> ended_;
+  std::map<std::size_t, std::future<void>> under_way_;  // last: its threads use what stands above
+};
+
+}  // namespace
+
+void run_side_by_side(const std::vector<SlottedRun>& runs, std::int64_t slots, const std::function<void()>& tick) {
+  SideBySide(runs, slots, tick).go();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,39 @@
+#include "harness/launch/mpi_launcher.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(MpiLauncherKind, IsReadFromWhatItSaysOfItself) {
+  EXPECT_EQ(mpi_launcher_of("mpirun (Open MPI) 4.1.4\n\nReport bugs to ...\n"), MpiLauncher::open_mpi_4);
+  EXPECT_EQ(mpi_launcher_of("mpirun (Open MPI) 5.0.3\n\nReport bugs to ...\n"), MpiLauncher::open_mpi_5);
+  EXPECT_EQ(mpi_launcher_of("HYDRA build details:\n    Version:   4.0.2\n"), MpiLauncher::mpich);
+  EXPECT_EQ(mpi_launcher_of("Intel(R) MPI Library for Linux* OS, Version 2021.9\n"), MpiLauncher::mpich);
+  EXPECT_EQ(mpi_launcher_of("slurm-wlm 22.05.8\n"), MpiLauncher::slurm);
+  EXPECT_EQ(mpi_launcher_of("something else\n"), MpiLauncher::unknown);
+  EXPECT_EQ(mpi_launcher_of(""), MpiLauncher::unknown);
+}
+
+TEST(MpiLauncherKind, HasFlagsOfItsOwn) {
+  for (const auto kind : {MpiLauncher::open_mpi_4, MpiLauncher::open_mpi_5, MpiLauncher::mpich, MpiLauncher::slurm}) {
+    EXPECT_THAT(launcher_command(kind, "start"), AllOf(::testing::StartsWith("start "), HasSubstr("-n {world}")));
+  }
+  EXPECT_THAT(launcher_command(MpiLauncher::open_mpi_4, "mpirun"), HasSubstr("--oversubscribe"));
+  EXPECT_THAT(launcher_command(MpiLauncher::open_mpi_5, "mpirun"), Not(HasSubstr("vader")));
+  EXPECT_THAT(launcher_command(MpiLauncher::mpich, "mpirun"), Not(HasSubstr("--mca")));
+  EXPECT_EQ(launcher_command(MpiLauncher::unknown, "mpirun"), "");
+}
+
+TEST(MpiLauncherKind, OnlyRootIsToldThatItMay) {
+  EXPECT_FALSE(launcher_environment("/tmp/x", false).contains("OMPI_ALLOW_RUN_AS_ROOT"));
+  EXPECT_EQ(launcher_environment("/tmp/x", true).at("PRTE_ALLOW_RUN_AS_ROOT"), "1");
+  EXPECT_EQ(launcher_environment("/tmp/x", true).at("OMPI_MCA_btl_sm_backing_directory"), "/tmp/x");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,278 @@
+// Sweeps that start other people's commands: a shell script stands for their trainer, which leaves a prepared record.
+#include "harness/sweep/prepared_sweep.hpp"
+#include "support/hash.hpp"
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// $1 the world size, $2 the record, $3 what it is to do; it is started in the sweep file's folder.
+const char* const their_trainer = R"sh(
+world=$1 record=$2 how=$3
+echo "$world $how $GREETING" >> calls
+source "./do-$how"
+)sh";
+
+class OwnCommands : public RunSweep {
+ protected:
+  OwnCommands() {
+    options_.trainers = folder_ / "no-such-folder";
+    services_.judge = judge_cell;
+    fs::create_directories(place_);
+    program(folder_, "my place/train.sh", their_trainer);
+    write_run(synthetic_reference({}), place_ / "prepared/w1");
+    write_run(synthetic_candidate({}), place_ / "prepared/w2");
+    for (const auto& entry : fs::recursive_directory_iterator(place_ / "prepared")) {
+      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
+    }
+    how("right", "cp -r prepared/w$world $record");
+    sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  }
+
+  void how(const std::string& name, const std::string& body) { folder_.file("my place/do-" + name, body + "\n"); }
+
+  void sweep_file(const std::string& text, const std::string& candidate = trains("{how}"),
+                  const std::string& reference = trains("right")) {
+    const bool has_how = candidate.find("{how}") != std::string::npos;
+    options_.sweep_file =
+        folder_.file("my place/theirs.toml",
+                     "reference = " + reference + "\ncandidate = " + candidate + "\n" + text +
+                         (has_how && text.find("[[") == std::string::npos && text.find("values") == std::string::npos
+                              ? "values = { how = \"right\" }\n"
+                              : ""));
+  }
+  static std::string trains(const std::string& what) {
+    return "[\"./train.sh\", \"{world}\", \"{record}\", \"" + what + "\"]";
+  }
+  /// One cell of two ranks in which the candidate does this.
+  Verdict verdict_on(const std::string& body, const std::string& more = "") {
+    how("else", body);
+    sweep_file(more + "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\nhow = \"else\"\n");
+    return run().verdict;
+  }
+  std::string refusal(const std::string& text, const std::string& candidate = trains("{how}"),
+                      const std::string& reference = trains("right")) {
+    sweep_file(text, candidate, reference);
+    return error_of<InputError>([&] { prepare_sweep(options_); });
+  }
+  static const CheckResult& check(const CellVerdict& cell, const std::string& name) {
+    return *std::ranges::find(cell.checks, name, &CheckResult::name);
+  }
+
+  const fs::path place_ = folder_ / "my place";
+};
+
+TEST_F(OwnCommands, HoldWhereTheRecordsDoAndNoProgramOfOursIsNeeded) {
+  const auto result = run();
+
+  ASSERT_THAT(finished(result.verdict), ElementsAre("1f1b-w2"));
+  EXPECT_TRUE(result.verdict.holds) << bytes_of(folder_ / "log");
+  EXPECT_EQ(bytes_of(place_ / "calls"), "1 right \n2 right \n") << "the reference once, and each in the file's folder";
+  EXPECT_EQ(result.verdict.cells[0].optimizer, "adamw") << "as the record tells";
+  EXPECT_GT(check(result.verdict.cells[0], "gradients").compared.at("tensors"), 0);
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/1f1b-w2/command.txt"),
+              AllOf(HasSubstr("cd '" + place_.string() + "' && "), HasSubstr("cells/1f1b-w2 right")));
+}
+
+TEST_F(OwnCommands, OnlyWhatTheFileNamesIsAsked) {
+  sweep_file("steps = 2\nmicrobatches = 5\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds);
+  EXPECT_EQ(read_json(folder_ / "out/launches/1f1b-w2/request.json"),
+            Json::parse(R"({"schema": "plumbline-request/1", "world_size": 2, "schedule": {"name": "1f1b"}, "steps": 2,
+                            "microbatch_count": 5})"));
+  EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason,
+              AllOf(HasSubstr("not asked"), HasSubstr("the candidate seed"), Not(HasSubstr("candidate steps"))));
+}
+
+TEST_F(OwnCommands, WhatAnExternalRecordMayLackStandsInNobodysWay) {
+  for (const std::string world : {"w1", "w2"}) {
+    Json manifest = read_json(place_ / "prepared" / world / "manifest.json");
+    manifest["role"] = "external";
+    write_json(place_ / "prepared" / world / "manifest.json", manifest);
+  }
+  fs::remove(place_ / "prepared/w1/rank-0/saved.csv");
+
+  const auto result = run();
+
+  EXPECT_TRUE(result.verdict.holds) << bytes_of(folder_ / "log");
+  EXPECT_EQ(check(result.verdict.cells[0], "memory").outcome, Outcome::not_run);
+  EXPECT_EQ(check(result.verdict.cells[0], "memory").requirement, Requirement::told);
+}
+
+TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {
+  for (const std::string asked :
+       {"steps = 3", "microbatches = 4", "seed = 77", "dtype = \"float64\"", "level = \"dump\""}) {
+    options_.out = folder_ / ("out-" + hash_hex(asked).substr(0, 6));
+    sweep_file(asked + "\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+    const auto result = run();
+    EXPECT_FALSE(result.verdict.holds) << asked;
+    EXPECT_EQ(check(result.verdict.cells[0], "as_asked").outcome, Outcome::fails) << asked;
+  }
+  options_.out = folder_ / "out-schedule";
+  sweep_file("world_sizes = [2]\nschedules = [\"1F1B\"]\n");
+  const auto result = run();
+  EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason, HasSubstr("asked for was 1F1B"));
+}
+
+TEST_F(OwnCommands, ARecordOfAnotherWorldIsRed) {
+  const auto verdict = verdict_on("cp -r prepared/w1 $record");
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(check(verdict.cells[0], "as_asked").reason, HasSubstr("world_size is 1, asked for was 2"));
+}
+
+TEST_F(OwnCommands, ACandidateThatWritesNoRecordSaysWhatItSaidLast) {
+  const auto verdict = verdict_on("echo 'no module called torch' >&2; exit 7");
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(check(verdict.cells[0], "completion").reason,
+              AllOf(HasSubstr("ended with code 7"), HasSubstr("no module called torch")));
+  EXPECT_EQ(verdict.cells[0].second_run->outcome, SecondRun::Outcome::fails_again);
+}
+
+TEST_F(OwnCommands, ACandidateThatEndsWellAndLeavesNothingIsRed) {
+  const auto verdict = verdict_on("exit 0");
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(check(verdict.cells[0], "completion").outcome, Outcome::fails);
+}
+
+TEST_F(OwnCommands, ACandidateThatGoesIntoTheBackgroundIsEndedAndToldOf) {
+  const auto verdict = verdict_on("(setsid sleep 600 & echo $! > background); exit 0");
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(check(verdict.cells[0], "completion").reason, HasSubstr("running in the background"));
+  EXPECT_FALSE(process_state(std::atoi(bytes_of(place_ / "background").c_str())));
+}
+
+TEST_F(OwnCommands, ACandidateThatIgnoresTheSignalToEndIsEndedAtItsTimeLimit) {
+  const auto verdict =
+      verdict_on("trap '' TERM; echo $$ > stubborn; while :; do sleep 0.1; done", "time_limit_s = 0.7\n");
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(check(verdict.cells[0], "completion").reason, HasSubstr("the time limit of 0.7 s passed"));
+  EXPECT_FALSE(process_state(std::atoi(bytes_of(place_ / "stubborn").c_str())));
+}
+
+TEST_F(OwnCommands, ACandidateThatPrintsWithoutEndFillsNoDisk) {
+  const auto verdict = verdict_on("head -c 200000000 /dev/zero | tr '\\0' x; echo; echo the end; " +
+                                  std::string("cp -r prepared/w2 $record"));
+
+  EXPECT_TRUE(verdict.holds) << bytes_of(folder_ / "log");
+  const fs::path said = folder_ / "out/launches/how-else-1f1b-w2/stdout.txt";
+  EXPECT_LT(fs::file_size(said), 10U << 20);
+  EXPECT_THAT(bytes_of(said).substr(fs::file_size(said) - 20), HasSubstr("the end\n"));
+}
+
+TEST_F(OwnCommands, CellsWithValuesOfTheirOwnShareTheReferencesThatComeOutAlike) {
+  how("twisted", "cp -r prepared/w$world $record");
+  sweep_file(
+      "values = { how = \"right\", order = \"up\" }\nenvironment = { GREETING = \"{order}\" }\n"
+      "world_sizes = [2]\nschedules = [\"1f1b\"]\n"
+      "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\nhow = \"twisted\"\n"
+      "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\norder = \"down/{{\"\n");
+
+  const auto result = run();
+
+  ASSERT_THAT(finished(result.verdict), SizeIs(3));
+  EXPECT_TRUE(result.verdict.holds) << bytes_of(folder_ / "log");
+  EXPECT_EQ(result.verdict.cells[1].id, "how-twisted-1f1b-w2");
+  EXPECT_EQ(result.verdict.cells[1].variant, "how twisted");
+  EXPECT_EQ(result.verdict.cells[1].reference, result.verdict.cells[0].reference);
+  EXPECT_NE(result.verdict.cells[2].reference, result.verdict.cells[0].reference) << "its environment is another";
+  EXPECT_EQ(bytes_of(place_ / "calls"), "1 right up\n1 right down/{{\n2 right up\n2 twisted up\n2 right down/{{\n");
+}
+
+TEST_F(OwnCommands, APlaceholderThatThereIsNotIsRefusedWithThoseThatThereAre) {
+  const std::string cells = "world_sizes = [2]\nschedules = [\"1f1b\"]\n";
+
+  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{wrld}", "{record}", "right"])"),
+              AllOf(HasSubstr("theirs.toml:3"), HasSubstr("candidate"), HasSubstr("no placeholder {wrld}"),
+                    HasSubstr("did you mean {world}?"), HasSubstr("{port}, {record}, {schedule}, {world}")));
+  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./train.sh", "{world}", "{record}", "{schedule}"])"),
+              HasSubstr("no placeholder {schedule}"));
+  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}", "{record", "right"])"), HasSubstr("a { alone; write {{"));
+  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}}", "{record}", "right"])"), HasSubstr("a } alone; write }}"));
+}
+
+TEST_F(OwnCommands, ValuesThatNobodyUsesAreRefusedAsMisspelt) {
+  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nhow = \"right\"\nhoow = \"else\"\n"),
+              AllOf(HasSubstr("hoow is no key"), HasSubstr("did you mean how?")));
+  EXPECT_THAT(refusal("values = { how = \"right\", what = 1 }\nworld_sizes = [2]\n", trains("{how} ")),
+              HasSubstr("no command or variable has a placeholder {what}"));
+  EXPECT_THAT(refusal("values = { record = \"here\" }\nworld_sizes = [2]\n", trains("right")),
+              HasSubstr("a name of plumbline's own"));
+}
+
+TEST_F(OwnCommands, FilesThatCannotBeMeantAreRefused) {
+  const std::string cells = "world_sizes = [2]\n", right = trains("right");
+  folder_.file("my place/a.toml", "");
+
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + cells, right), AllOf(HasSubstr("key run"), HasSubstr("keep one")));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 2\n", right),
+              AllOf(HasSubstr("cell[0].run"), HasSubstr("keep one")));
+  EXPECT_THAT(refusal(cells + "tier = \"calibrated\"\n", right), HasSubstr("tier: goes with run files"));
+  EXPECT_THAT(refusal(cells + "launcher = \"srun -n {world}\"\n", right), HasSubstr("no command holds {launcher}"));
+  EXPECT_THAT(refusal("", right), HasSubstr("nothing to run"));
+  EXPECT_THAT(refusal(cells, "[]"), HasSubstr("names no program"));
+  EXPECT_THAT(refusal(cells, R"(["./train.sh", "{world}"])"), HasSubstr("holds no {record}"));
+  EXPECT_THAT(refusal("world_sizes = [2, 4]\n", R"(["./train.sh", "2", "{record}", "right"])"),
+              HasSubstr("holds no {world}"));
+  EXPECT_THAT(refusal("steps = 0\n" + cells, right), HasSubstr("0 is not possible"));
+  EXPECT_THAT(refusal("dtype = \"float31\"\n" + cells, right), HasSubstr("float31"));
+  EXPECT_THAT(refusal("world_sizes = [2, 2]\n", right), HasSubstr("stands in the sweep twice"));
+  options_.sweep_file = folder_.file("half.toml", "candidate = [\"true\", \"{record}\"]\nworld_sizes = [2]\n");
+  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("key reference: is missing"));
+  options_.sweep_file = folder_.file("none.toml", "environment = { A = \"b\" }\nrun = [\"a.toml\"]\n");
+  EXPECT_THAT(error_of<InputError>([&] { prepare_sweep(options_); }), HasSubstr("goes with commands of your own"));
+}
+
+TEST_F(OwnCommands, AProgramThatIsNotThereIsFoundBeforeAnythingRuns) {
+  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./trian.sh", "{record}"])"),
+              AllOf(HasSubstr("its candidate: there is no program " + (place_ / "trian.sh").string()),
+                    HasSubstr("the sweep file's folder")));
+  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["no-such-program", "{record}"])"),
+              HasSubstr("not on this machine's PATH"));
+  EXPECT_THAT(refusal("world_sizes = [2]\n", R"(["./do-right", "{record}"])"), HasSubstr("cannot be executed"));
+  EXPECT_FALSE(fs::exists(place_ / "calls"));
+}
+
+TEST_F(OwnCommands, AChangedScriptIsAnotherSweep) {
+  run();
+  options_.resume = true;
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_EQ(bytes_of(place_ / "calls"), "1 right \n2 right \n") << "nothing was run again";
+
+  std::ofstream(place_ / "train.sh", std::ios::app) << "# another\n";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("what 1f1b-w2 was made from has changed"));
+}
+
+TEST_F(OwnCommands, TheLaunchersWordsStandWhereACommandAsksForThem) {
+  program(folder_, "my place/their-launcher",
+          "[ $1 = -n ] && n=$2; shift 2; echo \"launched $n\" >> calls; exec \"$@\"");
+  sweep_file("launcher = \"" + (folder_ / "launch").string() + " -n {world}\"\nworld_sizes = [2]\n",
+             R"(["{launcher}", "./train.sh", "{world}", "{record}", "right"])");
+  fs::create_symlink(place_ / "their-launcher", folder_ / "launch");
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(bytes_of(place_ / "calls"), HasSubstr("launched 2\n2 right"));
+}
+
+TEST_F(OwnCommands, WithAPlaceholderForTheLevelTheSecondRunDumps) {
+  how("else",
+      "cp -r prepared/w2 $record; sed -i '$s/[0-9a-f]\\{32\\}/" + other_digest + "/' $record/rank-0/tensors.csv");
+  sweep_file("[[cell]]\nworld_size = 2\nlevel = \"full\"\n",
+             R"(["./train.sh", "{world}", "{record}", "else", "{level}"])",
+             R"(["./train.sh", "{world}", "{record}", "right", "{level}"])");
+
+  const auto result = run();
+
+  EXPECT_FALSE(result.verdict.holds);
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/dump-level-full-w2/command.txt"), HasSubstr("else dump"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,72 @@
+// How many runs go side by side: counted in rounds, in each of which all that run end together.
+#include "harness/sweep/slots.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/sweep/side_by_side.hpp"
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// Of each round the runs that went side by side in it.
+std::vector<std::vector<std::size_t>> rounds_of(const std::vector<std::int64_t>& ranks, std::int64_t count) {
+  Slots slots(count);
+  for (std::size_t run = 0; run < ranks.size(); ++run) slots.add(run, ranks[run]);
+  std::vector<std::vector<std::size_t>> rounds;
+  for (;;) {
+    std::vector<std::size_t> round;
+    while (const auto begun = slots.next()) round.push_back(begun->run);
+    if (round.empty()) return rounds;
+    for (const auto run : round) slots.ended(run);
+    rounds.push_back(round);
+  }
+}
+
+TEST(Slots, SixteenRunsOfTwoRanksOnFourSlotsTakeEightRounds) {
+  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 4).size(), 8U);
+  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 1).size(), 16U);
+  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 2), 3).size(), 16U);
+  EXPECT_EQ(rounds_of(std::vector<std::int64_t>(16, 1), 4).size(), 4U);
+}
+
+TEST(Slots, ASmallRunGoesAheadOfOneForWhichThereIsNoRoom) {
+  EXPECT_THAT(rounds_of({3, 2, 1, 4}, 4), ElementsAre(ElementsAre(0, 2), ElementsAre(1), ElementsAre(3)));
+}
+
+TEST(Slots, ARunOfMoreRanksThanSlotsTakesThemAll) {
+  EXPECT_THAT(rounds_of({1, 8, 1}, 4), ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+}
+
+TEST(Slots, EachRunHasSlotsOfItsOwn) {
+  Slots slots(4);
+  for (std::size_t run = 0; run < 3; ++run) slots.add(run, 2);
+
+  EXPECT_THAT(slots.next()->slots, ElementsAre(0, 1));
+  EXPECT_THAT(slots.next()->slots, ElementsAre(2, 3));
+  EXPECT_FALSE(slots.next());
+  slots.ended(0);
+  EXPECT_THAT(slots.next()->slots, ElementsAre(0, 1));
+}
+
+TEST(SideBySide, WhatOneThrowsEndsAllButThoseUnderWay) {
+  std::vector<std::string> said;
+  const auto run = [&](const std::string& name, bool throws) {
+    return SlottedRun{1, [&said, name] { said.push_back("before " + name); },
+                      [throws](const std::vector<std::int64_t>&) {
+                        if (throws) throw SystemError("the disk is full");
+                      },
+                      [&said, name] { said.push_back("after " + name); }};
+  };
+  const std::vector<SlottedRun> runs = {run("one", false), run("two", true), run("three", false)};
+
+  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 1, [] {}); }), "the disk is full");
+
+  EXPECT_THAT(said, ElementsAre("before one", "after one", "before two"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

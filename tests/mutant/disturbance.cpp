@@ -1,0 +1,153 @@
+#include "tests/mutant/disturbance.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "support/numbers.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
+
+namespace plumbline::mutant {
+namespace {
+
+struct Way {
+  const char* name;
+  const char* what;
+};
+constexpr Way ways[] = {
+    {"killed", "the rank kills itself by SIGKILL"},
+    {"stopped", "the rank stops itself by SIGSTOP"},
+    {"hangs", "the rank sleeps for ever"},
+    {"spins", "the rank computes for ever"},
+    {"throws", "the rank throws an exception that the trainer does not know"},
+    {"leaves", "the rank leaves with exit code 0, saying nothing"},
+    {"slow", "harmless: the rank takes a second longer"},
+};
+constexpr const char* places[] = {"program", "start", "forward", "backward", "receive", "update", "end"};
+
+[[noreturn]] void sleep_for_ever() {
+  for (;;) pause();
+}
+
+[[noreturn]] void compute_for_ever() {
+  std::atomic<std::uint64_t> turns{0};
+  for (;;) ++turns;
+}
+
+void befall(const std::string& way) {
+  // For who measures how long it takes to be noticed; CLOCK_MONOTONIC is one clock in all processes.
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  std::fprintf(stderr, "befell at %.6f\n", now.count());
+  if (way == "killed") raise(SIGKILL);
+  if (way == "stopped") raise(SIGSTOP);
+  if (way == "hangs") sleep_for_ever();
+  if (way == "spins") compute_for_ever();
+  if (way == "throws") throw std::runtime_error("thrown for a test");
+  if (way == "leaves") _exit(0);
+  if (way == "slow") std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// The way and the place of "H4-killed-forward".
+std::pair<std::string, std::string> parts_of(const std::string& id) {
+  const auto first = id.find('-'), last = id.rfind('-');
+  return {id.substr(first + 1, last - first - 1), id.substr(last + 1)};
+}
+
+/// What befalls the rank does so within its wait for a message.
+class DisturbedReceive : public ForwardingTransport {
+ public:
+  DisturbedReceive(Transport& inner, std::string way, const std::int64_t& step, std::int64_t struck)
+      : ForwardingTransport(inner), way_(std::move(way)), step_(step), struck_(struck) {}
+
+  at::Tensor wait(OperationId id) override {
+    if (step_ == struck_ && !done_) {
+      done_ = true;
+      befall(way_);
+    }
+    return inner_.wait(id);
+  }
+
+ private:
+  std::string way_;
+  const std::int64_t& step_;
+  std::int64_t struck_;
+  bool done_ = false;
+};
+
+class Disturbance : public Seams {
+ public:
+  explicit Disturbance(const Fault& fault) : fault_(fault) { std::tie(way_, place_) = parts_of(fault.id); }
+
+  Transport& transport(Transport& inner) override {
+    if (place_ != "receive") return inner;
+    receiving_ = std::make_unique<DisturbedReceive>(inner, way_, step_, fault_.step);
+    return *receiving_;
+  }
+  void made(const TrainingRun& /*training*/, const RankParts& /*parts*/) override {
+    if (place_ == "start") befall(way_);
+  }
+  void stage_begins(bool forward, std::int64_t step, std::int64_t microbatch) override {
+    if (place_ == (forward ? "forward" : "backward") && fault_.strikes(step, microbatch)) befall_once();
+  }
+  bool zeroes_gradients(std::int64_t step) override {
+    step_ = step;
+    return true;
+  }
+  void before_update(TrainState& state) override {
+    updated_ = state.step;
+    if (place_ == "update" && updated_ == fault_.step) befall(way_);
+  }
+  void after_update(TrainState& /*state*/) override {
+    if (place_ == "end" && updated_ == fault_.step) befall(way_);
+  }
+
+ private:
+  void befall_once() {
+    if (!std::exchange(done_, true)) befall(way_);
+  }
+
+  Fault fault_;
+  std::string way_, place_;
+  std::int64_t step_ = -1, updated_ = -1;
+  bool done_ = false;
+  std::unique_ptr<Transport> receiving_;
+};
+
+}  // namespace
+
+const std::vector<KnownFault>& disturbances() {
+  static const std::vector<KnownFault> all = [] {
+    static std::deque<std::string> texts;  // whose places do not change
+    std::vector<KnownFault> made;
+    for (const Way& way : ways) {
+      for (const char* place : places) {
+        const std::string& id = texts.emplace_back("H4-" + std::string(way.name) + "-" + place);
+        const std::string& what = texts.emplace_back(std::string(way.what) + ", at: " + place);
+        made.push_back({id.c_str(), what.c_str()});
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+std::unique_ptr<Seams> make_disturbance(const Fault& fault) {
+  return std::make_unique<Disturbance>(fault);
+}
+
+void disturb_program(const Fault& fault) {
+  if (!fault.id.starts_with("H4-") || !fault.id.ends_with("-program")) return;
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank != nullptr && parse_integer(rank) == fault.rank) befall(parts_of(fault.id).first);
+}
+
+}  // namespace plumbline::mutant

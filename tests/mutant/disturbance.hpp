@@ -1,0 +1,22 @@
+// H4: what befalls a rank that computes rightly: it dies, hangs, leaves or dawdles, at a place in its run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/mutant/fault.hpp"
+
+namespace plumbline::mutant {
+
+/// "H4-killed-forward" and so on: every way at every place, for known_faults().
+const std::vector<KnownFault>& disturbances();
+
+/// Of a fault whose id starts with "H4-".
+std::unique_ptr<Seams> make_disturbance(const Fault& fault);
+
+/// "H4-...-program": before the trainer is called, in the process that the launcher says is the fault's rank.
+void disturb_program(const Fault& fault);
+
+}  // namespace plumbline::mutant

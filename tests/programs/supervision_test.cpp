@@ -1,0 +1,198 @@
+// Ranks that die, hang, leave or dawdle at every place of a run, over MPI, as a sweep starts and watches them: the
+// launch ends, nothing of it is left, and it names the rank and what the rank was doing. With
+// PLUMBLINE_SUPERVISION_CSV=FILE each trial adds a row to that file.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/launch/launcher.hpp"
+#include "harness/launch/process_tree.hpp"
+#include "record/progress_page.hpp"
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+
+/// Of every wait of a rank; a hang is noticed when it has passed.
+constexpr std::int64_t timeout_ms = 3000;
+
+struct Trial {
+  std::string way, place;
+  std::int64_t world = 2, rank = 0;
+
+  std::string name() const {
+    return way + "_" + place + "_rank" + std::to_string(rank) + "_of" + std::to_string(world);
+  }
+  bool hangs() const { return way == "stopped" || way == "hangs" || way == "spins"; }
+};
+
+void PrintTo(const Trial& trial, std::ostream* out) {
+  *out << trial.name();
+}
+
+/// What the rank does at that place of step 1, under 1F1B with one stage a rank.
+std::string action_of(const Trial& trial) {
+  const std::string stage = std::to_string(trial.rank);
+  if (trial.place == "start") return "before its first action";
+  if (trial.place == "forward") return stage + "F0 of step 1";
+  if (trial.place == "backward") return stage + "B0 of step 1";
+  if (trial.place == "receive") return stage + (trial.rank == 0 ? "RECV_B0" : "RECV_F0") + " of step 1";
+  return stage + "STEP of step 1";
+}
+
+std::string what_befell(const Trial& trial) {
+  if (trial.way == "killed") return "was killed by signal 9 (SIGKILL)";
+  if (trial.way == "stopped") return "was stopped (SIGSTOP)";
+  if (trial.way == "throws") return "ended with an error (exit code 1)";
+  if (trial.way == "leaves") return "ended without a word (no exit.json)";
+  return trial.place == "receive" ? "hangs: it no longer looks for what it waits for" : "did not go on";
+}
+
+struct Outcome {
+  LaunchFinding finding;
+  std::optional<double> seconds;  ///< from what befell the rank until the last process was gone
+  std::string said;
+};
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// `disturb` is called every 20 ms with the process ids of the ranks that have been seen.
+Outcome run(const std::string& fault, std::int64_t world, std::int64_t steps, std::chrono::seconds time_limit,
+            const fs::path& folder, const std::function<void(const std::set<pid_t>&)>& disturb) {
+  const fs::path run_file = folder / "run.toml";
+  std::ofstream(run_file) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/stories260k/config.json\"\n"
+                          << "[data]\ntext = \"" PLUMBLINE_FIXTURES "/corpus/\"\nlengths = [16, 9, 24, 12]\nbatch = 2\n"
+                          << "[train]\nsteps = " << steps << "\n[record]\nlevel = \"summary\"\n"
+                          << "[pipeline]\nschedule = \"1f1b\"\ntimeout_ms = " << timeout_ms
+                          << "\nstart_timeout_ms = " << timeout_ms << "\n";
+  Launch launch;
+  launch.command = {"mpirun",
+                    "--oversubscribe",
+                    "-n",
+                    std::to_string(world),
+                    PLUMBLINE_BIN "/plumbline-mutant",
+                    "--fault",
+                    fault,
+                    run_file.string(),
+                    "--quiet",
+                    "--record",
+                    (folder / "record").string(),
+                    "--transport",
+                    "mpi"};
+  launch.folder = folder / "launch";
+  fs::create_directories(launch.folder);
+  launch.record = folder / "record";
+  launch.ranks = world;
+  launch.speaker = "plumbline-pipeline";
+  launch.time_limit = time_limit;
+  std::set<pid_t> pids;
+  launch.at_glance = [&] {
+    for (std::int64_t rank = 0; rank < world; ++rank)
+      if (const auto page = read_progress(launch.record, rank)) pids.insert(page->pid);
+    disturb(pids);
+  };
+  StopSignals signals;
+  Outcome outcome;
+  outcome.finding = plumbline::launch(launch, signals);
+  const double end = monotonic_seconds();
+  outcome.said = read_file(launch.folder / "stdout.txt") + read_file(launch.folder / "stderr.txt");
+  if (const auto at = outcome.said.find("befell at "); at != std::string::npos)
+    outcome.seconds = end - std::strtod(outcome.said.c_str() + at + 10, nullptr);
+  for (const pid_t pid : pids) EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " was left";
+  return outcome;
+}
+
+void add_row(const Trial& trial, const Outcome& outcome) {
+  const char* file = std::getenv("PLUMBLINE_SUPERVISION_CSV");
+  if (file == nullptr) return;
+  std::string words = outcome.finding.words;
+  std::ranges::replace(words, '"', '\'');
+  std::ranges::replace(words, '\n', ' ');
+  const std::string culprit = outcome.finding.culprit_rank ? std::to_string(*outcome.finding.culprit_rank) : "";
+  std::ofstream(file, std::ios::app) << trial.way << ',' << trial.place << ',' << trial.world << ',' << trial.rank
+                                     << ',' << culprit << ',' << outcome.finding.exit_code << ','
+                                     << outcome.seconds.value_or(0) << ",\"" << words << "\"\n";
+}
+
+class Supervision : public ::testing::TestWithParam<Trial> {};
+
+TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
+  const Trial& trial = GetParam();
+  const TemporaryFolder folder;
+  const Outcome outcome = run("H4-" + trial.way + "-" + trial.place + "@rank=" + std::to_string(trial.rank) + ",step=1",
+                              trial.world, 3, std::chrono::seconds(60), folder.path(), [](const auto&) {});
+  add_row(trial, outcome);
+  const std::string& words = outcome.finding.words;
+
+  if (trial.way == "slow") {
+    EXPECT_EQ(outcome.finding.exit_code, 0) << words << outcome.said;
+    return;
+  }
+  EXPECT_NE(outcome.finding.exit_code, 0) << words << outcome.said;
+  EXPECT_EQ(outcome.finding.culprit_rank, trial.rank) << words << "\n" << outcome.said;
+  EXPECT_THAT(words, HasSubstr("rank " + std::to_string(trial.rank) + " " + what_befell(trial))) << outcome.said;
+  EXPECT_THAT(words, HasSubstr(action_of(trial))) << outcome.said;
+  EXPECT_FALSE(outcome.finding.timed_out) << "ranks have a deadline of their own";
+}
+
+std::vector<Trial> every_trial() {
+  std::vector<Trial> trials;
+  for (const char* way : {"killed", "stopped", "hangs", "spins", "throws", "leaves", "slow"}) {
+    for (const char* place : {"start", "forward", "backward", "receive", "update", "end"}) {
+      for (const std::int64_t world : {2, 4, 8}) {
+        for (const std::int64_t rank : std::set<std::int64_t>{0, world / 2, world - 1})
+          trials.push_back({way, place, world, rank});
+      }
+    }
+  }
+  return trials;
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, Supervision, ::testing::ValuesIn(every_trial()),
+                         [](const auto& trial) { return trial.param.name(); });
+
+/// The launcher itself, once both its ranks have been seen for half a second.
+LaunchFinding with_launcher_sent(int signal, std::chrono::seconds time_limit) {
+  const TemporaryFolder folder;
+  int glances = 0;
+  return run("N3", 2, 100000, time_limit, folder.path(),
+             [&](const std::set<pid_t>& pids) {
+               if (pids.size() < 2 || ++glances != 25) return;
+               const auto rank = process_state(*pids.begin());
+               if (rank) kill(rank->parent, signal);
+             })
+      .finding;
+}
+
+TEST(SupervisionOfTheLauncher, WhoKilledItIsNoRank) {
+  const LaunchFinding finding = with_launcher_sent(SIGKILL, std::chrono::seconds(60));
+  EXPECT_FALSE(finding.culprit_rank) << finding.words;
+  EXPECT_THAT(finding.words, HasSubstr("mpirun was killed by signal 9 (SIGKILL)"));
+  EXPECT_FALSE(finding.timed_out);
+}
+
+TEST(SupervisionOfTheLauncher, ThatItWasStoppedIsSaid) {
+  const LaunchFinding finding = with_launcher_sent(SIGSTOP, std::chrono::seconds(8));
+  EXPECT_FALSE(finding.culprit_rank) << finding.words;
+  EXPECT_THAT(finding.words, HasSubstr("mpirun was stopped (SIGSTOP)"));
+}
+
+}  // namespace
+}  // namespace plumbline
