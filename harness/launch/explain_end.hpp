@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "harness/launch/diagnosis.hpp"
-#include "harness/launch/launcher.hpp"
+#include "harness/launch/launch.hpp"
+#include "record/launch_finding.hpp"
 
 namespace plumbline {
 
