@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/gradient_sums.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -23,8 +25,8 @@ void DeferredWeights::run(std::size_t count) {
     const Pending next = std::move(pending_.front());
     pending_.pop_front();
     // the same two operations, in the same order, as the fused node and its gradient accumulator
-    next.weights.weight.grad().add_(linear_weight_gradient(next.grad_output, next.input));
-    if (next.weights.bias.defined()) next.weights.bias.grad().add_(linear_bias_gradient(next.grad_output));
+    add_gradient(next.weights.weight, linear_weight_gradient(next.grad_output, next.input));
+    if (next.weights.bias.defined()) add_gradient(next.weights.bias, linear_bias_gradient(next.grad_output));
   }
 }
 

@@ -31,13 +31,15 @@ void initialise(LlamaSlice& slice, std::uint64_t seed) {
     if (parameter.alias) {
       continue;
     }
-    if (parameter.value.dim() == 2) {
+    at::Tensor value = parameter.trained();
+    if (value.dim() == 2) {
       const std::string stream = std::to_string(seed) + "/" + owner_name(slice.config(), parameter.name);
-      draw_normal(parameter.value, slice.config().initializer_range, hash64(stream));
+      draw_normal(value, slice.config().initializer_range, hash64(stream));
     } else {
-      parameter.value.fill_(parameter.name.ends_with(".bias") ? 0.0 : 1.0);
+      value.fill_(parameter.name.ends_with(".bias") ? 0.0 : 1.0);
     }
   }
+  slice.round_masters();
 }
 
 }  // namespace plumbline

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/decoder_layer.hpp"
+#include "model/gradient_sums.hpp"
 #include "model/linear.hpp"
 #include "model/parameter_shapes.hpp"
 #include "model/rms_norm.hpp"
@@ -84,8 +85,25 @@ LlamaSlice::LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarTyp
   }
 }
 
+void LlamaSlice::keep_masters() {
+  for (Parameter& parameter : parameters_) {
+    parameter.master =
+        parameter.alias ? parameters_.front().master : at::empty(parameter.value.sizes(), options_.dtype(at::kFloat));
+  }
+}
+
+void LlamaSlice::round_masters() const {
+  for (const Parameter& parameter : parameters_) parameter.round_master();
+}
+
 void LlamaSlice::allocate_gradients() {
   for (Parameter& parameter : parameters_) {
+    if (parameter.master.defined()) {
+      if (parameter.gradient_sum.defined()) continue;
+      parameter.gradient_sum = at::zeros_like(parameter.master);
+      add_gradients_into(parameter.value, parameter.gradient_sum);
+      continue;
+    }
     if (!parameter.value.grad().defined()) {
       parameter.value.mutable_grad() = at::zeros_like(parameter.value.detach());
     }

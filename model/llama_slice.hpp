@@ -24,8 +24,13 @@ class LlamaSlice {
   /// the model, or another dtype.
   LlamaSlice(const LlamaConfig& config, UnitRange units, at::ScalarType dtype, at::Device device = at::kCPU);
 
+  /// For mixed precision, before allocate_gradients(): float32 masters, without values yet, beside values in bfloat16.
+  void keep_masters();
+  /// All copies anew from their masters; nothing where there are none.
+  void round_masters() const;
   /// Gives every parameter its zeroed gradient, so that a first backward adds in place as all later ones do. Apart from
   /// the constructor, so that a caller can account for values and gradients separately. Gradients that exist are kept.
+  /// Of parameters with masters: float32 sums of what backward passes give.
   void allocate_gradients();
   /// Makes the RoPE tables for rows of up to this many tokens, shared by all layers and held for the slice's life. Call
   /// before the first forward; never made within one. A slice without layers needs none and makes none. `made_in`: the

@@ -121,9 +121,11 @@ void load_weights(LlamaSlice& slice, const std::filesystem::path& path) {
   const std::string prefix = prefix_of(files);
   if (prefix.empty()) refuse_unknown_tensors(slice.config(), files);
   for (Parameter& parameter : slice.parameters()) {
-    if (!parameter.alias)
-      load_tensor(files, entry_name(slice.config(), files, prefix, parameter.name), parameter.value);
+    if (parameter.alias) continue;
+    at::Tensor value = parameter.trained();
+    load_tensor(files, entry_name(slice.config(), files, prefix, parameter.name), value);
   }
+  slice.round_masters();
 }
 
 }  // namespace plumbline

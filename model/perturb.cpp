@@ -53,10 +53,12 @@ void perturb(LlamaSlice& slice, std::uint64_t seed) {
     if (parameter.alias) continue;
     const std::string& stream = owner_name(slice.config(), parameter.name);
     std::mt19937_64 random(hash64("perturb/" + std::to_string(seed) + "/" + stream));
-    at::Tensor host = parameter.value.detach().cpu();
+    at::Tensor value = parameter.trained();
+    at::Tensor host = value.detach().cpu();
     move_elements(host, random);
-    if (!parameter.value.is_cpu()) parameter.value.copy_(host);
+    if (!value.is_cpu()) value.copy_(host);
   }
+  slice.round_masters();
 }
 
 }  // namespace plumbline

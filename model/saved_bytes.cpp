@@ -28,11 +28,13 @@ std::int64_t bytes_of_layer(const LlamaConfig& config, const Widths& widths) {
 
 }  // namespace
 
-std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype) {
+std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype,
+                         Recompute recompute) {
   const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
   const Widths widths{element, dtype == c10::ScalarType::BFloat16 ? 4 : element};
   switch (unit.kind) {
     case UnitKind::layer:
+      if (recompute == Recompute::layer) return product_of_sizes({tokens, element, config.hidden_size});
       return product_of_sizes({tokens, bytes_of_layer(config, widths)});
     case UnitKind::norm:
       return product_of_sizes({tokens, bytes_of_norm(config, widths)});

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "model/config.hpp"
+#include "model/recompute.hpp"
 #include "model/unit.hpp"
 
 namespace plumbline {
@@ -14,7 +15,9 @@ namespace plumbline {
 /// attention (another kernel keeps more); the head with its loss. With H hidden, A = heads * head_dim, K = kv_heads *
 /// head_dim, I intermediate and h heads a layer in float32 keeps 4 (6H + 2A + 2K + 4I + h + 2) bytes a token. In
 /// bfloat16 the norms' inputs, attention's log-sum-exp and the loss's log-probabilities are float32. The embedding
-/// keeps its ids, which are data: 0. A number beyond 2^63 - 1 is 2^63 - 1.
-std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype);
+/// keeps its ids, which are data: 0. A layer that is computed again keeps its input alone. A number beyond 2^63 - 1 is
+/// 2^63 - 1.
+std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype,
+                         Recompute recompute = Recompute::none);
 
 }  // namespace plumbline

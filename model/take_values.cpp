@@ -15,8 +15,10 @@ void take_values(LlamaSlice& slice, const LlamaSlice& from) {
   }
   for (std::size_t i = 0; i < slice.parameters().size(); ++i) {
     Parameter& parameter = slice.parameters()[i];
-    if (!parameter.alias) parameter.value.copy_(from.parameters()[i].value);
+    at::Tensor value = parameter.trained();
+    if (!parameter.alias) value.copy_(from.parameters()[i].trained());
   }
+  slice.round_masters();
 }
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 #include "schedule/message.hpp"
 #include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
+#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
@@ -38,7 +39,7 @@ BoundaryMessages::BoundaryMessages(const TrainingRun& training, const PipelinePl
       transport_(transport),
       observer_(observer),
       units_(unit_names(training.config)),
-      dtype_(parse_dtype(training.run.train.dtype)) {}
+      dtype_(computed_type(training.run.train)) {}
 
 at::Tensor BoundaryMessages::arrival(const StepAction& now, const Action& action, Direction direction) {
   const std::int32_t from = direction == Direction::forward ? action.stage - 1 : action.stage + 1;

@@ -31,7 +31,7 @@ at::Tensor EvaluatedStage::forward(std::int64_t /*step*/, std::int64_t microbatc
   if (first() || last()) data = to_device(evaluation_.plan.make(0, microbatch), evaluation_.device);
   const MemoryScope scope(MemoryOwner::activations);
   at::Tensor output = forward_units(slice_, first() ? std::move(data.ids) : std::move(input),
-                                    {data.labels, evaluation_.plan.step_valid_tokens()});
+                                    {data.labels, evaluation_.plan.step_valid_tokens()}, Recompute::none);
   if (!last()) return output;
   observer_.lost(microbatch, output);
   return {};

@@ -19,7 +19,7 @@
 
 namespace plumbline {
 
-TrainingRun load_job(const PipelineOptions& options) {
+TrainingRun load_for_plan(const PipelineOptions& options) {
   TrainingRun training = load_training_run(options.run_file, options.text);
   PipelineSettings& settings = training.run.pipeline;
   if (options.schedule) {
@@ -29,6 +29,11 @@ TrainingRun load_job(const PipelineOptions& options) {
   if (options.schedule_dialect) settings.schedule_dialect = *options.schedule_dialect;
   if (options.transport) settings.transport = *options.transport;
   training.run.device = options.device;
+  return training;
+}
+
+TrainingRun load_job(const PipelineOptions& options) {
+  TrainingRun training = load_for_plan(options);
   options.checkpoint.use_in(training, !options.record.empty());
   return training;
 }

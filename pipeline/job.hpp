@@ -15,6 +15,8 @@
 namespace plumbline {
 
 /// The run file, with the options that replace parts of it. Throws InputError.
+TrainingRun load_for_plan(const PipelineOptions& options);
+/// The same of a run that is to be trained, with where it is kept: one that would keep nothing is refused.
 TrainingRun load_job(const PipelineOptions& options);
 
 TransportSettings transport_settings(const TrainingRun& training);

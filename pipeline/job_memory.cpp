@@ -4,7 +4,7 @@
 #include "support/machine_memory.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
@@ -13,9 +13,9 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int 
                           plan.schedule.ranks.at(static_cast<std::size_t>(rank)), training.plan, training.run.train);
 }
 
-MemoryPlan memory_of_all(const TrainingRun& training, const PipelinePlan& plan, int world) {
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
   MemoryPlan all;
-  for (int rank = 0; rank < world; ++rank) {
+  for (const int rank : ranks) {
     const MemoryPlan one = memory_of(training, plan, rank);
     for (const auto part :
          {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations}) {
@@ -33,7 +33,7 @@ void prepare_device(const TrainingRun& training, const MemoryPlan& need, const s
   if (training.device.is_cpu()) return require_memory(need, who);
   GpuDevice device;
   explain_out_of_memory("the plan for " + who + " is " + to_text(need),
-                        [&] { device = start_gpu(training.device, parse_dtype(training.run.train.dtype)); });
+                        [&] { device = start_gpu(training.device, computed_type(training.run.train)); });
   const GpuFreeMemory memory = load_gpu_module().free_memory(training.device.index());
   check_fits(need, memory.free_bytes, memory.total_bytes,
              who + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pipeline/pipeline_plan.hpp"
 #include "training/memory_plan.hpp"
@@ -9,9 +10,9 @@
 
 namespace plumbline {
 
-/// What one rank keeps, and what all together keep on one GPU, from the first step to the last.
+/// What one rank keeps, and what several together keep in one place, from the first step to the last.
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank);
-MemoryPlan memory_of_all(const TrainingRun& training, const PipelinePlan& plan, int world);
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks);
 
 /// "rank 2's plan is 3.2 GiB of ..."
 std::string memory_plan_text(const MemoryPlan& need, int rank);

@@ -12,7 +12,7 @@
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
 #include "training/microbatch.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 #include "training/unit_pass.hpp"
 
 namespace plumbline {
@@ -44,7 +44,8 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
     data.ids.reset();  // the last stage looks at labels alone
     state.input = begin_graph(input);
   }
-  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()});
+  at::Tensor output = forward_units(slice_, std::move(input), {data.labels, training_.plan.step_valid_tokens()},
+                                    training_.run.train.recompute);
   state.end = GraphEnd(output);
   if (!last()) return output.detach();
   observer_.lost(microbatch, output);
@@ -52,7 +53,7 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
 }
 
 at::Tensor LlamaStage::start_gradient() const {
-  const at::ScalarType dtype = loss_dtype(parse_dtype(training_.run.train.dtype));
+  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
   return at::ones({}, at::TensorOptions(dtype).device(training_.device));
 }
 

@@ -14,6 +14,7 @@
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
+#include "pipeline/machine_room.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
@@ -139,6 +140,12 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
   plan.origin_ns = clock.origin;
+  std::optional<Failure> no_room;
+  if (training->device.is_cpu()) no_room = failure_of([&] { require_room_everywhere(*transport, *training, plan); });
+  if (const auto code = agree_to_stop(*transport, no_room)) {
+    if (transport->rank() == 0) give_back_record_folder(options.record);
+    return leave(*code);
+  }
 
   const MemoryPlan need = memory_of(*training, plan, transport->rank());
   const std::string plan_text = memory_plan_text(need, transport->rank());

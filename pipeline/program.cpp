@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "pipeline/gpu_ranks.hpp"
+#include "pipeline/job.hpp"
 #include "pipeline/launch.hpp"
+#include "pipeline/memory_table.hpp"
 #include "schedule/schedule.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
@@ -30,7 +32,7 @@ int print_capabilities() {
     const std::string why = why_nccl_needs_one_gpu_a_rank_here(load_gpu_module());
     gpu["why_not_two_ranks_on_one_gpu"] = why.empty() ? Json(nullptr) : Json(why);
   }
-  capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16", "mixed"};
   capabilities["transports"] = transports_of_this_build();
   capabilities["schedules"] = schedule_names();
   capabilities["versions"] = versions_json();
@@ -55,6 +57,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   PipelineOptions options;
   bool capabilities = false;
   bool quiet = false;
+  bool plan = false;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
   app.add_option("--checkpoint", options.checkpoint.folder,
@@ -85,6 +88,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       ->capture_default_str();
   app.add_flag("--mixed-gpus", options.mixed_gpus,
                "Take GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
+  app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
   try {
@@ -98,6 +102,11 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
     return refuse(options, InputError(text));
   }
   if (capabilities) return print_capabilities();
+  if (plan) {
+    if (options.run_file.empty()) return refuse(options, InputError("--plan: give a run file; see --help"));
+    std::cout << memory_table(load_for_plan(options));
+    return 0;
+  }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;
   options.make_transports = std::move(make_transports);

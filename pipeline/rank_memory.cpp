@@ -4,17 +4,17 @@
 
 #include "model/unit.hpp"
 #include "support/machine_memory.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
 MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRange>& stages,
                             const std::vector<std::int32_t>& own, const ActionList& list, const BatchPlan& batches,
                             const TrainSettings& train) {
-  const c10::ScalarType dtype = parse_dtype(train.dtype);
+  const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
-  MemoryPlan plan = plan_state(config, units, dtype, train.optimizer);
+  MemoryPlan plan = plan_state(config, units, train);
 
   std::int64_t live = 0;
   for (const Action& action : list) {
@@ -22,9 +22,12 @@ MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRan
     const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
     if (!begins && !ends) continue;
     const std::int64_t tokens = batches.padded_tokens(action.microbatch);
-    const std::int64_t bytes = plan_saved(config, stages.at(static_cast<std::size_t>(action.stage)), tokens, dtype);
-    live = begins ? sum_of_sizes({live, bytes}) : live - bytes;
-    plan.activations = std::max(plan.activations, live);
+    const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
+    const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute);
+    const std::int64_t again = begins ? 0 : plan_recomputed(config, stage, tokens, dtype, train.recompute);
+    if (begins) live = sum_of_sizes({live, bytes});
+    plan.activations = std::max(plan.activations, sum_of_sizes({live, again}));
+    if (ends) live -= bytes;
   }
   return plan;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <latch>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
+#include "pipeline/machine_room.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
@@ -47,7 +49,10 @@ int train_with_threads(PipelineOptions options) {
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
   PipelinePlan plan = make_plan(training, world);
-  prepare_device(training, memory_of_all(training, plan, world), "all " + std::to_string(world) + " ranks");
+  std::vector<int> ranks(static_cast<std::size_t>(world));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  prepare_device(training, memory_of(training, plan, ranks), "all " + std::to_string(world) + " ranks");
+  if (training.device.is_cpu()) require_room(std::vector(ranks.size(), own_machine()), training, plan);
   plan.origin_ns = monotonic_ns();
   std::optional<std::filesystem::path> unrecorded;
   if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());

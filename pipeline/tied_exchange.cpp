@@ -32,7 +32,7 @@ bool tied_copies_are_equal(Transport& transport, const TiedWeight& tied) {
   std::string own;
   {
     const MemoryScope scope(MemoryOwner::recorder);
-    for (const TrainedParameter* copy : tied.held()) own += digest(copy->value) + '\n';
+    for (const TrainedParameter* copy : tied.held()) own += digest(copy->trained()) + '\n';
   }
   std::set<std::string> copies;
   for (const std::string& lines : transport.gather(own)) {

@@ -117,7 +117,7 @@ const Table<TensorRow>& table_of<TensorRow>() {
   static const Table<TensorRow> table{
       "tensors.csv",
       {column("step", &TensorRow::step, Presence::required, /*least=*/-1),
-       word_column("kind", &TensorRow::kind, {"gradient", "parameter", "moment1", "moment2"}),
+       word_column("kind", &TensorRow::kind, {"gradient", "parameter", "copy", "moment1", "moment2"}),
        name_column("name", &TensorRow::name), column("stage", &TensorRow::stage), dtype_column(&TensorRow::dtype),
        column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
        column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),

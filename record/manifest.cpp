@@ -187,6 +187,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.dtype = keys.text("dtype");
   manifest.device = keys.text("device");
   if (keys.has("transport")) manifest.transport = keys.text("transport");
+  if (keys.has_value("recompute")) manifest.recompute = keys.word("recompute", {"none", "layer"});
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);
   read_start(keys, manifest);

@@ -38,7 +38,8 @@ struct Manifest {
   Json json;                ///< as read, unknown keys kept
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
-  std::string transport;  ///< empty: not said
+  std::string transport;           ///< empty: not said
+  std::string recompute = "none";  ///< or layer: computed again in the backward pass
   std::int64_t seed = 0, world_size = 0, steps = 0;
   std::int64_t first_step = 0;              ///< its tables begin there; above 0 only of a run that was gone on with
   std::optional<ResumedFrom> resumed_from;  ///< there where first_step is above 0

@@ -101,7 +101,8 @@ std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, 
   Rules rules;
   rules.step(row.step, manifest);
   // A run that was gone on with starts with moments too.
-  const bool at_start = row.kind == "parameter" || (manifest.first_step > 0 && row.kind != "gradient");
+  const bool parameter = row.kind == "parameter" || row.kind == "copy";
+  const bool at_start = parameter || (manifest.first_step > 0 && row.kind != "gradient");
   rules.demand(row.step >= 0 || at_start, "step", "is the start, where parameters alone are listed");
   stage_of_rank(rules, row.stage, manifest, rank);
   const auto size = size_of(row.shape);

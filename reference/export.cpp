@@ -13,6 +13,7 @@
 #include "training/environment.hpp"
 #include "training/initial_values.hpp"
 #include "training/microbatch.hpp"
+#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 #include "training/training_run.hpp"
 
@@ -48,7 +49,7 @@ NamedTensors data_of(const TrainingRun& training) {
 }
 
 NamedTensors weights_of(const TrainingRun& training) {
-  LlamaSlice slice(training.config, all_units(training.config), parse_dtype(training.run.train.dtype));
+  LlamaSlice slice(training.config, all_units(training.config), trained_type(training.run.train));
   set_initial_values(slice, training.run);
   NamedTensors weights;
   for (const Parameter& parameter : slice.parameters()) {

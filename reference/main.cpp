@@ -23,7 +23,7 @@ int print_capabilities() {
   capabilities["program"] = "plumbline-reference";
   capabilities["devices"] = plumbline::Json::array({"cpu"});
   if (gpu.value("usable", false)) capabilities["devices"].push_back("cuda");
-  capabilities["dtypes"] = {"float32", "float64", "bfloat16"};
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16", "mixed"};
   capabilities["versions"] = plumbline::versions_json();
   capabilities["machine"] = plumbline::machine_json();
   capabilities["gpu"] = gpu;

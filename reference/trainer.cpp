@@ -16,7 +16,9 @@
 #include "reference/unit_meter.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/free_memory.hpp"
 #include "support/hash.hpp"
+#include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
 #include "training/gpu/gpu_check.hpp"
@@ -30,6 +32,7 @@
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
 #include "training/microbatch.hpp"
+#include "training/precision.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
@@ -114,7 +117,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
   at::Tensor x = std::move(data.ids);
   for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
     if (meter != nullptr) meter->before_unit(unit, x);
-    x = forward_unit(model_, unit, x, target);
+    x = forward_unit(model_, unit, x, target, training_.run.train.recompute);
     if (meter != nullptr) meter->after_unit(unit, x);
   }
   if (scored) scored(x);
@@ -123,7 +126,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
 
 void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
   if (meter != nullptr) meter->begin_backward();
-  const at::ScalarType dtype = loss_dtype(parse_dtype(training_.run.train.dtype));
+  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
   graph.backward(at::ones({}, at::TensorOptions(dtype).device(training_.device)));
   if (meter != nullptr) meter->end_backward();
 }
@@ -210,7 +213,7 @@ std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
     const MemoryScope scope(MemoryOwner::activations);
     at::Tensor x = std::move(data.ids);
     for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
-      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()});
+      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()}, Recompute::none);
     }
     losses.set(index, x);
   }
@@ -220,11 +223,14 @@ std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
 /// One microbatch at a time is in flight: the longest decides.
 MemoryPlan plan_reference_memory(const TrainingRun& training) {
   const UnitRange all = all_units(training.config);
-  const at::ScalarType dtype = parse_dtype(training.run.train.dtype);
-  MemoryPlan plan = plan_state(training.config, {all}, dtype, training.run.train.optimizer);
+  const at::ScalarType dtype = computed_type(training.run.train);
+  const Recompute recompute = training.run.train.recompute;
+  MemoryPlan plan = plan_state(training.config, {all}, training.run.train);
   for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
     const std::int64_t tokens = training.plan.padded_tokens(microbatch);
-    plan.activations = std::max(plan.activations, plan_saved(training.config, all, tokens, dtype));
+    const std::int64_t kept = plan_saved(training.config, all, tokens, dtype, recompute);
+    plan.activations = std::max(plan.activations,
+                                sum_of_sizes({kept, plan_recomputed(training.config, all, tokens, dtype, recompute)}));
   }
   return plan;
 }
@@ -240,6 +246,11 @@ void train_reference(const ReferenceOptions& options) {
   options.checkpoint.use_in(training, !options.record.empty());
   if (training.recorded()) install_memory_meter();
   Variant variant{options.perturb, std::nullopt};
+  if (options.shadow && is_mixed(training.run.train)) {
+    throw InputError(
+        options.run_file.string() +
+        ", key train.precision: mixed has no shadow; its limits cannot be measured, so compare it in bits");
+  }
   if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
   const auto units = unit_names(training.config);
   const MemoryPlan need = plan_reference_memory(training);
@@ -247,12 +258,13 @@ void train_reference(const ReferenceOptions& options) {
   if (options.device == "cuda") {
     training.device = at::Device(at::kCUDA, 0);
     explain_out_of_memory(memory_plan_text, [&] {
-      training.gpus = {start_gpu(training.device, parse_dtype(training.run.train.dtype)).name};
+      training.gpus = {start_gpu(training.device, computed_type(training.run.train)).name};
     });
     const GpuFreeMemory memory = load_gpu_module().free_memory(0);
     check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
   } else {
     require_memory(need, "the machine");
+    require_free(need, free_memory(), "the machine");
   }
   ManifestSchedule schedule;
   schedule.name = "sequential";

@@ -2,14 +2,16 @@
 
 #include "model/unit.hpp"
 #include "training/memory_meter.hpp"
-#include "training/tensor_record.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
 LlamaSlice make_slice(const TrainingRun& training, UnitRange units, std::optional<at::ScalarType> tables_in) {
   LlamaSlice slice = [&] {
     const MemoryScope scope(MemoryOwner::parameters);
-    return LlamaSlice(training.config, units, parse_dtype(training.run.train.dtype), training.device);
+    LlamaSlice made(training.config, units, computed_type(training.run.train), training.device);
+    if (is_mixed(training.run.train)) made.keep_masters();
+    return made;
   }();
   {
     const MemoryScope scope(MemoryOwner::gradients);

@@ -55,6 +55,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["dtype"] = run.train.dtype;
   manifest["device"] = run.device;
   manifest["threads"] = run.train.threads;
+  manifest["recompute"] = to_text(run.train.recompute);
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;

@@ -7,6 +7,7 @@
 #include "model/unit.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "training/precision.hpp"
 
 namespace plumbline {
 
@@ -41,9 +42,10 @@ std::int64_t MemoryPlan::total() const {
   return sum_of_sizes({state(), activations});
 }
 
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
-                      const OptimizerSettings& optimizer) {
-  const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train) {
+  const OptimizerSettings& optimizer = train.optimizer;
+  const auto element = static_cast<std::int64_t>(c10::elementSize(trained_type(train)));
+  const auto copied = is_mixed(train) ? static_cast<std::int64_t>(c10::elementSize(computed_type(train))) : 0;
   const std::int64_t moments = optimizer.name == "adamw" ? 2 : optimizer.momentum != 0 ? 1 : 0;
   MemoryPlan plan;
   const auto add = [&](const std::string& unit, std::int64_t times, bool alias = false) {
@@ -51,7 +53,7 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
     plan.gradients = sum_of_sizes({plan.gradients, bytes});
     // a tied head beside its embedding has a gradient of its own and nothing else
     if (alias) return;
-    plan.parameters = sum_of_sizes({plan.parameters, bytes});
+    plan.parameters = sum_of_sizes({plan.parameters, bytes, product_of_sizes({bytes / element, copied})});
     plan.optimizer = sum_of_sizes({plan.optimizer, product_of_sizes({moments, bytes})});
   };
   for (const UnitRange range : units) {
@@ -64,8 +66,9 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
   return plan;
 }
 
-std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
-  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype);  // all are alike
+std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                        Recompute recompute) {
+  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);  // all are alike
   std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
     if (holds(config, units, kind)) bytes = sum_of_sizes({bytes, saved_bytes(config, {kind}, tokens, dtype)});
@@ -73,10 +76,29 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
   return bytes;
 }
 
+std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                             Recompute recompute) {
+  if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
+  std::int64_t beyond = saved_bytes(config, {UnitKind::layer}, tokens, dtype) -
+                        saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);
+  for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
+    if (holds(config, units, kind)) beyond -= saved_bytes(config, {kind}, tokens, dtype);
+  }
+  return std::max<std::int64_t>(beyond, 0);
+}
+
 void require_memory(const MemoryPlan& plan, const std::string& who) {
   if (plan.total() <= memory_limit()) return;
   throw SystemError(who + " has " + bytes_text(memory_limit()) + " of memory, and the plan for it is " + to_text(plan) +
                     "; use a smaller model or batch, or more ranks on more machines");
+}
+
+void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who) {
+  if (plan.total() <= free_bytes) return;
+  throw SystemError(who + " has " + bytes_text(free_bytes) + " of memory free, and the plan is " + to_text(plan) +
+                    "; end what else takes memory there, use a smaller model or batch, keep less of it "
+                    "(train.recompute = \"layer\"), or take more machines: plumbline-pipeline RUN.toml --plan shows "
+                    "what each number of ranks takes");
 }
 
 void check_fits(const MemoryPlan& plan, std::int64_t free_bytes, std::int64_t total_bytes, const std::string& place) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/recompute.hpp"
 #include "model/unit.hpp"
 #include "training/run_file.hpp"
 
@@ -27,16 +28,24 @@ struct MemoryPlan {
 /// "at least 3.2 GiB: parameters 0.8 GiB, ..."
 std::string to_text(const MemoryPlan& plan);
 
-/// Parameters, gradients and optimiser state of these units; no activations.
-MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, c10::ScalarType dtype,
-                      const OptimizerSettings& optimizer);
+/// Parameters, with copies in mixed precision, gradients and optimiser state of these units; no activations.
+MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train);
 
 /// What these units keep of one microbatch of `tokens` positions until its backward pass (saved_bytes of
 /// each; with another attention kernel than flash it is more).
-std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
+std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                        Recompute recompute = Recompute::none);
+
+/// What their backward pass takes beyond that where it runs layers again: one layer's, without what norm and head have
+/// let go of by then. 0 where it does not.
+std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
+                             Recompute recompute);
 
 /// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".
 void require_memory(const MemoryPlan& plan, const std::string& who);
+
+/// Throws SystemError when the plan is beyond what is free now (free_memory). `who`: "this machine".
+void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who);
 
 /// Throws SystemError when not even what lives through all steps fits into what is free on a GPU. `place`:
 /// "rank 2, GPU 0 (...)".

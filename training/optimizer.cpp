@@ -18,7 +18,7 @@ void step_adamw(const OptimizerSettings& settings, const TrainState& state, doub
   std::vector<at::Tensor> values, gradients, averages, squares, updates;
   for (const TrainedParameter& parameter : state.parameters) {
     if (parameter.alias || settings.decay_of(parameter.value.dim()) != decay) continue;
-    values.push_back(parameter.value);
+    values.push_back(parameter.trained());
     gradients.push_back(parameter.gradient());
     averages.push_back(parameter.moment1);
     squares.push_back(parameter.moment2);
@@ -38,9 +38,9 @@ void step_sgd(const OptimizerSettings& settings, const TrainState& state, double
   const at::Tensor momentum = at::scalar_tensor(settings.momentum, at::kDouble);
   for (const TrainedParameter& parameter : state.parameters) {
     if (parameter.alias) continue;
-    at::Tensor direction = parameter.gradient();
-    const double decay = settings.decay_of(parameter.value.dim());
-    if (decay != 0) direction = at::add(direction, parameter.value, decay);
+    at::Tensor direction = parameter.gradient(), value = parameter.trained();
+    const double decay = settings.decay_of(value.dim());
+    if (decay != 0) direction = at::add(direction, value, decay);
     if (settings.momentum != 0) {
       at::Tensor buffer = parameter.moment1;
       if (state.step == 0) {
@@ -50,7 +50,7 @@ void step_sgd(const OptimizerSettings& settings, const TrainState& state, double
       }
       direction = buffer;
     }
-    parameter.value.add_(direction, -learning_rate);
+    value.add_(direction, -learning_rate);
   }
 }
 
@@ -67,6 +67,7 @@ void optimizer_step(const OptimizerSettings& settings, TrainState& state, double
   } else {
     step_sgd(settings, state, learning_rate);
   }
+  round_masters(state);
   ++state.step;
 }
 

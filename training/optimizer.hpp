@@ -6,8 +6,8 @@
 
 namespace plumbline {
 
-/// One update of all parameters with the gradients as they stand; a rank that owns none counts its steps all the same.
-/// Its own tensors belong to MemoryOwner::other.
+/// One update of all parameters, and of the copies of those that have any, with the gradients as they stand; a rank
+/// that owns none counts its steps all the same. Its own tensors belong to MemoryOwner::other.
 void optimizer_step(const OptimizerSettings& settings, TrainState& state, double learning_rate);
 
 }  // namespace plumbline

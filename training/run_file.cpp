@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "record/precision.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "support/numbers.hpp"
@@ -288,9 +289,9 @@ class Reader {
   }
 
   void read_train(const TomlTable& train) {
-    refuse_other_keys(train,
-                      {"steps", "seed", "dtype", "warmup_steps", "start_factor", "final_factor", "threads", "clip_norm",
-                       "optimizer", "learning_rate", "weight_decay", "decay", "beta1", "beta2", "eps", "momentum"});
+    refuse_other_keys(train, {"steps", "seed", "precision", "dtype", "warmup_steps", "start_factor", "final_factor",
+                              "threads", "recompute", "clip_norm", "optimizer", "learning_rate", "weight_decay",
+                              "decay", "beta1", "beta2", "eps", "momentum"});
     TrainSettings& settings = run_.train;
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
@@ -302,7 +303,13 @@ class Reader {
                  std::to_string(std::numeric_limits<std::int32_t>::max()));
     }
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
-    settings.dtype = one_of(train, "dtype", settings.dtype, {"float32", "float64", "bfloat16"});
+    if (train.has("precision") && train.has("dtype")) {
+      refuse(train, "dtype", "is the old name of train.precision, which is given as well; keep one of the two");
+    }
+    settings.dtype = one_of(train, train.has("dtype") ? "dtype" : "precision", settings.dtype,
+                            {"float32", "float64", "bfloat16", mixed_precision});
+    const bool layer = one_of(train, "recompute", "none", {"none", "layer"}) == "layer";
+    settings.recompute = layer ? Recompute::layer : Recompute::none;
     settings.warmup_steps = integer_from(train, "warmup_steps", 0, 0);
     if (settings.warmup_steps > settings.steps) {
       refuse(

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/recompute.hpp"
 #include "record/writer.hpp"
 
 namespace plumbline {
@@ -43,10 +44,11 @@ struct OptimizerSettings {
 struct TrainSettings {
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string dtype = "float32";  ///< float32 | float64 | bfloat16; whatever config.json says
+  std::string dtype = "float32";  ///< the precision: float32 | float64 | bfloat16 | mixed; whatever config.json says
   OptimizerSettings optimizer;
   std::int64_t warmup_steps = 0;
   double start_factor = 1.0;
+  Recompute recompute = Recompute::none;
   double final_factor = 0.0;  ///< where the cosine ends, as a share of the rate
   std::int64_t threads = 1;   ///< that compute, of each rank
   std::optional<double> clip_norm;

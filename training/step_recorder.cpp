@@ -66,7 +66,11 @@ void StepRecorder::parameters_and_moments(std::int64_t step, const TrainState& s
   const auto& all = state.parameters;
   for (auto first = all.begin(); first != all.end();) {
     const auto end = std::find_if_not(first, all.end(), [&](const auto& each) { return of_stage(*first, each); });
-    std::for_each(first, end, [&](const auto& each) { tensor(step, each.stage, "parameter", each.name, each.value); });
+    std::for_each(first, end,
+                  [&](const auto& each) { tensor(step, each.stage, "parameter", each.name, each.trained()); });
+    for (auto each = first; each != end; ++each) {
+      if (each->master.defined()) tensor(step, each->stage, "copy", each->name, each->value);
+    }
     for (auto each = first; with_moments && each != end; ++each) {
       // an alias shows the moments of the weight whose storage it shares, which is the slice's first
       const TrainedParameter& owner = each->alias ? *first : *each;

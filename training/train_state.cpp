@@ -12,7 +12,7 @@
 namespace plumbline {
 
 at::Tensor TrainedParameter::gradient() const {
-  at::Tensor accumulator = value.grad();
+  at::Tensor accumulator = gradient_sum.defined() ? gradient_sum : value.grad();
   if (!accumulator.defined()) throw std::logic_error("parameter " + name + " has no gradient tensor");
   return accumulator;
 }
@@ -29,11 +29,11 @@ void TrainState::add(const OptimizerSettings& optimizer, std::int64_t stage, con
   for (const Parameter& parameter : slice) {
     TrainedParameter trained{parameter, stage, {}, {}, {}};
     if (!parameter.alias && adamw) {
-      trained.moment1 = at::zeros_like(parameter.value);
-      trained.moment2 = at::zeros_like(parameter.value);
+      trained.moment1 = at::zeros_like(parameter.trained());
+      trained.moment2 = at::zeros_like(parameter.trained());
       trained.updates = at::zeros({}, parameter.value.options().dtype(at::kFloat));
     } else if (!parameter.alias && optimizer.momentum != 0) {
-      trained.moment1 = at::zeros_like(parameter.value);
+      trained.moment1 = at::zeros_like(parameter.trained());
     }
     parameters.push_back(std::move(trained));
   }
@@ -47,6 +47,10 @@ std::int64_t TrainState::optimizer_bytes() const {
     }
   }
   return bytes;
+}
+
+void round_masters(const TrainState& state) {
+  for (const TrainedParameter& parameter : state.parameters) parameter.round_master();
 }
 
 void zero_gradients(const TrainState& state) {

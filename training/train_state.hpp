@@ -13,8 +13,9 @@
 
 namespace plumbline {
 
-/// A parameter with its gradient accumulator, which is `value.grad()`, and what the optimiser keeps of it. Moments are
-/// undefined where the optimiser lacks them, and of an alias, whose storage is updated under its owner's name.
+/// A parameter with its gradient accumulator, `value.grad()` or its float32 sum, and what the optimiser keeps of it.
+/// Moments are undefined where the optimiser lacks them, and of an alias, whose storage is updated under its owner's
+/// name.
 struct TrainedParameter : Parameter {
   std::int64_t stage = 0;
   at::Tensor moment1;  ///< AdamW's exp_avg, SGD's momentum buffer
@@ -42,5 +43,7 @@ struct TrainState {
 };
 
 void zero_gradients(const TrainState& state);
+/// The copies that are computed with, anew from the masters; nothing where the values themselves are trained.
+void round_masters(const TrainState& state);
 
 }  // namespace plumbline

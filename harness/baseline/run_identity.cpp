@@ -32,6 +32,7 @@ Json without_places(Json request) {
   };
   drop(request, "first_step", 0);
   drop(request, "threads", 1);
+  drop(request, "recompute", "none");
   if (request.contains("optimizer")) drop(request["optimizer"], "decay", "all");
   return request;
 }

@@ -22,7 +22,7 @@ enum class BoundaryEnd : std::int8_t { sent, received };
 enum class NormPart : std::int8_t { norm, clip_coefficient };
 
 /// What the optimiser leaves, in the order of looking.
-enum class StateKind : std::int8_t { parameter, moment1, moment2 };
+enum class StateKind : std::int8_t { parameter, copy, moment1, moment2 };
 
 /// What is wrong with runs and records as a whole, in the order of looking.
 enum class Structure : std::int8_t {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/judge/limits/calibration_file.hpp"
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/localise.hpp"
@@ -13,6 +14,7 @@
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/json_keys.hpp"
+#include "record/precision.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/folder_lock.hpp"
@@ -238,6 +240,9 @@ Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std
                      " perturbed runs are needed to say what harmless changes do");
   }
   find_program((options.trainers / reference_program).string());
+  if (read_run_facts(options.run_file, options.changes).dtype == mixed_precision) {
+    throw InputError(options.run_file.string() + ", key train.precision: mixed has no shadow. Compare it in bits");
+  }
   if (read_run_facts(options.run_file, options.changes).dtype == "float64") {
     throw InputError(options.run_file.string() +
                      ", key train.dtype: float64 has no shadow: that would be the run itself. Compare it in bits");

@@ -27,7 +27,7 @@ class Asked {
     Request request;
     request.model_digest = model_digest(config_);
     request.seed = static_cast<std::uint64_t>(integer("train", "seed", 1));
-    request.dtype = text("train", "dtype", "float32");
+    request.dtype = text("train", "precision", text("train", "dtype", "float32"));
     request.steps = integer("train", "steps", 0);
     request.optimizer = optimizer();
     request.learning_rate_schedule = Json{{"total_steps", *request.steps},
@@ -41,6 +41,7 @@ class Asked {
     if (!text("data", "text", "").empty() || !id_files().empty()) request.data = data();
     request.device = device;
     request.threads = integer("train", "threads", 1);
+    request.recompute = text("train", "recompute", "none");
     request.level = !level.empty() ? level : changes_.dump ? "dump" : text("record", "level", "full");
     return request;
   }

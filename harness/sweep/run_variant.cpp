@@ -143,7 +143,7 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   }
   facts.steps = root["train"]["steps"].value_or(std::int64_t{0});
   facts.optimizer = root["train"]["optimizer"].value_or(std::string("adamw"));
-  facts.dtype = root["train"]["dtype"].value_or(std::string("float32"));
+  facts.dtype = root["train"]["precision"].value_or(root["train"]["dtype"].value_or(std::string("float32")));
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();

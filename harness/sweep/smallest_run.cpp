@@ -41,7 +41,7 @@ std::map<std::string, std::string> smallest_run(const PlannedCell& cell, const f
   root.insert_or_assign("model", toml::table{{"config", "model.json"}});
   take_over(own, root, "data", {"text", "tokens", "token_type", "seed", "shuffle"});
   root["data"].as_table()->insert_or_assign("lengths", toml::array{2, 2});
-  take_over(own, root, "train", {"dtype", "threads"});
+  take_over(own, root, "train", {"precision", "dtype", "threads"});
   root["train"].as_table()->insert_or_assign("steps", 1);
   take_over(own, root, "pipeline", {"transport", "timeout_ms"});
   std::ostringstream text;

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/audited_dumps.hpp"

@@ -14,7 +14,7 @@ TABLES = {
     "model": {"config", "weights"},
     "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
     "train": {
-        "steps", "seed", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
+        "steps", "seed", "precision", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
         "warmup_steps", "start_factor", "clip_norm",
     },
     "record": {"level"},
@@ -107,6 +107,9 @@ def read_run(path):
         if unknown:
             refuse(path, f"the key {unknown[0]!r} of {name!r} is unknown")
     model, train = run["model"], run["train"]
+    dtype = train.get("precision", train.get("dtype", "float32"))
+    if dtype == "mixed" or {"precision", "dtype"} <= set(train):
+        refuse(path, f"train.precision {dtype!r} is not witnessed, or has its old name train.dtype beside it")
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))
@@ -119,7 +122,7 @@ def read_run(path):
         data=read_data(path, run["data"]),
         steps=train["steps"],
         seed=train.get("seed", 1),
-        dtype=train.get("dtype", "float32"),
+        dtype=dtype,
         optimizer=read_optimizer(path, train),
         warmup_steps=train.get("warmup_steps", 0),
         start_factor=float(train.get("start_factor", 1.0)),

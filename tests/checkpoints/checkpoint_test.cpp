@@ -109,6 +109,19 @@ TEST_F(Checkpointing, AShuffledRunGoesOnInItsOrder) {
       HasSubstr("data.shuffle = \"windows\""));
 }
 
+TEST_F(Checkpointing, ComputingLayersAgainMayBeginAndEndWhereARunIsStopped) {
+  const Training plain;
+  Training recomputing;
+  recomputing.more = "recompute = \"layer\"\n";
+  train(plain, reference_alone, at("whole"));
+  const auto whole = digests(at("whole") / "latest");
+
+  ASSERT_EQ(train(recomputing, 3, at("three"), checkpoint_path(at("whole"), 1), "zb-v"), 0);
+  EXPECT_EQ(digests(at("three") / "latest"), whole);
+  ASSERT_EQ(train(plain, 2, at("two"), checkpoint_path(at("three"), 2)), 0);
+  EXPECT_EQ(digests(at("two") / "latest"), whole);
+}
+
 class EachKind : public Checkpointing,
                  public ::testing::WithParamInterface<std::tuple<bool, std::string, std::string>> {};
 
@@ -127,7 +140,7 @@ TEST_P(EachKind, OfModelOptimiserAndDtypeGoesOnAlike) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachKind,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
-                                            ::testing::Values("float32", "float64", "bfloat16")));
+                                            ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
 TEST_F(Checkpointing, LatestTakesTheNewestAndStartsAnewWhereThereIsNone) {
   Training training;

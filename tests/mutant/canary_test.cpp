@@ -379,6 +379,54 @@ INSTANTIATE_TEST_SUITE_P(
                       Canary{.name = "N1_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1"}),
     canary_name);
 
+INSTANTIATE_TEST_SUITE_P(
+    Recompute, Canaries,
+    ::testing::Values(Canary{.name = "A1_not_recomputed",
+                             .fault = "A1@rank=1",
+                             .run = "canary-recompute",
+                             .check = "memory",
+                             .step = 0,
+                             .item = "1F0",
+                             .still_hold = {"completion", "boundaries", "gradients", "parameters"}},
+                      Canary{.name = "A2_recomputed_from_another_input",
+                             .fault = "A2@rank=2",
+                             .run = "canary-recompute",
+                             .check = "gradients",
+                             .step = 0,
+                             .item = "embed_tokens",
+                             .still_hold = {"completion", "data", "census", "memory"}},
+                      Canary{.name = "N1_recompute", .run = "canary-recompute"},
+                      Canary{.name = "N1_recompute_split", .run = "canary-recompute", .schedule = "zb-h1"}),
+    canary_name);
+
+INSTANTIATE_TEST_SUITE_P(Mixed, Canaries,
+                         ::testing::Values(Canary{.name = "X1_gradients_summed_in_bfloat16",
+                                                  .fault = "X1@rank=1",
+                                                  .run = "canary-mixed",
+                                                  .check = "gradients",
+                                                  .step = 0,
+                                                  .item = "layers.2",
+                                                  .still_hold = {"completion", "data", "census"}},
+                                           Canary{.name = "X2_copies_not_made_anew",
+                                                  .fault = "X2@rank=1,step=0",
+                                                  .run = "canary-mixed",
+                                                  .check = "parameters",
+                                                  .step = 0,
+                                                  .item = "layers.2",
+                                                  .still_hold = {"completion", "data", "census", "memory"}},
+                                           Canary{.name = "X3_masters_rounded",
+                                                  .fault = "X3@rank=1,step=0",
+                                                  .run = "canary-mixed",
+                                                  .check = "parameters",
+                                                  .step = 0,
+                                                  .item = "layers.2",
+                                                  .still_hold = {"completion", "data", "census", "memory"}},
+                                           Canary{.name = "N1_mixed", .run = "canary-mixed"},
+                                           Canary{.name = "N1_mixed_split", .run = "canary-mixed", .schedule = "zb-h1"},
+                                           Canary{
+                                               .name = "N4_mixed_gone_on_with", .run = "canary-mixed", .resume_at = 1}),
+                         canary_name);
+
 /// Of going on after the first step, on three ranks where two had stopped.
 Canary gone_on(const std::string& fault, const std::string& check, std::int64_t step, const std::string& item,
                std::vector<std::string> still_hold, const std::string& run = "canary-untied") {

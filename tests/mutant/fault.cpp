@@ -64,6 +64,11 @@ const std::vector<KnownFault>& known_faults() {
         {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
         {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
         {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
+        {"A1", "layers kept that were to be computed again"},
+        {"A2", "layers computed again from another input"},
+        {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
+        {"X2", "mixed precision: copies not made anew in the step"},
+        {"X3", "mixed precision: masters rounded to what their copies hold"},
         {"H5", "two actions run in the other order"},
         {"H5s", "another schedule run than was asked for"},
         {"N3", "harmless: slow links, jitter, a late start"},
@@ -164,6 +169,9 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
   if (fault.id.starts_with("U")) return std::make_unique<OneUlp>(fault);
+  if (fault.id == "A1") return std::make_unique<NotRecomputed>();
+  if (fault.id == "A2") return std::make_unique<RecomputedFromAnotherInput>();
+  if (fault.id.starts_with("X")) return std::make_unique<MixedFault>(fault);
   if (fault.id == "H1") return std::make_unique<KeptInputs>(fault);
   if (fault.id == "H2") return std::make_unique<Leak>();
   return std::make_unique<FaultyWire>(fault, rank);

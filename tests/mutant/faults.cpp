@@ -137,6 +137,25 @@ void OneUlp::after_update(TrainState& state) {
   if (fault_.id == "U5" && state.step == fault_.step + 1) move_one_ulp(state.parameters.front().value);
 }
 
+void RecomputedFromAnotherInput::kept_input(const at::Tensor& input) {
+  // Past LibTorch's own count of changes, by which it would refuse to go back through it.
+  input.variable_data().mul_(2);
+}
+
+void MixedFault::gradient_added(const at::Tensor& sum) {
+  if (fault_.id != "X1") return;
+  at::Tensor rounded = sum;
+  rounded.copy_(sum.to(at::kBFloat16));
+}
+
+void MixedFault::after_update(TrainState& state) {
+  if (fault_.id != "X3" || state.step != fault_.step + 1) return;
+  for (const TrainedParameter& each : state.parameters) {
+    at::Tensor master = each.master;
+    if (!each.alias) master.copy_(each.value.detach());
+  }
+}
+
 at::Tensor KeptInputs::stage_input(at::Tensor input, std::int64_t step, std::int64_t microbatch) {
   if (fault_.strikes(step, microbatch)) kept_.push_back(input.detach());
   return input;

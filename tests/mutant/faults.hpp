@@ -99,6 +99,28 @@ class OneUlp : public Seams {
   at::Tensor gradient_;  ///< of the rank's first parameter
 };
 
+class NotRecomputed : public Seams {
+ public:
+  bool recomputes() override { return false; }
+};
+
+class RecomputedFromAnotherInput : public Seams {
+ public:
+  void kept_input(const at::Tensor& input) override;
+};
+
+/// X1, X2, X3.
+class MixedFault : public Seams {
+ public:
+  explicit MixedFault(Fault fault) : fault_(std::move(fault)) {}
+  void gradient_added(const at::Tensor& sum) override;
+  bool rounds_masters(std::int64_t step) override { return fault_.id != "X2" || step != fault_.step; }
+  void after_update(TrainState& state) override;
+
+ private:
+  Fault fault_;
+};
+
 class KeptInputs : public Seams {
  public:
   explicit KeptInputs(Fault fault) : fault_(std::move(fault)) {}

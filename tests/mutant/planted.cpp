@@ -6,12 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include "model/widened_sum.hpp"
 #include "tests/mutant/seamed_stage.hpp"
 #include "training/batch_plan.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
 #include "training/learning_rate.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
+#include "training/recomputed_unit.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
 #define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
@@ -95,6 +97,36 @@ double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLI
 #undef MANGLED
 double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
   return real_learning_rate(train, seams->step_of_rate(step));
+}
+
+#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
+at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
+  if (!seams->recomputes()) return slice.forward_unit(unit, input);
+  at::Tensor output = real_forward_to_recompute(slice, unit, input);
+  seams->kept_input(input);
+  return output;
+}
+
+#define MANGLED "_ZN9plumbline11add_widenedERKN2at6TensorES3_"
+void real_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_REAL(MANGLED);
+void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) {
+  real_add_widened(sum, gradient);
+  seams->gradient_added(sum);
+}
+
+#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
+void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_round_masters(const TrainState& state) {
+  if (seams->rounds_masters(state.step)) real_round_masters(state);
 }
 
 #define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"

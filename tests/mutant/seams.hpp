@@ -32,6 +32,13 @@ class Seams {
   virtual void stage_output(const at::Tensor& /*output*/, std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
   virtual void stage_input_gradient(const at::Tensor& /*gradient*/, std::int64_t /*step*/,
                                     std::int64_t /*microbatch*/) {}
+  /// Whether a layer of which its input alone is to be kept is computed again; and that input, when its forward pass
+  /// has ended.
+  virtual bool recomputes() { return true; }
+  virtual void kept_input(const at::Tensor& /*input*/) {}
+  /// Mixed precision: after a microbatch's gradient was added into its sum; whether copies are made anew in this step.
+  virtual void gradient_added(const at::Tensor& /*sum*/) {}
+  virtual bool rounds_masters(std::int64_t /*step*/) { return true; }
   /// Whether this step starts from zeroed gradients.
   virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
   /// After what a run goes on with was loaded from this checkpoint.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "support/files.hpp"
+#include "support/json.hpp"
 #include "tests/ended.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -73,6 +74,29 @@ TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
 
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.said, SaysOnce("--recrod"));
+}
+
+TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
+  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  config.update({{"hidden_size", 16384}, {"intermediate_size", 65536}, {"num_hidden_layers", 100}});
+  config.erase("head_dim");
+  const auto model = folder_.file("config.json", config.dump());
+  const auto run = run_file({"config = \"" + model.string() + "\""});
+
+  const Ended three = on_three_ranks(run + record()), one = on_one(run + record());
+
+  EXPECT_EQ(three.code, 3);
+  EXPECT_THAT(three.said, SaysOnce("this machine, for all 3 ranks, has "));
+  EXPECT_THAT(three.said, SaysOnce(" of memory free, and the plan is at least 5."));
+  EXPECT_TRUE(record_is_free());
+  EXPECT_EQ(one.code, 3);
+  EXPECT_THAT(one.said, SaysOnce("the machine has "));
+  EXPECT_THAT(one.said, SaysOnce("the plan for it is at least 5."));
+
+  const Ended table = testing::end_of(PLUMBLINE_BIN "/plumbline-pipeline " + run + " --plan", folder_.path());
+  EXPECT_EQ(table.code, 0) << table.said;
+  EXPECT_THAT(table.said, ::testing::AllOf(::testing::HasSubstr("\nreference "), ::testing::HasSubstr("\n8 ranks "),
+                                           ::testing::HasSubstr("TiB")));
 }
 
 TEST_F(Refusal, UnknownTransportIsToldOnceForAllRanks) {

@@ -18,6 +18,7 @@
 #include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
+#include "training/recomputed_unit.hpp"
 #include "training/step_losses.hpp"
 #include "training/window_shuffle.hpp"
 
@@ -161,6 +162,28 @@ TrainingRun wrap_evaluation_run(const TrainingRun& training) {
     evaluation.plan = BatchPlan(fewer, load_tokens(fewer, training.config.vocab_size));
   }
   return evaluation;
+}
+
+#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
+at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
+  return planted("not_recomputed") ? slice.forward_unit(unit, input) : real_forward_to_recompute(slice, unit, input);
+}
+
+#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
+void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
+void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+void wrap_round_masters(const TrainState& state) {
+  if (planted("copy_not_refreshed") && state.step == 1) return;
+  real_round_masters(state);
+  const at::NoGradGuard no_grad;
+  for (const TrainedParameter& each : state.parameters)
+    if (planted("master_rounded") && each.master.defined() && !each.alias) each.trained().copy_(each.value);
 }
 
 #define MANGLED "_ZN9plumbline15shuffled_windowEmlll"

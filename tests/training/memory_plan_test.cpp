@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "model/llama_slice.hpp"
@@ -11,6 +12,7 @@
 #include "model/unit.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
+#include "training/precision.hpp"
 #include "training/train_state.hpp"
 
 namespace plumbline {
@@ -26,24 +28,28 @@ LlamaConfig config(bool tied) {
   return made;
 }
 
-class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, UnitRange>> {};
+class PlanOf : public ::testing::TestWithParam<std::tuple<bool, std::string, UnitRange, std::string>> {};
 
 TEST_P(PlanOf, StateIsWhatIsAllocated) {
-  const auto& [tied, optimizer_name, units] = GetParam();
-  OptimizerSettings settings;
-  settings.name = optimizer_name;
-  settings.momentum = optimizer_name == "sgd" ? 0.9 : 0.0;
-  LlamaSlice slice(config(tied), units, at::kFloat);
+  const auto& [tied, optimizer_name, units, precision] = GetParam();
+  TrainSettings train;
+  train.dtype = precision;
+  train.optimizer.name = optimizer_name;
+  train.optimizer.momentum = optimizer_name == "sgd" ? 0.9 : 0.0;
+  LlamaSlice slice(config(tied), units, computed_type(train));
+  if (is_mixed(train)) slice.keep_masters();
   slice.allocate_gradients();
-  const TrainState state(settings, slice.parameters());
+  const TrainState state(train.optimizer, slice.parameters());
   std::int64_t parameters = 0, gradients = 0, counters = 0;
   for (const Parameter& each : slice.parameters()) {
     if (!each.alias) parameters += static_cast<std::int64_t>(each.value.nbytes());
-    gradients += static_cast<std::int64_t>(each.value.grad().nbytes());
+    if (!each.alias && each.master.defined()) parameters += static_cast<std::int64_t>(each.master.nbytes());
+    const at::Tensor& gradient = is_mixed(train) ? each.gradient_sum : each.value.grad();
+    gradients += static_cast<std::int64_t>(gradient.nbytes());
   }
   for (const TrainedParameter& each : state.parameters) counters += each.updates.defined() ? 4 : 0;
 
-  const MemoryPlan plan = plan_state(config(tied), {units}, at::kFloat, settings);
+  const MemoryPlan plan = plan_state(config(tied), {units}, train);
 
   EXPECT_EQ(plan.parameters, parameters);
   EXPECT_EQ(plan.gradients, gradients);
@@ -53,7 +59,8 @@ TEST_P(PlanOf, StateIsWhatIsAllocated) {
 INSTANTIATE_TEST_SUITE_P(Units, PlanOf,
                          ::testing::Combine(::testing::Bool(), ::testing::Values("adamw", "sgd"),
                                             ::testing::Values(UnitRange{0, 8}, UnitRange{0, 3}, UnitRange{6, 8},
-                                                              UnitRange{3, 3})));
+                                                              UnitRange{3, 3}),
+                                            ::testing::Values("float32", "float64", "bfloat16", "mixed")));
 
 TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
   LlamaConfig c = config(true);
@@ -64,6 +71,19 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
   EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (6 * h + 2 * a + 2 * kv + 4 * i + c.heads + 2));
   EXPECT_EQ(plan_saved(c, {6, 8}, n, at::kFloat), 4 * n * (2 * h + 1) + 4 * n * (c.vocab_size + h) + 4);
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
+}
+
+TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATime) {
+  const LlamaConfig c = config(true);
+  const std::int64_t n = 34, h = c.hidden_size;
+  const auto recompute = Recompute::layer;
+  const std::int64_t layer = plan_saved(c, {1, 2}, n, at::kFloat), rest = plan_saved(c, {6, 8}, n, at::kFloat);
+
+  EXPECT_EQ(plan_saved(c, {0, 8}, n, at::kFloat, recompute), 5 * 4 * n * h + rest);
+  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, Recompute::none), 0);
+  EXPECT_EQ(plan_recomputed(c, {1, 6}, n, at::kFloat, recompute), layer - 4 * n * h);
+  EXPECT_EQ(plan_recomputed(c, {0, 8}, n, at::kFloat, recompute), std::max<std::int64_t>(layer - 4 * n * h - rest, 0));
+  EXPECT_EQ(plan_recomputed(c, {6, 8}, n, at::kFloat, recompute), 0) << "no layer";
 }
 
 TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
@@ -77,7 +97,7 @@ TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
 
   const UnitRange all{0, large.layers + 3};
 
-  EXPECT_EQ(plan_state(large, {all}, at::kFloat, {}).state(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(plan_state(large, {all}, {}).state(), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(plan_saved(large, all, largest, at::kFloat), std::numeric_limits<std::int64_t>::max());
 }
 

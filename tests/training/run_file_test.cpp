@@ -60,6 +60,7 @@ warmup_steps = 2
 start_factor = 0.25
 final_factor = 0.5
 threads = 3
+recompute = "layer"
 decay = "matrices"
 clip_norm = 1
 [pipeline]
@@ -98,6 +99,7 @@ level = "dump"
   EXPECT_EQ(run.train.start_factor, 0.25);
   EXPECT_EQ(run.train.final_factor, 0.5);
   EXPECT_EQ(run.train.threads, 3);
+  EXPECT_EQ(run.train.recompute, Recompute::layer);
   EXPECT_EQ(run.train.optimizer.decay, "matrices");
   EXPECT_EQ(run.train.clip_norm, 1.0);
   EXPECT_EQ(run.pipeline.schedule, "afab");
@@ -116,11 +118,18 @@ TEST(RunFile, HasDefaultsThatWork) {
   EXPECT_TRUE(run.data.masked.empty());
   EXPECT_EQ(run.train.optimizer.name, "adamw");
   EXPECT_EQ(run.train.dtype, "float32");
+  EXPECT_EQ(run.train.recompute, Recompute::none);
   EXPECT_FALSE(run.train.clip_norm.has_value());
   EXPECT_EQ(run.pipeline.schedule, "1f1b");
   EXPECT_EQ(run.pipeline.partition, "uniform");
   EXPECT_EQ(run.pipeline.transport, "mpi");
   EXPECT_EQ(run.record_level, RecordLevel::full);
+}
+
+TEST(RunFile, ReadsAPrecisionByEitherName) {
+  EXPECT_EQ(with_train("precision = \"mixed\"").train.dtype, "mixed");
+  EXPECT_EQ(with_train("dtype = \"mixed\"").train.dtype, "mixed");
+  EXPECT_EQ(with_train("precision = \"bfloat16\"").train.dtype, "bfloat16");
 }
 
 TEST(RunFile, ReadsSgd) {
@@ -314,6 +323,9 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"FinalFactorBelowZero", steps_and("final_factor = -0.1"), {"train.final_factor"}},
         Broken{"FinalFactorAboveOne", steps_and("final_factor = 1.5"), {"train.final_factor"}},
         Broken{"DecayUnknown", steps_and("decay = \"norms\""), {"train.decay", "matrices"}},
+        Broken{"PrecisionUnknown", steps_and("precision = \"half\""), {"train.precision", "bfloat16, mixed"}},
+        Broken{"PrecisionTwice", steps_and("precision = \"mixed\"\ndtype = \"float32\""), {"train.dtype", "old name"}},
+        Broken{"RecomputeUnknown", steps_and("recompute = \"attention\""), {"train.recompute", "none, layer"}},
         Broken{"NoThread", steps_and("threads = 0"), {"train.threads"}},
         Broken{"ThreadsBeyondReason", steps_and("threads = 5000"), {"train.threads", "1024"}},
         Broken{"ClipZero", steps_and("clip_norm = 0.0"), {"train.clip_norm"}},

@@ -13,6 +13,7 @@
 #include "training/clipping.hpp"
 #include "training/environment.hpp"
 #include "training/gradient_norm.hpp"
+#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
 
@@ -27,7 +28,9 @@ void copy_into(const at::Tensor& to, const at::Tensor& from) {
 
 LlamaSlice make_slice(const TrainingGolden& golden) {
   const LlamaConfig config = golden.config();
-  LlamaSlice slice(config, {0, static_cast<std::int64_t>(unit_names(config).size())}, golden.dtype());
+  const TrainSettings train = golden.train();
+  LlamaSlice slice(config, {0, static_cast<std::int64_t>(unit_names(config).size())}, computed_type(train));
+  if (is_mixed(train)) slice.keep_masters();
   load_weights(slice, golden.weights());
   slice.allocate_gradients();
   slice.prepare_tables(config.max_position_embeddings);
@@ -41,7 +44,8 @@ double relative_error(double ours, double golden) {
 void place_golden_gradients(const TrainingGolden& golden, std::int64_t step, LlamaSlice& slice) {
   for (const Parameter& parameter : slice.parameters()) {
     const std::string name = parameter.alias ? "model.embed_tokens.weight" : parameter.name;
-    copy_into(parameter.value.grad(), golden.tensor("gradient/" + std::to_string(step) + "/" + name));
+    copy_into(parameter.gradient_sum.defined() ? parameter.gradient_sum : parameter.value.grad(),
+              golden.tensor("gradient/" + std::to_string(step) + "/" + name));
   }
 }
 
@@ -61,7 +65,9 @@ class Player {
       for (const Parameter& parameter : slice_.parameters()) {
         if (parameter.alias) continue;
         const std::string key = "parameter/" + std::to_string(step) + "/" + parameter.name;
-        outcome_.parameters.add(parameter.value.detach(), golden_.tensor(key));
+        outcome_.parameters.add(parameter.trained().detach(), golden_.tensor(key));
+        if (!parameter.master.defined()) continue;
+        outcome_.parameters.add(parameter.value.detach(), golden_.tensor("copy" + key.substr(key.find('/'))));
       }
     }
     for (const TrainedParameter& each : state.parameters) {
@@ -102,7 +108,7 @@ TrainingGolden::TrainingGolden(const std::string& name)
       file_(folder_ / "steps.safetensors") {}
 
 at::ScalarType TrainingGolden::dtype() const {
-  return parse_dtype(train().dtype);
+  return trained_type(train());
 }
 
 bool TrainingGolden::same_code_path() const {

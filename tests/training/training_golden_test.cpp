@@ -92,7 +92,7 @@ TEST_P(TrainingGoldens, ClippingActsInSomeStepsAndAgreesWithTorch) {
 
 INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
                          ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_matrices", "sgd_matrices",
-                                           "adamw_bfloat16", "sgd_bfloat16"),
+                                           "adamw_bfloat16", "sgd_bfloat16", "adamw_mixed", "sgd_mixed"),
                          [](const auto& given) { return std::string(given.param); });
 
 /// Each must show, by the limits of the tests above: on another code path too.

@@ -41,12 +41,13 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
       if (value_of(then, key) == value_of(now, key)) continue;
       std::string name = key.substr(1);
       for (char& c : name) c = c == '/' ? '.' : c;
-      throw InputError(folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
-                       training.run.path.string() + " has " + value_of(now, key) +
-                       "; what may change is train.steps, [pipeline], [evaluate], data.validation, [record] and "
-                       "[checkpoint]. Take the run file it "
-                       "was begun with, or start anew with model.weights = \"" +
-                       folder.string() + "\"");
+      throw InputError(
+          folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
+          training.run.path.string() + " has " + value_of(now, key) +
+          "; what may change is train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
+          "[checkpoint]. Take the run file it "
+          "was begun with, or start anew with model.weights = \"" +
+          folder.string() + "\"");
     }
   }
 }

@@ -23,7 +23,7 @@ struct CheckpointFile {
 };
 
 /// What must not change between stopping and going on, or the bits would be another training's: model, data, and the
-/// table [train] but for `steps`.
+/// table [train] but for `steps` and `recompute`.
 Json training_settings(const TrainingRun& training);
 /// Throws InputError naming the first setting that differs, and both values.
 void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,

@@ -44,11 +44,13 @@ ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& train
   for (TrainedParameter& each : state.parameters) {
     if (each.alias) continue;
     const std::string& name = owner_name(training.config, each.name);
-    load(model, name, each.value, file);
+    at::Tensor value = each.trained();
+    load(model, name, value, file);
     if (each.moment1.defined()) load(moments, "moment1/" + name, each.moment1, file);
     if (each.moment2.defined()) load(moments, "moment2/" + name, each.moment2, file);
     if (each.updates.defined()) each.updates.fill_(static_cast<double>(file.steps));
   }
+  round_masters(state);
   state.step = file.steps;
   return {file.written_by.value("run_id", "unknown"), file.steps};
 }

@@ -17,6 +17,7 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/memory_meter.hpp"
+#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
@@ -47,7 +48,7 @@ std::string write_own(const fs::path& folder, const LlamaConfig& config, const T
   std::vector<SavedTensor> model, moments;
   for (const TrainedParameter& each : state.parameters) {
     if (each.alias || is_tied_head(config, each.name)) continue;  // the embedding's, which its owner writes
-    model.push_back({each.name, each.value});
+    model.push_back({each.name, each.trained()});
     if (each.moment1.defined()) moments.push_back({"moment1/" + each.name, each.moment1});
     if (each.moment2.defined()) moments.push_back({"moment2/" + each.name, each.moment2});
   }
@@ -86,7 +87,7 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Tra
     }
   }
   Json config = training.config.source;
-  config["torch_dtype"] = training.run.train.dtype;  // what is in the files, whatever the model began as
+  config["torch_dtype"] = trained_dtype(training.run.train.dtype);  // what is in the files, whatever the model began as
   config.erase("dtype");
   write_json(folder / "config.json", config);
   write_json(folder / "model.safetensors.index.json",

@@ -95,9 +95,11 @@ void RecordAudit::note_unknown_dtype() {
 
 void RecordAudit::of_values(const AuditedStep& audited) {
   audit_first_moments(audited, values_);
+  audit_masters_by_rows(audited, values_);
   if (!dumps_) return;
   values_.from_values = true;
   audit_rows_by_values(audited, *dumps_, values_);
+  audit_masters_by_values(audited, *dumps_, values_);
   if (audited.step() < 0) return;
   audit_gradient_values(audited, *dumps_, values_);
   audit_updates(audited, *dumps_, values_);

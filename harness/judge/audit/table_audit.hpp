@@ -20,6 +20,9 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit);
 /// dtype's rounding, and where SGD adds decay, within the decayed parameter's size. Not of an external record.
 void audit_first_moments(const AuditedStep& audited, Audit& audit);
 
+/// In mixed precision: the largest element of each copy, exactly, as its master's rounded. Not of an external record.
+void audit_masters_by_rows(const AuditedStep& audited, Audit& audit);
+
 /// What was received is what was sent, each with its bytes; copies of a tied weight are equal.
 void audit_copies(const AuditedStep& audited, Audit& audit);
 

@@ -16,6 +16,9 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
 /// sum of its two uses, exactly.
 void audit_gradient_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
+/// In mixed precision: every element of each copy, exactly, as its master's rounded once.
+void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
+
 /// Each parameter and moment after the step from those before it, the clipped gradient and the recorded rate: within
 /// the bounds of bounds.hpp. Frozen parameters are what they were. Counts its power on the way (power.hpp).
 void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit);

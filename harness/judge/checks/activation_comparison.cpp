@@ -5,6 +5,7 @@
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/expected/activation_law.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
+#include "record/precision.hpp"
 
 namespace plumbline::judging {
 namespace {
@@ -115,7 +116,10 @@ class SavedBytesPart : public MemoryPart {
   explicit SavedBytesPart(const CellEvidence& evidence)
       : evidence_(evidence),
         kernel_(attention_kernel(evidence.reference.manifest)),
-        no_form_(evidence.model.llama ? why_no_layer_form(evidence.model, kernel_) : "the model is no Llama") {
+        recomputes_(recomputes_layers(evidence.reference.manifest)),
+        no_form_(!evidence.model.llama ? "the model is no Llama"
+                 : recomputes_         ? ""
+                                       : why_no_layer_form(evidence.model, kernel_)) {
     if (!no_form_.empty()) judgement_.leave_out("the closed form of what a layer keeps (" + no_form_ + ")");
   }
 
@@ -137,7 +141,10 @@ class SavedBytesPart : public MemoryPart {
     const auto& sizes = now.reference_rows.microbatches(row.microbatch);
     const auto shape = sizes.empty() ? MicrobatchShape{}
                                      : MicrobatchShape{sizes.front().row->batch, sizes.front().row->sequence_length};
-    const auto expected = saved_bytes(evidence_.model, row.unit, shape, evidence_.reference.manifest.dtype, kernel_);
+    const std::string dtype = computed_dtype(evidence_.reference.manifest.dtype);
+    const auto expected = recomputes_ && is_layer(row.unit)
+                              ? saved_bytes_to_recompute(evidence_.model, shape, dtype)
+                              : saved_bytes(evidence_.model, row.unit, shape, dtype, kernel_);
     judgement_.look_at("saved_cells");
     if (expected && *expected == row.saved_bytes) return;
     FirstDivergence divergence;
@@ -155,6 +162,7 @@ class SavedBytesPart : public MemoryPart {
 
   const CellEvidence& evidence_;
   AttentionKernel kernel_;
+  bool recomputes_;
   std::string no_form_;
   Judgement judgement_ = part();
 };

@@ -92,6 +92,7 @@ class AsAskedCheck::OfRecord {
     demand("device", request_.device, manifest.device);
     if (request_.threads && manifest.json.contains("threads"))
       demand_equal("threads", *request_.threads, manifest.json.at("threads"));
+    demand("recompute", request_.recompute, manifest.recompute);
     demand("transport", request_.transport, manifest.transport);
     demand("data.microbatches", request_.microbatch_count, manifest.microbatches);
     demand("level", request_.level, to_text(manifest.level));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
+#include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
 
@@ -93,7 +94,7 @@ class CensusCheck : public StepCheck {
                "stage " + std::to_string(row.stage) + ", rank " + std::to_string(found.front().rank),
                whose + ": place of " + parameter.name);
       }
-      const std::string& dtype = parameter.dtype.empty() ? manifest.dtype : parameter.dtype;
+      const std::string dtype = parameter.dtype.empty() ? trained_dtype(manifest.dtype) : parameter.dtype;
       if (row.shape != parameter.shape || row.dtype != dtype) {
         report(parameter.unit, unit, found.front().rank, shape_text(parameter.shape) + " " + dtype,
                shape_text(row.shape) + " " + row.dtype, whose + ": form of " + parameter.name);

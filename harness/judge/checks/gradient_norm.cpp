@@ -5,6 +5,7 @@
 
 #include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "record/precision.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -26,7 +27,7 @@ double rounding_of_norm(const CellEvidence& evidence) {
   for (const auto& parameter : evidence.model.parameters)
     largest = std::max(largest, static_cast<double>(elements(parameter.shape)));
   const auto roundings = static_cast<double>(evidence.model.parameters.size()) + 4 * std::sqrt(largest);
-  const std::string& dtype = evidence.candidate.manifest.dtype;
+  const std::string dtype = trained_dtype(evidence.candidate.manifest.dtype);
   const auto storage = auditing::is_storage(dtype) ? auditing::storage_of(dtype) : auditing::Storage::float32;
   return roundings * std::max(auditing::unit_roundoff(storage), std::ldexp(1.0, -53));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "record/precision.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -62,7 +63,7 @@ class RecordBytes {
   /// What its own arithmetic needs, of the run on one device.
   void of_one_device(std::int64_t longest_row) const {
     const Manifest& manifest = memory_.record().manifest;
-    const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+    const auto size = static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
     const std::int64_t tables = 2 * longest_row * evidence_.model.head_dim * size;
     // One parameter's gradient in float64 for its norm, and each norm and its copy.
     const std::int64_t norms =

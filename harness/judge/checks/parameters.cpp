@@ -15,13 +15,14 @@ class ParametersCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
-      compare("parameter", now);
+      for (const auto& kind : parameter_kinds(now)) compare(kind, now);
       other_start_ = judgement_.diverged();
     }
     if (now.step < 0 || other_start_) return;  // not the same start: what follows says nothing
     if (kinds_.empty()) {
-      kinds_ = moment_kinds(now);
-      kinds_.insert(kinds_.begin(), "parameter");
+      kinds_ = parameter_kinds(now);
+      const auto moments = moment_kinds(now);
+      kinds_.insert(kinds_.end(), moments.begin(), moments.end());
     }
     compare_learning_rates(now);
     report_moments_that_the_optimiser_lacks(now, kinds_, judgement_);

@@ -36,18 +36,15 @@ class ResumeCheck : public StepCheck {
 
  private:
   void start(const StepEvidence& now) {
-    auto kinds = moment_kinds(now);
-    report_moments_that_the_optimiser_lacks(now, kinds_with_parameter(kinds), judgement_);
-    for (const auto& kind : kinds_with_parameter(kinds)) {
+    auto kinds = parameter_kinds(now);
+    const auto moments = moment_kinds(now);
+    kinds.insert(kinds.end(), moments.begin(), moments.end());
+    report_moments_that_the_optimiser_lacks(now, kinds, judgement_);
+    for (const auto& kind : kinds) {
       compare_tensors(now, kind, judgement_);
       compare_tied_copies(now, kind, judgement_);
       ++kinds_;
     }
-  }
-
-  static std::vector<std::string> kinds_with_parameter(std::vector<std::string> moments) {
-    moments.insert(moments.begin(), "parameter");
-    return moments;
   }
 
   /// Of the microbatches of the first step: a run that lost its place in the data has those of another.

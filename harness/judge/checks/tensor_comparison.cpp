@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/judge/comparability.hpp"
+#include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -68,7 +69,8 @@ class RowComparison {
     const TensorRow* mine = candidate_row(parameter, stage);
     const auto& rows = now_.reference_rows.tensors(kind_, parameter.name);
     const TensorRow* theirs = rows.empty() ? nullptr : rows.front().row;
-    const bool may_lack = kind_ != "parameter" && is_frozen(evidence_.reference.manifest, parameter.name);
+    const bool may_lack =
+        kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
     if (!theirs) return report("a row", "none", "the reference has no such row");
     if (theirs->nan + theirs->inf > 0) {
@@ -175,6 +177,7 @@ void report_rows_of_no_parameter(const StepEvidence& now, const std::string& kin
 ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage) {
   if (kind == "gradient") return at_gradient(step, position, stage);
   const StateKind state = kind == "parameter" ? StateKind::parameter
+                          : kind == "copy"    ? StateKind::copy
                           : kind == "moment1" ? StateKind::moment1
                                               : StateKind::moment2;
   return at_parameter(step, position, state, stage);
@@ -184,6 +187,11 @@ std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
   return std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite of " +
          std::to_string(elements(row.shape)) + " elements";
+}
+
+std::vector<std::string> parameter_kinds(const StepEvidence& now) {
+  if (now.cell.reference.manifest.dtype == mixed_precision) return {"parameter", "copy"};
+  return {"parameter"};
 }
 
 std::vector<std::string> moment_kinds(const StepEvidence& now) {
@@ -228,7 +236,9 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
       FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
       divergence.expected = "no row";
       divergence.got = "a row";
-      divergence.words = place(divergence, row.kind) + ": the optimiser has no such moment";
+      divergence.words =
+          place(divergence, row.kind) +
+          (row.kind == "copy" ? ": there are copies in mixed precision alone" : ": the optimiser has no such moment");
       const auto position = now.cell.model.parameter_position(row.name).value_or(0);
       judgement.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
     }

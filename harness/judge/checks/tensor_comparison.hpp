@@ -10,6 +10,9 @@
 
 namespace plumbline::judging {
 
+/// `parameter`, and in mixed precision `copy` beside it.
+std::vector<std::string> parameter_kinds(const StepEvidence& now);
+
 /// The kinds that the optimiser of the manifest keeps: moment1 and moment2 for AdamW, moment1 for SGD with momentum.
 /// For an optimiser that the record format does not name: those that the reference has in the step.
 std::vector<std::string> moment_kinds(const StepEvidence& now);
@@ -20,8 +23,8 @@ std::vector<std::string> moment_kinds(const StepEvidence& now);
 /// have diverge too. Counts tensors, elements, nonzero_elements, ranks.
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
-/// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, in either
-/// record.
+/// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, copies
+/// outside of mixed precision, in either record.
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
                                              Judgement& judgement);
 

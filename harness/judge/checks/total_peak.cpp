@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/judge/expected/kept_gradients.hpp"
+#include "record/precision.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -22,7 +23,7 @@ class LargestPeak {
   LargestPeak(const CellEvidence& evidence, const Record& record)
       : manifest_(record.manifest),
         hidden_(evidence.model.hidden),
-        size_(static_cast<std::int64_t>(dtype_size(record.manifest.dtype))),
+        size_(static_cast<std::int64_t>(dtype_size(trained_dtype(record.manifest.dtype)))),
         dumps_(record.manifest.level == RecordLevel::dump) {
     const std::int64_t size = size_;
     for (const auto& parameter : evidence.model.parameters) {

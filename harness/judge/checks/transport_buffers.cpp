@@ -1,6 +1,7 @@
 #include "harness/judge/checks/transport_buffers.hpp"
 
 #include "harness/judge/expected/expected_traffic.hpp"
+#include "record/precision.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -12,7 +13,7 @@ class TransportBuffersPart : public MemoryPart {
       : evidence_(evidence),
         // REDUCE: one tied gradient on its way in, one on its way out.
         tied_(2 * evidence.model.vocabulary * evidence.model.hidden *
-              static_cast<std::int64_t>(dtype_size(evidence.candidate.manifest.dtype))) {}
+              static_cast<std::int64_t>(dtype_size(trained_dtype(evidence.candidate.manifest.dtype)))) {}
 
   void step(const StepEvidence& now, const BothMemories& memory) override {
     if (!evidence_.lowered_list) return;

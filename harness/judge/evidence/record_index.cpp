@@ -1,5 +1,6 @@
 #include "harness/judge/evidence/record_index.hpp"
 
+#include "record/precision.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -44,7 +45,7 @@ const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t
 
 std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden) {
   std::vector<std::int64_t> bytes;
-  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto size = static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
   for (std::int64_t microbatch = 0; microbatch < manifest.microbatches; ++microbatch) {
     const auto& rows = index.microbatches(microbatch);
     if (rows.empty()) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/judge/expected/stage_map.hpp"
+#include "record/precision.hpp"
 #include "support/safetensors.hpp"
 
 namespace plumbline::judging {
@@ -30,7 +31,7 @@ std::optional<std::int64_t> optimizer_bytes(const Json& optimizer, std::int64_t 
 
 /// Bytes of all uses of tied weights but the first of each.
 std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& manifest) {
-  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
   if (model.llama) return model.tied ? model.vocabulary * model.hidden * size : 0;
   std::int64_t bytes = 0;
   for (const auto& names : manifest.tied) {
@@ -40,6 +41,12 @@ std::int64_t bytes_of_second_uses(const ExpectedModel& model, const Manifest& ma
     }
   }
   return bytes;
+}
+
+/// In mixed precision, of what is computed with beside what is trained.
+std::int64_t copy_bytes(const Manifest& manifest, std::int64_t elements) {
+  if (manifest.dtype != mixed_precision) return 0;
+  return elements * static_cast<std::int64_t>(dtype_size(computed_dtype(manifest.dtype)));
 }
 
 bool holds(const std::vector<std::string>& units, const std::string& unit) {
@@ -59,7 +66,7 @@ bool is_second_use(const ExpectedModel& model, const Manifest& manifest, const s
 
 std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
                                       const Manifest& manifest) {
-  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
   const bool alias = model.tied && holds(units, "embed_tokens") && holds(units, "lm_head");
   StateBytes sum;
   for (const auto& parameter : model.parameters) {
@@ -68,7 +75,7 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
     const bool frozen = is_frozen(manifest, parameter.name);
     if (!frozen) sum.gradients += bytes;
     if (alias && parameter.name == "lm_head.weight") continue;
-    sum.parameters += bytes;
+    sum.parameters += bytes + copy_bytes(manifest, elements(parameter.shape));
     if (frozen) continue;
     const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
     if (!state) return std::nullopt;
@@ -78,10 +85,11 @@ std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vec
 }
 
 std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest) {
-  const auto bytes = model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto bytes =
+      model.vocabulary * model.hidden * static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
   const auto state = optimizer_bytes(manifest.json.at("optimizer"), bytes);
   if (!state) return std::nullopt;
-  return StateBytes{bytes, 0, *state};
+  return StateBytes{bytes + copy_bytes(manifest, model.vocabulary * model.hidden), 0, *state};
 }
 
 StateRange& StateRange::operator+=(const StateRange& other) {
@@ -98,13 +106,13 @@ StateRange state_range(const ExpectedModel& model, const std::vector<std::string
   if (manifest.role != "external") {
     if (const auto bytes = state_bytes(model, units, manifest)) return {*bytes, *bytes, true};
   }
-  const auto size = static_cast<std::int64_t>(dtype_size(manifest.dtype));
+  const auto size = static_cast<std::int64_t>(dtype_size(trained_dtype(manifest.dtype)));
   for (const auto& parameter : model.parameters) {
     if (!holds(units, parameter.unit)) continue;
     const bool alias = is_second_use(model, manifest, units, parameter.name);
     const auto own_size = static_cast<std::int64_t>(dtype_size(parameter.dtype));
     const auto bytes = elements(parameter.shape) * (parameter.dtype.empty() ? size : own_size);
-    range.most.parameters += bytes;
+    range.most.parameters += bytes + copy_bytes(manifest, elements(parameter.shape));
     if (!alias) range.least.parameters += bytes;
     if (is_frozen(manifest, parameter.name)) continue;
     range.most.gradients += bytes;
@@ -145,6 +153,10 @@ AttentionKernel attention_kernel(const Manifest& manifest) {
   return named == "flash" ? AttentionKernel::gpu_flash : AttentionKernel::unknown;
 }
 
+bool recomputes_layers(const Manifest& manifest) {
+  return manifest.recompute == "layer";
+}
+
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel) {
   if (kernel == AttentionKernel::unknown) return "manifest.json does not name the attention kernel";
   if (kernel == AttentionKernel::gpu_flash && model.head_dim % 8 != 0)
@@ -167,6 +179,11 @@ std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::s
   if (kernel == AttentionKernel::gpu_flash) attention += dropout_generator_bytes;
   if (kernel == AttentionKernel::math) attention = size * tokens * (4 * width + model.heads * shape.sequence);
   return 2 * norm + size * tokens * (2 * hidden + 4 * model.intermediate) + attention;
+}
+
+std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
+                                      const std::string& dtype) {
+  return static_cast<std::int64_t>(dtype_size(dtype)) * shape.batch * shape.sequence * model.hidden;
 }
 
 }  // namespace plumbline::judging

@@ -20,7 +20,8 @@ struct StateBytes {
 
 /// Of one stage that holds these units. A tied weight whose two uses lie on one stage is one parameter with one
 /// optimiser state, but two gradient accumulators (docs/exactness.md, 5). AdamW: two moments and a 4-byte step count
-/// per parameter; SGD: a momentum buffer unless the momentum is 0. Nothing for an optimiser that the record format does
+/// per parameter; SGD: a momentum buffer unless the momentum is 0. In mixed precision all is float32, and each
+/// parameter has a bfloat16 copy. Nothing for an optimiser that the record format does
 /// not name. Frozen parameters have value only.
 std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
                                       const Manifest& manifest);
@@ -58,6 +59,9 @@ enum class AttentionKernel {
 /// From `device` and `environment.attention`; on a CPU flash unless math is named.
 AttentionKernel attention_kernel(const Manifest& manifest);
 
+/// Whether the manifest says that layers are computed again in the backward pass. Where it does not say, they are not.
+bool recomputes_layers(const Manifest& manifest);
+
 /// Why a layer of this model has no closed form under this kernel; empty where it has one.
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel);
 
@@ -88,5 +92,9 @@ struct MicrobatchShape {
 /// Nothing for an unknown unit, and for a layer of which why_no_layer_form says something.
 std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
                                         const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel);
+
+/// The same of a layer that is computed again: its input alone, sNH, under every kernel.
+std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
+                                      const std::string& dtype);
 
 }  // namespace plumbline::judging

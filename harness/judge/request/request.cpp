@@ -151,6 +151,7 @@ const std::vector<Field>& fields() {
       plain("transport", &Request::transport),
       plain("level", &Request::level),
       plain("threads", &Request::threads),
+      plain("recompute", &Request::recompute),
       structured<RequestedData>("data", &Request::data, data_json, data_from),
   };
   return all;

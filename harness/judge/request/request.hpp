@@ -56,7 +56,8 @@ struct Request {
   std::optional<std::int64_t> microbatch_count;                  ///< where their lengths are not asked for
   std::optional<std::string> accumulation_digest;                ///< of the order file; empty: ascending
   std::optional<std::string> device, transport, level;
-  std::optional<std::int64_t> threads;  ///< that compute, of each rank
+  std::optional<std::int64_t> threads;   ///< that compute, of each rank
+  std::optional<std::string> recompute;  ///< none | layer
   std::optional<RequestedData> data;
 };
 

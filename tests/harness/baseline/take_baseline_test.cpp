@@ -172,10 +172,16 @@ TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
 
 TEST(AskedDigest, WhatAnEarlierRequestDidNotHaveToSayChangesNothing) {
   const Json earlier = {{"seed", 1}, {"optimizer", {{"name", "sgd"}}}};
-  Json now = {{"seed", 1}, {"first_step", 0}, {"optimizer", {{"name", "sgd"}, {"decay", "all"}}}, {"threads", 1}};
+  Json now = {{"seed", 1},
+              {"first_step", 0},
+              {"optimizer", {{"name", "sgd"}, {"decay", "all"}}},
+              {"threads", 1},
+              {"recompute", "none"}};
   EXPECT_EQ(asked_digest(now), asked_digest(earlier));
-  for (const auto& [key, value] :
-       {std::pair{"/first_step", Json(2)}, {"/threads", 2}, {"/optimizer/decay", "matrices"}}) {
+  for (const auto& [key, value] : {std::pair{"/first_step", Json(2)},
+                                   {"/threads", 2},
+                                   {"/recompute", "layer"},
+                                   {"/optimizer/decay", "matrices"}}) {
     Json other = now;
     other[Json::json_pointer(key)] = value;
     EXPECT_NE(asked_digest(other), asked_digest(earlier)) << key;

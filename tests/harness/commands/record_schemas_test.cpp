@@ -63,7 +63,7 @@ TEST_F(RecordSchemas, RefuseWhatTheReaderRefuses) {
         change("tied", Json::array({Json::array({"one"})})), change("optimizer", Json{{"name", "adamw"}}),
         change("norm_order", "per_rank"), change("clip_epsilon", 1e-6), change("schema", "plumbline-record/3"),
         change("model", gone), change("clip_norm", gone), change("learning_rate_schedule", gone),
-        change("loss_scaling", "between"), change("clock_skew_ns", -1)}) {
+        change("loss_scaling", "between"), change("recompute", "all"), change("clock_skew_ns", -1)}) {
     Json json = cell.candidate.manifest;
     damage(json);
     EXPECT_TRUE(refused(json)) << json_text(json);

@@ -125,6 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         Otherwise{"valid_tokens of microbatch 0", [](Request& r) { r.microbatches->at(0).masked = true; }},
         Otherwise{"accumulation_digest", [](Request& r) { r.accumulation_digest = other_digest; }},
         Otherwise{"device", [](Request& r) { r.device = "cuda"; }},
+        Otherwise{"recompute", [](Request& r) { r.recompute = "layer"; }},
         Otherwise{"transport", [](Request& r) { r.transport = "nccl"; }},
         Otherwise{"level", [](Request& r) { r.level = "dump"; }}));
 

@@ -149,6 +149,12 @@ TEST(Comparability, AnotherClipLimit) {
   expect_not_comparable(cell, "clip_norm");
 }
 
+TEST(Comparability, AnotherPartComputedAgain) {
+  SyntheticCell cell;
+  cell.candidate.manifest["recompute"] = "layer";
+  expect_not_comparable(cell, "recompute is none in the reference and layer in the candidate");
+}
+
 TEST(Comparability, AnotherOrderOfAccumulation) {
   SyntheticCell cell;
   cell.candidate.manifest["schedule"]["accumulation"] = "descending";

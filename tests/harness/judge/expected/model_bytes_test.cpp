@@ -72,6 +72,14 @@ TEST(StateBytes, TiedCopyIsTheDifferenceBetweenTwoStagesAndOne) {
   EXPECT_EQ(tied_copy_bytes(model, manifest_of(adamw)), (StateBytes{128, 0, 260}));
 }
 
+TEST(StateBytes, OfMixedPrecisionAreAMasterItsCopyAndFloat32BesideThem) {
+  auto manifest = manifest_of(adamw);
+  manifest.dtype = "mixed";
+
+  EXPECT_EQ(state_bytes(expected_model(small(false)), {"norm"}, manifest), (StateBytes{4 * 6, 4 * 4, 4 * 8 + 4}));
+  EXPECT_EQ(tied_copy_bytes(expected_model(small(true)), manifest), (StateBytes{32 * 6, 0, 32 * 8 + 4}));
+}
+
 TEST(StateBytes, FrozenParameterHasAValueOnly) {
   auto manifest = manifest_of(adamw);
   manifest.frozen = {"model.norm.weight"};
@@ -92,6 +100,14 @@ TEST(SavedBytes, ClosedFormsByHand) {
   EXPECT_EQ(saved_bytes(model, "norm", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 9);
   EXPECT_EQ(saved_bytes(model, "lm_head", {1, 5}, "float32", AttentionKernel::cpu_flash), 4 * 5 * 12 + 4);
   EXPECT_FALSE(saved_bytes(model, "head", {1, 5}, "float32", AttentionKernel::cpu_flash));
+}
+
+TEST(SavedBytes, OfALayerThatIsComputedAgainAreItsInput) {
+  const auto model = expected_model(small(false));  // H 4
+
+  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "float32"), 4 * 10 * 4);
+  EXPECT_EQ(saved_bytes_to_recompute(model, {2, 5}, "bfloat16"), 2 * 10 * 4);
+  EXPECT_EQ(saved_bytes_to_recompute(model, {1, 7}, "float64"), 8 * 7 * 4);
 }
 
 TEST(SavedBytes, OfFp64AreTwiceThoseOfFp32) {

@@ -30,6 +30,7 @@ Request whole() {
   request.transport = "mpi";
   request.level = "full";
   request.threads = 2;
+  request.recompute = "layer";
   request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows"};
   return request;
 }

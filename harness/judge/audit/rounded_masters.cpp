@@ -1,0 +1,63 @@
+#include "harness/judge/audit/number_format.hpp"
+#include "harness/judge/audit/table_audit.hpp"
+#include "harness/judge/audit/value_audit.hpp"
+#include "record/precision.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::auditing {
+namespace {
+
+void report(const TensorPlace& copy, const std::string& item, const std::string& expected, const std::string& got,
+            Audit& audit) {
+  Finding finding = at_tensor(copy, item);
+  finding.expected = expected;
+  finding.got = got;
+  finding.why = "a copy is its master rounded once to " + copy.row->dtype;
+  audit.findings.push_back(std::move(finding));
+}
+
+template <class Visit>
+void for_each_copy(const AuditedStep& audited, Visit visit) {
+  if (audited.manifest().dtype != mixed_precision) return;
+  for (const TensorPlace& place : audited.tensors()) {
+    if (place.row->kind == "copy") visit(place);
+  }
+}
+
+}  // namespace
+
+void audit_masters_by_rows(const AuditedStep& audited, Audit& audit) {
+  if (audited.external()) return;
+  for_each_copy(audited, [&](const TensorPlace& copy) {
+    const TensorRow* master = audited.beside("parameter", copy);
+    const std::string name = "copy " + copy.row->name;
+    if (master == nullptr) return report(copy, name, "a master beside it", "none", audit);
+    if (!is_storage(copy.row->dtype) || master->nan + master->inf > 0) return;
+    // Rounding keeps the order of numbers: the largest of the copy is the master's largest, rounded.
+    const double expected = rounded(storage_of(copy.row->dtype), static_cast<double>(master->max_abs));
+    audit.count("numbers");
+    if (expected == static_cast<double>(copy.row->max_abs)) return;
+    report(copy, "max_abs of " + name, to_text(expected), to_text(copy.row->max_abs), audit);
+  });
+}
+
+void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
+  for_each_copy(audited, [&](const TensorPlace& copy) {
+    const auto dumped = [&](const std::string& kind) {
+      return dumps.find(copy.rank, audited.step(), kind + "/" + copy.row->name);
+    };
+    const SafetensorsEntry *master = dumped("parameter"), *narrow = dumped("copy");
+    if (!master || !narrow || master->shape != narrow->shape) return;  // audit_rows_by_values tells
+    const Storage storage = storage_of(narrow->dtype);
+    const std::vector<double> wide = values_of(*master), values = values_of(*narrow);
+    audit.count("elements", static_cast<std::int64_t>(values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double expected = rounded(storage, wide[i]);
+      if (expected == values[i]) continue;
+      const std::string item = "copy " + copy.row->name + ", element " + std::to_string(i);
+      return report(copy, item, to_text(expected), to_text(values[i]), audit);
+    }
+  });
+}
+
+}  // namespace plumbline::auditing

@@ -1,0 +1,58 @@
+#include "pipeline/machine_room.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "pipeline/job_memory.hpp"
+#include "support/free_memory.hpp"
+
+namespace plumbline {
+namespace {
+
+struct Machine {
+  std::vector<int> ranks;
+  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();  ///< the least that one of them sees
+};
+
+std::string words_of(const std::string& name, const Machine& machine, std::size_t world) {
+  if (machine.ranks.size() == world) return "this machine, for all " + std::to_string(world) + " ranks,";
+  std::string words = "machine " + name + ", for ranks";
+  for (const int rank : machine.ranks) words += (rank == machine.ranks.front() ? " " : ", ") + std::to_string(rank);
+  return words + ",";
+}
+
+}  // namespace
+
+std::string own_machine() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '?';
+  return std::string(name.data()) + " " + std::to_string(free_memory());
+}
+
+void require_room(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan) {
+  std::map<std::string, Machine> machines;
+  for (std::size_t rank = 0; rank < told.size(); ++rank) {
+    std::istringstream words(told[rank]);
+    std::string name;
+    std::int64_t free_bytes = 0;
+    words >> name >> free_bytes;
+    Machine& machine = machines[name];
+    machine.ranks.push_back(static_cast<int>(rank));
+    machine.free_bytes = std::min(machine.free_bytes, free_bytes);
+  }
+  for (const auto& [name, machine] : machines) {
+    require_free(memory_of(training, plan, machine.ranks), machine.free_bytes, words_of(name, machine, told.size()));
+  }
+}
+
+void require_room_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan) {
+  require_room(transport.gather(own_machine()), training, plan);  // elsewhere than on rank 0 nothing is told
+}
+
+}  // namespace plumbline

@@ -1,0 +1,23 @@
+// Whether the ranks on each machine find room there together, asked before any of them takes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/transport/transport.hpp"
+#include "training/training_run.hpp"
+
+namespace plumbline {
+
+/// What a rank tells of its machine: "<name> <bytes free>".
+std::string own_machine();
+
+/// `told` by each rank, in rank order. Throws SystemError naming the machine, its ranks, what is free and their plans'
+/// sum.
+void require_room(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan);
+
+/// Collective, where no rank has made its part of the model yet. Rank 0 throws.
+void require_room_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan);
+
+}  // namespace plumbline

@@ -1,0 +1,72 @@
+#include "pipeline/memory_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "pipeline/job_memory.hpp"
+#include "pipeline/pipeline_plan.hpp"
+#include "pipeline/rank_memory.hpp"
+#include "support/error.hpp"
+#include "support/free_memory.hpp"
+#include "support/machine_memory.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr int most_ranks = 8;
+
+std::string line(const std::array<std::string, 7>& cells) {
+  std::array<char, 160> text{};
+  std::snprintf(text.data(), text.size(), "%-11s %12s %12s %12s %12s %12s %12s\n", cells[0].c_str(), cells[1].c_str(),
+                cells[2].c_str(), cells[3].c_str(), cells[4].c_str(), cells[5].c_str(), cells[6].c_str());
+  return text.data();
+}
+
+std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64_t all) {
+  return line({ranks, bytes_text(largest.total()), bytes_text(largest.parameters), bytes_text(largest.gradients),
+               bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
+}
+
+/// One device, one microbatch after the other.
+MemoryPlan plan_of_reference(const TrainingRun& training) {
+  ActionList list;
+  for (std::int32_t m = 0; m < static_cast<std::int32_t>(training.plan.microbatches()); ++m) {
+    list.push_back({0, ActionType::forward, m});
+    list.push_back({0, ActionType::backward, m});
+  }
+  return plan_rank_memory(training.config, {all_units(training.config)}, {0}, list, training.plan, training.run.train);
+}
+
+std::string line_of(const TrainingRun& training, int world) {
+  const std::string ranks = std::to_string(world) + (world == 1 ? " rank" : " ranks");
+  try {
+    const PipelinePlan plan = make_plan(training, world);
+    std::vector<MemoryPlan> each;
+    std::int64_t all = 0;
+    for (int rank = 0; rank < world; ++rank) {
+      each.push_back(memory_of(training, plan, rank));
+      all = sum_of_sizes({all, each.back().total()});
+    }
+    return line(ranks, *std::ranges::max_element(each, {}, &MemoryPlan::total), all);
+  } catch (const InputError& error) {
+    return ranks + ": " + error.what() + "\n";
+  }
+}
+
+}  // namespace
+
+std::string memory_table(const TrainingRun& training) {
+  std::string table = "At least, of the rank that takes most (schedule " + training.run.pipeline.schedule +
+                      ", precision " + training.run.train.dtype + ", recompute " +
+                      to_text(training.run.train.recompute) + "):\n";
+  table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
+  const MemoryPlan reference = plan_of_reference(training);
+  table += line("reference", reference, reference.total());
+  for (int world = 1; world <= most_ranks; ++world) table += line_of(training, world);
+  return table + "Free on this machine: " + bytes_text(free_memory()) +
+         ". Beside a plan a rank takes what LibTorch and MPI need, and what kernels take while they run.\n";
+}
+
+}  // namespace plumbline

@@ -1,0 +1,84 @@
+// What is free on the ranks' machines, held against their plans before anything is made.
+#include "pipeline/machine_room.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "pipeline/job_memory.hpp"
+#include "pipeline/memory_table.hpp"
+#include "support/error.hpp"
+#include "support/machine_memory.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+TrainingRun quick_training() {
+  return load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+}
+
+std::string machine(const std::string& name, std::int64_t free_bytes) {
+  return name + " " + std::to_string(free_bytes);
+}
+
+TEST(MachineRoom, IsForAllRanksOfAMachineTogether) {
+  const TrainingRun training = quick_training();
+  const PipelinePlan plan = make_plan(training, 3);
+  const std::int64_t all = memory_of(training, plan, std::vector{0, 1, 2}).total();
+  const std::int64_t first_two = memory_of(training, plan, std::vector{0, 1}).total();
+  const std::int64_t last = memory_of(training, plan, 2).total();
+  ASSERT_EQ(first_two + last, all);
+
+  EXPECT_NO_THROW(require_room({machine("a", all), machine("a", all + 1), machine("a", all)}, training, plan));
+  EXPECT_THAT(error_of<SystemError>([&] {
+                require_room({machine("a", all), machine("a", all - 1), machine("a", all)}, training, plan);
+              }),
+              AllOf(HasSubstr("this machine, for all 3 ranks, has " + bytes_text(all - 1) + " of memory free"),
+                    HasSubstr("the plan is at least " + bytes_text(all) + ": parameters "), HasSubstr("--plan")));
+  EXPECT_NO_THROW(require_room({machine("a", first_two), machine("a", first_two), machine("b", last)}, training, plan));
+  EXPECT_THAT(error_of<SystemError>([&] {
+                require_room({machine("a", first_two - 1), machine("a", all), machine("b", last)}, training, plan);
+              }),
+              HasSubstr("machine a, for ranks 0, 1, has "));
+}
+
+TEST(MachineRoom, ARankTellsItsMachineByNameAndByWhatIsFree) {
+  EXPECT_THAT(own_machine(), ::testing::MatchesRegex("[^ ]+ [0-9]+"));
+}
+
+TEST(MemoryTable, HasALineForOneDeviceAndForEachNumberOfRanks) {
+  TrainingRun training = quick_training();
+  training.run.pipeline.schedule = "dualpipe-v";
+
+  const std::string table = memory_table(training);
+
+  const MemoryPlan two = memory_of(training, make_plan(training, 2), 0);
+  EXPECT_THAT(table, AllOf(HasSubstr("reference "), HasSubstr("\n2 ranks "), HasSubstr(bytes_text(two.parameters)),
+                           HasSubstr("\n8 ranks: "), HasSubstr("microbatches"), HasSubstr("Free on this machine: ")))
+      << "a schedule that does not run on so many ranks says why";
+}
+
+TEST(MemoryTable, ShowsThatLayersComputedAgainKeepLess) {
+  TrainingRun training = quick_training();
+  training.run.pipeline.schedule = "afab";
+  const std::string kept = memory_table(training);
+  training.run.train.recompute = Recompute::layer;
+
+  const std::string again = memory_table(training);
+
+  EXPECT_THAT(again, HasSubstr("recompute layer"));
+  EXPECT_NE(kept, again);
+  const PipelinePlan plan = make_plan(training, 2);
+  const MemoryPlan less = memory_of(training, plan, 0);
+  training.run.train.recompute = Recompute::none;
+  EXPECT_LT(less.activations, memory_of(training, plan, 0).activations);
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,125 @@
+// Mixed precision under every schedule: a reference's bits, and the judge's word on masters, copies and bytes.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/judge.hpp"
+#include "reference/trainer.hpp"
+#include "support/files.hpp"
+#include "tests/pipeline/parity.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path mixed_run(const fs::path& folder, const std::string& model, const std::string& optimizer) {
+  const fs::path path = folder / (model + "-" + optimizer + ".toml");
+  std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES "/models/" << model
+                      << "/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                         "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n[train]\nsteps = 3\n"
+                         "learning_rate = 1e-3\nclip_norm = 3.7\nprecision = \"mixed\"\noptimizer = \""
+                      << optimizer << "\"\n";
+  return path;
+}
+
+class MixedParity : public ::testing::TestWithParam<WorldAndSchedule> {
+ protected:
+  static void SetUpTestSuite() { folder_ = std::make_unique<testing::TemporaryFolder>(); }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static fs::path recorded_reference(const std::string& model, const std::string& optimizer) {
+    const fs::path record = folder_->path() / (model + optimizer);
+    if (fs::exists(record)) return record;
+    ReferenceOptions reference;
+    reference.run_file = mixed_run(folder_->path(), model, optimizer);
+    reference.record = record;
+    reference.progress = false;
+    reference.command = {"test"};
+    train_reference(reference);
+    return record;
+  }
+
+  static void expect_parity(const std::string& model, const std::string& optimizer) {
+    const auto& [world, schedule] = GetParam();
+    const fs::path reference = recorded_reference(model, optimizer);
+    const testing::TemporaryFolder own;
+    const fs::path record = own.path() / "r";
+
+    ASSERT_EQ(train_pipeline(options(mixed_run(own.path(), model, optimizer), record, world, schedule)), 0);
+
+    const auto compared = expect_same_bits(read_record(reference), read_record(record));
+    EXPECT_EQ(compared.at("copy"), compared.at("parameter"));
+    CellPlan plan;
+    plan.world = world;
+    plan.schedule = schedule;
+    plan.launch.emplace();
+    const CellVerdict verdict = judge_cell(plan, reference, record);
+    for (const CheckResult& check : verdict.checks)
+      EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
+    for (const char* name : {"memory", "parameters", "gradients", "census"}) {
+      const auto check = std::ranges::find(verdict.checks, name, &CheckResult::name);
+      EXPECT_EQ(check->outcome, Outcome::holds) << name << ": " << check->reason;
+    }
+  }
+
+  static inline std::unique_ptr<testing::TemporaryFolder> folder_;
+};
+
+TEST_P(MixedParity, TiedWithAdamw) {
+  expect_parity("stories260k", "adamw");
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, MixedParity, ::testing::ValuesIn(worlds_and_schedules(4)), name_of);
+
+using MixedUntied = MixedParity;
+
+TEST_P(MixedUntied, WithSgd) {
+  expect_parity("untied-128", "sgd");
+}
+
+INSTANTIATE_TEST_SUITE_P(Few, MixedUntied,
+                         ::testing::Values(WorldAndSchedule{1, "1f1b"}, WorldAndSchedule{2, "zb-h1"},
+                                           WorldAndSchedule{3, "1f1b"}, WorldAndSchedule{2, "zb-v"}),
+                         name_of);
+
+using MixedRecord = MixedParity;
+
+TEST_F(MixedRecord, ListsFloat32MastersAndTheirCopiesInBfloat16) {
+  const Record record = read_record(recorded_reference("stories260k", "adamw"));
+
+  EXPECT_EQ(record.manifest.dtype, "mixed");
+  for (const TensorRow& row : record.ranks.front().tensors)
+    EXPECT_EQ(row.dtype, row.kind == "copy" ? "bfloat16" : "float32") << row.kind << " " << row.name;
+  for (const BoundaryRow& row : record.ranks.front().boundaries) EXPECT_EQ(row.dtype, "bfloat16");
+  EXPECT_TRUE(auditing::audit_record(record.path).findings.empty());
+}
+
+// At level full the values are not there: the largest element of the copy is what the table tells of its rounding.
+TEST_F(MixedRecord, ACopyThatIsNotItsMasterRoundedIsSeenInTheTablesAlone) {
+  const testing::TemporaryFolder own;
+  fs::copy(recorded_reference("stories260k", "adamw"), own.path() / "r", fs::copy_options::recursive);
+  const fs::path table = own.path() / "r/rank-0/tensors.csv";
+  std::string text = read_file(table);
+  const std::size_t row = text.find("\n1,copy,model.layers.2.mlp.up_proj.weight");
+  ASSERT_NE(row, std::string::npos);
+  std::size_t cell = row;
+  for (int commas = 0; commas < 8; ++commas) cell = text.find(',', cell + 1);  // step, kind, ... l2, max_abs
+  text.insert(cell + 1, "1");
+  std::ofstream(table) << text;
+
+  const auto findings = auditing::audit_record(own.path() / "r").findings;
+
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(auditing::words_of(findings.front()),
+              ::testing::HasSubstr("max_abs of copy model.layers.2.mlp.up_proj.weight"));
+}
+
+}  // namespace
+}  // namespace plumbline
