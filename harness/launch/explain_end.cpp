@@ -31,7 +31,8 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
   const auto named = death_in_launcher_output(output);
   if (!named || named->rank >= static_cast<std::int64_t>(sights.size())) return;
   RankSight& sight = sights[static_cast<std::size_t>(named->rank)];
-  if (sight.gone || !sight.found) sight.signal = named->signal;
+  sight.failed_first = true;
+  if (named->signal > 0 && (sight.gone || !sight.found)) sight.signal = named->signal;
 }
 
 class Explanation {

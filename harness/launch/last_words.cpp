@@ -17,7 +17,7 @@ std::string last_words(const std::filesystem::path& output, const std::string& p
   for (std::string line; std::getline(in, line);) {
     if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
     if (line.size() <= most_characters && is_own_line(line, program)) own = line;
-    if (line.find_first_not_of(" \t-*") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
+    if (line.find_first_not_of(" \t-*=") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
   }
   std::string words = own.empty() ? any : own;
   if (words.size() > most_characters) words = words.substr(0, most_characters) + " ...";
