@@ -9,6 +9,7 @@
 #include "harness/bench/median_interval.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "harness/bench/summary_run.hpp"
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/kept_sweep.hpp"

@@ -6,6 +6,7 @@
 
 #include "harness/commands/answer_folder.hpp"
 #include "harness/commands/two_ranks.hpp"
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/trainer_programs.hpp"

@@ -134,10 +134,14 @@ std::string signal_text(int signal) {
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
   static const std::regex pattern(
       R"(process rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+))");
+  // torchrun's table; a code below 0 is a signal
+  static const std::regex first_failure(
+      R"(Root Cause \(first observed failure\):[^]{0,400}?rank\s+: (\d+) [^\n]*\n\s+exitcode\s+: (?:-(\d+)|\d+) )");
   std::smatch match;
-  if (!std::regex_search(output, match, pattern)) return std::nullopt;
+  if (!std::regex_search(output, match, pattern) && !std::regex_search(output, match, first_failure))
+    return std::nullopt;
   const auto rank = parse_integer(match[1].str());
-  const auto signal = parse_integer(match[2].str());
+  const auto signal = match[2].matched ? parse_integer(match[2].str()) : 0;
   if (!rank || !signal) return std::nullopt;
   return NamedDeath{*rank, static_cast<int>(*signal)};
 }
@@ -164,12 +168,17 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
       return blame(ranks, *first, "ended without a word (no exit.json)");
     }
   }
+  const RankSight* reporter = nullptr;
   for (const auto& rank : ranks) {
     if (!rank.exit || (rank.exit->status != "error" && rank.exit->status != "signal")) continue;
-    const std::string what = rank.exit->status == "error"
-                                 ? "ended with an error (exit code " + std::to_string(rank.exit->code) + ")"
-                                 : "ended by signal " + rank.exit->signal.value_or("(unnamed)");
-    return blame(ranks, rank, what);
+    if (reporter == nullptr || (rank.failed_first && !reporter->failed_first)) reporter = &rank;
+  }
+  if (reporter != nullptr) {
+    const ExitFile& exit = *reporter->exit;
+    std::string what = exit.status == "error" ? "ended with an error (exit code " + std::to_string(exit.code) + ")"
+                                              : "ended by signal " + exit.signal.value_or("(unnamed)");
+    if (!reporter->where.empty()) what += " at " + reporter->where + ",";
+    return blame(ranks, *reporter, what);
   }
   const bool deadline = std::any_of(ranks.begin(), ranks.end(),
                                     [](const RankSight& rank) { return rank.exit && rank.exit->status == "timeout"; });

@@ -21,7 +21,9 @@ struct RankSight {
   bool traced = false;          ///< the latter
   bool still = false;           ///< its main thread has not napped for a second: one that waits does so between looks
   std::optional<int> signal;    ///< that ended it, when known
+  bool failed_first = false;    ///< as the launcher tells
   std::optional<ExitFile> exit;
+  std::string where;   ///< of an error, as its exit.json tells: file, line and message
   std::string action;  ///< current or last action; empty before the first
   std::int64_t step = -1;
   std::int64_t peer = -1;  ///< rank that it waits for; -1 when it waits for none
@@ -39,11 +41,11 @@ struct Diagnosis {
 /// the wait-for chain.
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
 
-/// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9");
-/// nothing when it names none.
+/// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9"),
+/// or torchrun as the first that failed; nothing when they name none.
 struct NamedDeath {
   std::int64_t rank = 0;
-  int signal = 0;
+  int signal = 0;  ///< 0: it ended with a code of its own
 };
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output);
 

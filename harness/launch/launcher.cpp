@@ -17,7 +17,7 @@
 #include <sstream>
 
 #include "harness/launch/bounded_output.hpp"
-#include "harness/launch/diagnosis.hpp"
+#include "harness/launch/explain_end.hpp"
 #include "harness/launch/launcher_fault.hpp"
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/launch/process_tree.hpp"
@@ -116,62 +116,6 @@ int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::string seconds_text(milliseconds time) {
-  std::ostringstream text;
-  text << static_cast<double>(time.count()) / 1000 << " s";
-  return text.str();
-}
-
-bool all_ended_well(const std::vector<RankSight>& sights) {
-  return std::all_of(sights.begin(), sights.end(),
-                     [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
-}
-
-/// Of ranks that neither write a progress page nor how they ended.
-bool none_tells(const std::vector<RankSight>& sights) {
-  return std::none_of(sights.begin(), sights.end(), [](const RankSight& sight) { return sight.seen || sight.exit; });
-}
-
-/// What the launch says of a run that did not end well. `sights`: the ranks before we ended anything.
-void explain(LaunchFinding& finding, const Launch& launch, std::vector<RankSight> sights, bool any_seen,
-             std::optional<int> own_signal) {
-  const std::string said = last_words(launch.folder / "stderr.txt", launch.speaker);
-  if (!any_seen) {
-    finding.started = false;
-    finding.words = finding.timed_out
-                        ? "the time limit of " + seconds_text(launch.time_limit) + " passed before any rank had started"
-                        : launch.command.front() + " ended with code " + std::to_string(finding.exit_code) +
-                              " before any rank had started" + (said.empty() ? "" : ": " + said);
-    return;
-  }
-  const auto named = death_in_launcher_output(read_file(launch.folder / "stderr.txt"));
-  if (named && named->rank < static_cast<std::int64_t>(sights.size())) {
-    // mpirun also names ranks that our own signal ended; those had been seen, and had not been gone before.
-    auto& sight = sights[static_cast<std::size_t>(named->rank)];
-    if (sight.gone || !sight.found) sight.signal = named->signal;
-  }
-  if (own_signal) sights[0].signal = own_signal;
-  if (all_ended_well(sights) && !finding.timed_out) {
-    finding.words = "every rank had ended well, but " + launch.command.front() + " ended with code " +
-                    std::to_string(finding.exit_code) + (said.empty() ? "" : ": " + said);
-    return;
-  }
-  if (none_tells(sights)) {
-    finding.words =
-        (finding.timed_out ? "the time limit of " + seconds_text(launch.time_limit) + " passed"
-                           : launch.command.front() + " ended with code " + std::to_string(finding.exit_code)) +
-        "; its ranks write no progress page that would tell where they were" +
-        (said.empty() ? "" : ". It said: " + said);
-    return;
-  }
-  const auto limit = finding.timed_out ? std::optional(seconds_text(launch.time_limit)) : std::nullopt;
-  const auto diagnosis = diagnose(sights, limit);
-  finding.culprit_rank = diagnosis.culprit;
-  finding.words = diagnosis.words;
-  if (launch.speaker.empty() ? !said.empty() : said.rfind(launch.speaker + ": ", 0) == 0)
-    finding.words += ". It said: " + said;
-}
-
 /// The world size that a record claims; nothing where its ranks are threads of one process, or where it does not tell.
 std::optional<std::int64_t> claimed_world(const fs::path& record) {
   try {
@@ -214,20 +158,6 @@ fs::path find_program(const std::string& name) {
   }
   throw SystemError(name + " is not on this machine's PATH; " + how_to_install(name) +
                     ", or name another launcher in the sweep file (key launcher)");
-}
-
-std::string last_words(const fs::path& output, const std::string& program) {
-  std::ifstream in(output);
-  constexpr std::size_t most_characters = 400;  // of a line that ends up in a sentence
-  std::string own, any;
-  for (std::string line; std::getline(in, line);) {
-    if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
-    if (!program.empty() && line.rfind(program + ": ", 0) == 0) own = line;
-    if (line.find_first_not_of(" \t-*") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));
-  }
-  std::string words = own.empty() ? any : own;
-  if (words.size() > most_characters) words = words.substr(0, most_characters) + " ...";
-  return words;
 }
 
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {
@@ -273,6 +203,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   finding.process_peak_bytes = watch.peak_bytes();
   finding.process_private_bytes = watch.private_bytes();
   const bool ended_itself = status.has_value();
+  const auto state = process_state(child);
+  const bool launcher_stopped = state && state->state == 'T' && !watch.is_rank(child);
   // What the ranks do is looked at before the tree is ended: what they do then says nothing of what went wrong.
   watch.glance();
   const auto sights = seen_before_the_end.value_or(watch.sights());
@@ -291,8 +223,11 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     finding.words = std::string("stopped by ") + signals.name();
   } else if (launch.ranks > 0 && (!ended_itself || finding.exit_code != 0 || watch.trouble())) {
     // What ended a launcher is not what ended its ranks.
-    const bool own_death = ended_itself && WIFSIGNALED(*status) && watch.is_rank(child);
-    explain(finding, launch, sights, any_seen, own_death ? std::optional(WTERMSIG(*status)) : std::nullopt);
+    const auto signal = ended_itself && WIFSIGNALED(*status) ? std::optional(WTERMSIG(*status)) : std::nullopt;
+    LaunchEnd end{launch, sights, any_seen};
+    (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;
+    end.launcher_stopped = launcher_stopped;
+    explain(end, finding);
   } else if (launch.ranks > 0 && behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
                     (behind == 1 ? " process" : " processes") +

@@ -5,6 +5,7 @@
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
 #include "support/error.hpp"
+#include "support/json.hpp"
 
 namespace plumbline {
 namespace {
@@ -22,6 +23,18 @@ std::optional<ExitFile> exit_of(const fs::path& folder) {
     return read_exit_file(folder / "exit.json");
   } catch (const InputError&) {
     return std::nullopt;
+  }
+}
+
+/// "train.py:12: RuntimeError: ..." of exit.json, which the Python package writes there.
+std::string where_of(const fs::path& folder) {
+  constexpr std::size_t most_characters = 400;
+  try {
+    const Json exit = read_json(folder / "exit.json");
+    const auto where = exit.find("where");
+    return where != exit.end() && where->is_string() ? where->get<std::string>().substr(0, most_characters) : "";
+  } catch (const InputError&) {
+    return "";
   }
 }
 
@@ -106,6 +119,7 @@ std::vector<RankSight> RankWatch::sights() const {
     sight.traced = sight.stopped && rank.traced;
     sight.still = rank.pid != 0 && (rank.gone ? rank.gone_at : now) - rank.last_nap >= without_a_nap;
     sight.exit = exit_of(rank.folder);
+    if (sight.exit) sight.where = where_of(rank.folder);
     const auto page = sight.stopped ? rank.page_when_stopped : read_progress(rank.folder / "progress");
     if (page) {
       sight.seen = true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/judge/limits/calibration_file.hpp"
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/localise.hpp"

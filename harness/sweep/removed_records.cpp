@@ -12,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* removed_record_name = "record-removed.txt";
+constexpr const char* kept_reference_name = "reference.json";
 constexpr const char* why_removed =
     "The cells that were judged by this record held, and the sweep was to keep failures alone (--keep failures). What "
     "was found stands in verdict.json.\n";
@@ -24,7 +25,8 @@ void remove_record(const fs::path& record) {
   std::vector<fs::path> parts;
   for (const auto& entry : fs::directory_iterator(record, error)) {
     const std::string name = entry.path().filename().string();
-    if (name != removed_record_name && name != "cell.json") parts.push_back(entry.path());
+    if (name != removed_record_name && name != "cell.json" && name != kept_reference_name)
+      parts.push_back(entry.path());
   }
   for (const auto& part : parts) {
     fs::remove_all(part, error);
@@ -39,12 +41,19 @@ bool record_was_removed(const fs::path& record) {
   return fs::exists(record / removed_record_name, missing);
 }
 
-void remove_records_that_hold(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts,
-                              const SweepFolder& folder) {
+std::optional<Verdict> kept_of_reference(const fs::path& record) {
+  if (!record_was_removed(record)) return std::nullopt;
+  Verdict kept = read_verdict(record / kept_reference_name);
+  if (kept.references.size() != 1)
+    throw InputError((record / kept_reference_name).string() + ": is not as this program writes it");
+  return kept;
+}
+
+void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, const SweepFolder& folder) {
   std::vector<bool> needed(plan.references.size(), false);
   for (const auto& cell : plan.cells) {
-    const auto found = std::ranges::find(verdicts, cell.plan.id, &CellVerdict::id);
-    if (found == verdicts.end() || !found->holds || found->second_run) {
+    const auto found = std::ranges::find(verdict.cells, cell.plan.id, &CellVerdict::id);
+    if (found == verdict.cells.end() || !found->holds || found->second_run) {
       needed[cell.reference] = true;
       continue;
     }
@@ -52,7 +61,16 @@ void remove_records_that_hold(const SweepPlan& plan, const std::vector<CellVerdi
     remove_record(folder.repeat(cell.plan.id));
   }
   for (std::size_t i = 0; i < plan.references.size(); ++i) {
-    if (!needed[i]) remove_record(folder.reference(plan.references[i].id));
+    const fs::path record = folder.reference(plan.references[i].id);
+    const auto found = std::ranges::find(verdict.references, plan.references[i].id, &ReferenceVerdict::id);
+    if (needed[i] || found == verdict.references.end() || record_was_removed(record)) continue;
+    Verdict kept;
+    kept.name = found->id;
+    kept.started = verdict.started;
+    kept.machine = verdict.machine;
+    kept.references = {*found};
+    write_verdict(record / kept_reference_name, kept);
+    remove_record(record);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/audited_dumps.hpp"
@@ -385,7 +386,7 @@ class Sweep {
     services_.write_reports(folder_.path());
     if (!options_.out) point_latest_to(folder_.path());
     if (stopped_by_.empty() && !options_.keep_dumps) remove_audited_dumps(plan_, cells_, folder_);
-    if (stopped_by_.empty() && options_.keep_failures) remove_records_that_hold(plan_, cells_, folder_);
+    if (stopped_by_.empty() && options_.keep_failures) remove_records_that_hold(plan_, verdict, folder_);
     return verdict;
   }
 

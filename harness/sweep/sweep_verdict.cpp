@@ -4,6 +4,7 @@
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "support/error.hpp"
 
@@ -100,9 +101,12 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
   bool references_hold = true;
   for (std::size_t i = 0; i < sweep.references.size(); ++i) {
     const auto finding = i < findings.references.size() ? findings.references[i] : std::nullopt;
-    verdict.references.push_back(reference_verdict(sweep, sweep.references[i], finding, folder, judge));
+    const auto kept = kept_of_reference(folder.reference(sweep.references[i].id));
+    verdict.references.push_back(kept ? kept->references.front()
+                                      : reference_verdict(sweep, sweep.references[i], finding, folder, judge));
     const ReferenceVerdict& reference = verdict.references.back();
     references_hold = references_hold && std::ranges::none_of(reference.checks, stands_in_the_way);
+    if (kept && verdict.machine.empty()) verdict.machine = kept->machine;
     if (reference.finished && verdict.machine.empty()) {
       verdict.machine =
           part_of(manifest_of(folder.reference(reference.id)), {"device", "machine", "versions", "environment"});

@@ -143,6 +143,8 @@ class Record:
         both = [data.microbatch(*pair) for pair in zip(fed_inputs, fed_targets)]
         self._now = StepInHand(self._next_step, time.monotonic(), both)
         self._now.fed = {m: [*pair] for m, pair in enumerate(zip(fed_inputs, fed_targets))}
+        assert self._progress is not None
+        self._progress.tell(self._next_step, 0, "")
         try:
             with clipping.watched(self):
                 yield
@@ -211,6 +213,20 @@ class Record:
         row = self._begin_action(stage, kind, microbatch, peer)
         yield
         self._end_action(row)
+
+    @contextmanager
+    def waiting(self, peer: int) -> Iterator[None]:
+        """While this rank waits for a message from or to the rank `peer`: where a run hangs, its progress page tells whom
+        it waited for."""
+        now = self._now
+        if now is None or self._progress is None or peer < 0:
+            yield
+            return
+        self._progress.tell(now.number, now.index, self._last_action, peer)
+        try:
+            yield
+        finally:
+            self._progress.tell(now.number, now.index, self._last_action)
 
     def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
         """Called by itself after the last step, and where an exception leaves a step."""

@@ -141,6 +141,31 @@ def watch_pipelining(record: Record, schedule: Any, units: Callable[[int], Seque
     _declare_accumulation(record, stages[0].num_stages)
     _watch_losses(record, schedule)
     _watch_data(record, schedule, stages)
+    _watch_waits(record)
+
+
+def _watch_waits(record: Record) -> None:
+    """Whom a rank waits for stands on its progress page: torch's schedules begin transfers and wait for them in functions
+    of their module."""
+    from torch.distributed.pipelining import schedules
+
+    begin, wait = schedules._batch_p2p, schedules._wait_batch_p2p
+    peers: dict[int, int] = {}  # of transfers under way, by the object that is waited for
+
+    @functools.wraps(begin)
+    def batch_p2p(p2p_ops: list[Any], desc: str | None = None) -> list[Any]:
+        works = begin(p2p_ops, desc)
+        for work, op in zip(works, p2p_ops):
+            peers[id(work)] = int(getattr(op, "group_peer", op.peer))
+        return works
+
+    @functools.wraps(wait)
+    def wait_batch_p2p(work: list[Any]) -> None:
+        for one in work:
+            with record.waiting(peers.pop(id(one), -1)):
+                wait([one])
+
+    schedules._batch_p2p, schedules._wait_batch_p2p = batch_p2p, wait_batch_p2p
 
 
 def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
@@ -182,9 +207,6 @@ def _watch_stage(record: Record, stage: Any, here: set[int]) -> None:
     number = stage.stage_index
     before, after = number - 1, number + 1
     received: dict[tuple[str, int], list[Any]] = {}  # rows of receives that are under way
-
-    def peer(other: int) -> int:
-        return int(stage.stage_index_to_group_rank[other])
 
     def taken(kind: str, microbatch: int) -> None:
         """The receive has ended, now that its consumer starts."""
@@ -244,7 +266,7 @@ def _watch_stage(record: Record, stage: Any, here: set[int]) -> None:
                 record.sent(number, other, microbatch, as_one(tensors))
             ops = original(microbatch)
             if record.in_step and ops:
-                record._end_action(record._begin_action(number, kind, microbatch, peer(other)))
+                record._end_action(record._begin_action(number, kind, microbatch))  # waited for elsewhere: _watch_waits
             return ops
 
         setattr(stage, method, send)
@@ -256,7 +278,7 @@ def _watch_stage(record: Record, stage: Any, here: set[int]) -> None:
         def receive(microbatch: int) -> Any:
             ops = original(microbatch)
             if record.in_step and ops:
-                received[kind, microbatch] = record._begin_action(number, kind, microbatch, peer(other))
+                received[kind, microbatch] = record._begin_action(number, kind, microbatch)
             return ops
 
         setattr(stage, method, receive)

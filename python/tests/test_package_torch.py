@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import struct
 import tempfile
 import unittest
 
@@ -160,6 +161,36 @@ class TorchTest(unittest.TestCase):
             with record.step(inputs, targets):
                 torch.nn.functional.cross_entropy(model(inputs[:2]), targets[:2]).backward()
                 optimizer.step()
+
+    def test_whom_a_rank_waits_for_stands_on_its_page(self):
+        from torch.distributed.pipelining import schedules
+
+        seen = []
+
+        class Transfer:
+            def wait(self):
+                page = (self.folder / "rank-0" / "progress").read_bytes()
+                seen.append((struct.unpack_from("<q", page, 16)[0], struct.unpack_from("<i", page, 32)[0]))
+
+        class Operation:
+            peer = 3
+
+        begin, wait = schedules._batch_p2p, schedules._wait_batch_p2p
+        try:
+            Transfer.folder = self.folder / "waits"
+            schedules._batch_p2p = lambda ops, desc=None: [Transfer() for _ in ops]
+            model = made()
+            record = recorded(Transfer.folder, torch.optim.SGD(model.parameters(), lr=0.1), clip_norm=None, steps=1)
+            plumbline.torch.watch_model(record, model)
+            plumbline.torch._watch_waits(record)
+            inputs, targets = next(batches())
+            with self.assertRaises(KeyboardInterrupt), record.step(inputs, targets):
+                schedules._wait_batch_p2p(schedules._batch_p2p([Operation()]))
+                schedules._wait_batch_p2p([Transfer()])
+                raise KeyboardInterrupt
+        finally:
+            schedules._batch_p2p, schedules._wait_batch_p2p = begin, wait
+        self.assertEqual(seen, [(0, 3), (0, -1)])
 
     def test_more_calls_than_microbatches_are_refused(self):
         model = made()

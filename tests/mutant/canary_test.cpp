@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "support/files.hpp"
+#include "tests/mutant/kill_matrix.hpp"
 
 namespace plumbline {
 namespace {
@@ -121,6 +123,43 @@ std::string failures(const CellVerdict& verdict) {
   return text;
 }
 
+/// kill_matrix.csv and its summary, of all canaries that this process ran.
+class KillMatrix : public ::testing::Environment {
+ public:
+  static std::vector<mutant::Trial>& trials() {
+    static std::vector<mutant::Trial> all;
+    return all;
+  }
+  void TearDown() override {
+    if (trials().empty()) return;
+    mutant::write_kill_matrix(fs::path(PLUMBLINE_CANARY_OUT) / "kill_matrix.csv", trials());
+    std::printf("%s\n", mutant::kill_summary(trials()).c_str());
+  }
+};
+const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);
+
+/// What the canary's fault turned red, and whether at its place; what ends a trainer before it records has none.
+mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
+  mutant::Trial trial;
+  trial.name = canary.name;
+  trial.fault = canary.fault;
+  trial.run = canary.run;
+  trial.schedule = canary.schedule;
+  trial.world = canary.world;
+  trial.expected = canary.check;
+  for (const CheckResult& check : verdict.checks)
+    if (check.outcome == Outcome::fails) trial.red.push_back(check.name);
+  trial.place_asked = !canary.check.empty() && canary.said.empty();
+  if (!trial.place_asked) return trial;
+  const auto& place = find(verdict, canary.check).first_divergence;
+  if (!place) return trial;
+  trial.first = place->words;
+  trial.place_right = (!canary.step || place->step == *canary.step) &&
+                      (!canary.microbatch || place->microbatch == canary.microbatch) &&
+                      place->direction == canary.direction && place->item.find(canary.item) != std::string::npos;
+  return trial;
+}
+
 class Canaries : public ::testing::TestWithParam<Canary> {};
 
 TEST_P(Canaries, TurnTheirCheckRed) {
@@ -129,31 +168,44 @@ TEST_P(Canaries, TurnTheirCheckRed) {
   int code = -1;
   const CellVerdict verdict = judge(canary, code);
   const std::string output = read_file(fs::path(PLUMBLINE_CANARY_OUT) / canary.name / "output");
+  mutant::Trial& trial = KillMatrix::trials().emplace_back(trial_of(canary, verdict));
   // Any other end would turn completion red too, whatever the fault does.
-  ASSERT_EQ(code, canary.said.empty() ? 0 : 1) << output;
-  EXPECT_NE(output.find(canary.said), std::string::npos) << output;
+  trial.ended_as_expected = code == (canary.said.empty() ? 0 : 1) && output.find(canary.said) != std::string::npos;
+  EXPECT_TRUE(trial.ended_as_expected) << "exit code " << code << ", and it said: " << output;
 
   if (canary.check.empty()) {
     EXPECT_TRUE(verdict.holds) << failures(verdict);
     return;
   }
   EXPECT_FALSE(verdict.holds);
-  const CheckResult& check = find(verdict, canary.check);
-  EXPECT_EQ(to_text(check.outcome), "fails") << failures(verdict);
+  EXPECT_EQ(to_text(find(verdict, canary.check).outcome), "fails") << failures(verdict);
   for (const std::string& name : canary.still_hold) {
     EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
   }
-  if (!canary.said.empty()) return;  // it ended before anything was recorded that differs
-  ASSERT_TRUE(check.first_divergence) << failures(verdict);
-  const FirstDivergence& place = *check.first_divergence;
-  if (canary.step) {
-    EXPECT_EQ(place.step, *canary.step) << place.words;
-  }
-  if (canary.microbatch) {
-    EXPECT_EQ(place.microbatch, canary.microbatch) << place.words;
-  }
-  EXPECT_EQ(place.direction, canary.direction) << place.words;
-  EXPECT_NE(place.item.find(canary.item), std::string::npos) << place.item << "\n" << place.words;
+  EXPECT_EQ(trial.place_right, trial.place_asked) << trial.first << "\n" << failures(verdict);
+}
+
+TEST(ClopperPearson, IsTheExactInterval) {
+  EXPECT_NEAR(mutant::clopper_pearson(59, 59).low, 0.9394, 1e-4);
+  EXPECT_EQ(mutant::clopper_pearson(59, 59).high, 1);
+  EXPECT_NEAR(mutant::clopper_pearson(0, 300).high, 0.01222, 1e-5);
+  EXPECT_NEAR(mutant::clopper_pearson(1, 2).low, 0.01258, 1e-5);
+  EXPECT_NEAR(mutant::clopper_pearson(1, 2).high, 0.98742, 1e-5);
+}
+
+TEST(KillSummary, NamesSurvivors) {
+  mutant::Trial killed, survivor, harmless;
+  killed.name = "killed";
+  killed.expected = "loss";
+  killed.red = {"loss"};
+  survivor.name = "survivor";
+  survivor.expected = "loss";
+  survivor.red = {"memory"};
+  const std::string words = mutant::kill_summary({killed, survivor, harmless});
+  EXPECT_NE(words.find("1 of 2"), std::string::npos) << words;
+  EXPECT_NE(words.find("SURVIVORS: survivor"), std::string::npos) << words;
+  killed.ended_as_expected = false;
+  EXPECT_FALSE(killed.killed());
 }
 
 // untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and

@@ -276,7 +276,7 @@ class LongRunWriter {
     for (std::int64_t m = 0; m < run_.microbatches; ++m) loss += loss_of(m);
     const std::string tokens = std::to_string(tokens_);
     text += at + (last ? to_text(loss) : "") + "," + to_text(norm) + "," + to_text(std::min(1.0, 1.0 / norm)) + "," +
-            to_text(rates_->at(step)) + "," + tokens + "," + tokens + ",6,0.5\n";
+            to_text(rates_->at(step)) + "," + tokens + "," + tokens + ",6,0.5,\n";
   }
 
   void write_actions(const std::string& at, std::int64_t step, const std::vector<Time>& times,

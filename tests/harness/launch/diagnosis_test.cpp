@@ -104,6 +104,60 @@ TEST(Diagnosis, NobodyIsBlamedWithoutGrounds) {
   EXPECT_FALSE(diagnose({done}, "60 s").culprit);
 }
 
+/// torch 2.11.
+const char* const torchrun_words = R"(torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+======================================================
+train.py FAILED
+------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-11-22_19:47:50
+  host      : localhost
+  rank      : 0 (local_rank: 0)
+  exitcode  : -15 (pid: 4275)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 4275
+------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-22_19:47:50
+  host      : localhost
+  rank      : 1 (local_rank: 1)
+  exitcode  : -9 (pid: 4276)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 4276
+======================================================
+)";
+
+TEST(Diagnosis, ReadsTheFirstThatFailedFromTorchrunsTable) {
+  const auto killed = death_in_launcher_output(torchrun_words);
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(killed->rank, 1);
+  EXPECT_EQ(killed->signal, 9);
+
+  std::string words = torchrun_words;
+  words.replace(words.rfind("-9 (pid"), 2, "1");
+  const auto raised = death_in_launcher_output(words);
+  ASSERT_TRUE(raised);
+  EXPECT_EQ(raised->rank, 1);
+  EXPECT_EQ(raised->signal, 0);
+}
+
+TEST(Diagnosis, OfSeveralErrorsTheFirstIsTheCauseAndSaysWhere) {
+  auto lost = sight(0, "0F1", -1), raised = sight(1, "1F0", -1);
+  lost.exit = exit_file(0, "error", 1);
+  raised.exit = exit_file(1, "error", 1);
+  raised.where = "train.py:12: RuntimeError: no data";
+  raised.failed_first = true;
+
+  const auto diagnosis = diagnose({lost, raised}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_EQ(diagnosis.words.find("rank 1 ended with an error (exit code 1) at train.py:12: RuntimeError: no data, in "),
+            0U)
+      << diagnosis.words;
+}
+
 TEST(Diagnosis, ReadsRankAndSignalFromMpirunsWords) {
   const auto death = death_in_launcher_output(
       "----\nmpirun noticed that process rank 12 with PID 0 on node host-7 exited on signal 11 (Segmentation "

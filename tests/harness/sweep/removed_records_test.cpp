@@ -10,6 +10,12 @@ class KeepFailures : public RunSweep {
  protected:
   KeepFailures() {
     options_.keep_failures = true;
+    services_.judge_reference = [](const fs::path& record, const judging::BenchRequest&) {
+      CheckResult bench;
+      bench.name = "bench";
+      bench.outcome = fs::exists(record / "manifest.json") ? Outcome::holds : Outcome::not_run;
+      return std::vector<CheckResult>{bench};
+    };
     options_.judge = "one judge";
     behave("[ $(basename $record) = a-1f1b-w2 ] && [ ! -e $base/mended ] && [ $me = 0 ] && exit 1\n");
     run();
@@ -35,6 +41,8 @@ TEST_F(KeepFailures, JudgedAgainTheyKeepTheirVerdicts) {
   EXPECT_EQ(judged_.size(), before + 1) << "the failing one alone";
   EXPECT_EQ(verdict.cells.size(), 4U);
   EXPECT_EQ(verdict.counts.at("cells_holding"), 3);
+  for (const auto& reference : verdict.references) EXPECT_EQ(reference.checks.at(0).outcome, Outcome::holds);
+  EXPECT_EQ(verdict.machine.at("machine").at("cpu"), "fake");
 }
 
 TEST_F(KeepFailures, ResumedNothingRunsAgainAndUnderAnotherJudgeWhatIsGoneDoes) {

@@ -1,0 +1,125 @@
+#include "harness/launch/explain_end.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "harness/launch/last_words.hpp"
+#include "support/files.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline {
+namespace {
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1000 << " s";
+  return text.str();
+}
+
+/// The rank that "plumbline-pipeline: rank 3: ..." is of; all ranks hear it, and rank 0 says it.
+std::optional<std::int64_t> rank_in(const std::string& said, const std::string& speaker) {
+  const std::string start = speaker + ": rank ";
+  if (speaker.empty() || !said.starts_with(start)) return std::nullopt;
+  const std::string rest = said.substr(start.size());
+  return parse_integer(rest.substr(0, rest.find(':')));
+}
+
+/// What mpirun says of its ranks. It also names those that our own signal ended; they had been seen, and had not been
+/// gone before.
+void take_named_death(const std::string& output, std::vector<RankSight>& sights) {
+  const auto named = death_in_launcher_output(output);
+  if (!named || named->rank >= static_cast<std::int64_t>(sights.size())) return;
+  RankSight& sight = sights[static_cast<std::size_t>(named->rank)];
+  sight.failed_first = true;
+  if (named->signal > 0 && (sight.gone || !sight.found)) sight.signal = named->signal;
+}
+
+class Explanation {
+ public:
+  Explanation(const LaunchEnd& end, LaunchFinding& finding)
+      : end_(end),
+        finding_(finding),
+        launcher_(end.launch.command.front()),
+        said_(last_words(end.launch.folder / "stderr.txt", end.launch.speaker)) {}
+
+  void of_the_launcher() {
+    if (end_.launcher_stopped) {
+      finding_.words = limit() + launcher_ + " was stopped (SIGSTOP)";
+    } else {
+      finding_.words =
+          launcher_ + " was killed by signal " + signal_text(*end_.launcher_signal) + ", which ends its ranks";
+    }
+  }
+
+  void of_no_start() {
+    finding_.started = false;
+    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
+    finding_.words = finding_.timed_out
+                         ? limit() + "no rank had started"
+                         : ended() + " before any rank had started" + (said_.empty() ? "" : ": " + said_);
+  }
+
+  void of_ranks_that_ended_well() {
+    finding_.words = "every rank had ended well, but " + ended() + (said_.empty() ? "" : ": " + said_);
+  }
+
+  /// The record's folder was given back, or never holds such a page.
+  void of_ranks_that_tell_nothing() {
+    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
+    if (is_own_line(said_, end_.launch.speaker)) {
+      finding_.words = ended() + " before the first step. It said: " + said_;
+      return;
+    }
+    finding_.words = (finding_.timed_out ? limit() + "its" : ended() + "; its") +
+                     " ranks write no progress page that would tell where they were" +
+                     (said_.empty() ? "" : ". It said: " + said_);
+  }
+
+  void of_ranks() {
+    const auto passed = finding_.timed_out ? std::optional(seconds_text(end_.launch.time_limit)) : std::nullopt;
+    const auto diagnosis = diagnose(end_.sights, passed);
+    finding_.culprit_rank = diagnosis.culprit;
+    finding_.words = diagnosis.words;
+    const bool tells = end_.launch.speaker.empty() ? !said_.empty() : is_own_line(said_, end_.launch.speaker);
+    if (tells) finding_.words += ". It said: " + said_;
+  }
+
+ private:
+  std::string limit() const {
+    return finding_.timed_out ? "the time limit of " + seconds_text(end_.launch.time_limit) + " passed: " : "";
+  }
+  std::string ended() const { return launcher_ + " ended with code " + std::to_string(finding_.exit_code); }
+
+  const LaunchEnd& end_;
+  LaunchFinding& finding_;
+  std::string launcher_, said_;
+};
+
+}  // namespace
+
+bool all_ended_well(const std::vector<RankSight>& sights) {
+  return std::ranges::all_of(sights, [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
+}
+
+void explain(LaunchEnd end, LaunchFinding& finding) {
+  take_named_death(read_file(end.launch.folder / "stderr.txt"), end.sights);
+  if (end.own_signal) end.sights[0].signal = end.own_signal;
+  const bool known = std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.signal.has_value(); });
+  const bool tells =
+      known || std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.seen || sight.exit; });
+  Explanation explanation(end, finding);
+  if (end.launcher_signal || end.launcher_stopped) {
+    explanation.of_the_launcher();
+  } else if (!end.any_seen && !known) {
+    explanation.of_no_start();
+  } else if (all_ended_well(end.sights) && !finding.timed_out) {
+    explanation.of_ranks_that_ended_well();
+  } else if (!tells) {
+    explanation.of_ranks_that_tell_nothing();
+  } else {
+    explanation.of_ranks();
+  }
+}
+
+}  // namespace plumbline
