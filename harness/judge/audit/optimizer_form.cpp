@@ -47,8 +47,18 @@ StepForm<Real>::StepForm(const OptimizerForm& form, Storage storage, double rate
       momentum_(static_cast<Real>(form.momentum)),
       decay_(static_cast<Real>(form.weight_decay)),
       rate_(static_cast<Real>(rate)),
-      size_(rate_ / (1 - std::pow(beta1_, static_cast<Real>(step + 1)))),
-      correction2_(1 - std::pow(beta2_, static_cast<Real>(step + 1))) {}
+      size_(rate_ / correction1_of(form, step)),
+      correction2_(1 - std::pow(beta2_, static_cast<Real>(step + 1))),
+      correction_roundings_(storage == Storage::float64 && form.adamw
+                                ? (1 - correction1_of(form, step)) / correction1_of(form, step) +
+                                      (1 - correction2_) / (2 * correction2_)
+                                : 0) {}
+
+/// 1 - beta1^t
+template <typename Real>
+Real StepForm<Real>::correction1_of(const OptimizerForm& form, std::int64_t step) {
+  return 1 - std::pow(static_cast<Real>(form.beta1), static_cast<Real>(step + 1));
+}
 
 /// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019) in its t-th step, t from 1:
 ///   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
@@ -73,14 +83,17 @@ ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient,
   return form_.adamw ? adamw_bounds(before, gradient) : sgd_bounds(before, gradient, buffer);
 }
 
-/// LibTorch writes m as m + (1 - beta1)(g - m), whose terms are larger: those are the magnitudes here. In bfloat16 the
-/// parameter follows from moments that are not rounded yet.
+/// LibTorch computes beta^t and 1 - beta^t in double, whatever the dtype: of a float64 step a rounding of beta^t is one
+/// of the difference, times beta^t / (1 - beta^t), 500 and more in the first steps. It writes m as m + (1 - beta1)(g -
+/// m), whose terms are larger: those are the magnitudes here. In bfloat16 the parameter follows from moments that are
+/// not rounded yet.
 template <typename Real>
 ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gradient) const {
   const Element<Real> after = exact(before, gradient);
   const Real terms = std::abs(before.moment1) + (1 - beta1_) * (std::abs(gradient) + std::abs(before.moment1));
   const Real root = std::sqrt(after.moment2 / correction2_) + eps_;
-  return {bounds_of(storage_, Sum<Real>{after.parameter, std::abs(before.parameter) + size_ * terms / root}),
+  return {bounds_of(storage_, Sum<Real>{after.parameter, std::abs(before.parameter) +
+                                                             size_ * terms / root * (1 + correction_roundings_)}),
           bounds_of(storage_, Sum<Real>{after.moment1, terms}),
           bounds_of(storage_, Sum<Real>{after.moment2, after.moment2})};
 }

@@ -54,6 +54,7 @@ class StepForm {
  private:
   ElementBounds adamw_bounds(const Element<Real>& before, Real gradient) const;
   ElementBounds sgd_bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const;
+  static Real correction1_of(const OptimizerForm& form, std::int64_t step);
   Bounds factor(Real number) const;
   Bounds add(const Bounds& one, const Bounds& factor, const Bounds& other) const;
 
@@ -61,7 +62,8 @@ class StepForm {
   Storage storage_;
   bool first_;
   Real beta1_, beta2_, eps_, momentum_, decay_, rate_;
-  Real size_, correction2_;  ///< lr / (1 - beta1^t) and 1 - beta2^t of AdamW
+  Real size_, correction2_;    ///< lr / (1 - beta1^t) and 1 - beta2^t of AdamW
+  Real correction_roundings_;  ///< of float64: by how much more an update is rounded than its terms are
 };
 
 extern template class StepForm<double>;
