@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pipeline/clock_alignment.hpp"
+#include "pipeline/free_memory.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
-#include "pipeline/machine_room.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
@@ -140,9 +140,10 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     });
   if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
   plan.origin_ns = clock.origin;
-  std::optional<Failure> no_room;
-  if (training->device.is_cpu()) no_room = failure_of([&] { require_room_everywhere(*transport, *training, plan); });
-  if (const auto code = agree_to_stop(*transport, no_room)) {
+  std::optional<Failure> no_memory;
+  if (training->device.is_cpu())
+    no_memory = failure_of([&] { require_free_memory_everywhere(*transport, *training, plan); });
+  if (const auto code = agree_to_stop(*transport, no_memory)) {
     if (transport->rank() == 0) give_back_record_folder(options.record);
     return leave(*code);
   }

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "pipeline/free_memory.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
-#include "pipeline/machine_room.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
@@ -52,7 +52,7 @@ int train_with_threads(PipelineOptions options) {
   std::vector<int> ranks(static_cast<std::size_t>(world));
   std::iota(ranks.begin(), ranks.end(), 0);
   prepare_device(training, memory_of(training, plan, ranks), "all " + std::to_string(world) + " ranks");
-  if (training.device.is_cpu()) require_room(std::vector(ranks.size(), own_machine()), training, plan);
+  if (training.device.is_cpu()) require_free_memory(std::vector(ranks.size(), own_machine()), training, plan);
   plan.origin_ns = monotonic_ns();
   std::optional<std::filesystem::path> unrecorded;
   if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());

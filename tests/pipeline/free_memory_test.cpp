@@ -1,5 +1,5 @@
 // What is free on the ranks' machines, held against their plans before anything is made.
-#include "pipeline/machine_room.hpp"
+#include "pipeline/free_memory.hpp"
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ std::string machine(const std::string& name, std::int64_t free_bytes) {
   return name + " " + std::to_string(free_bytes);
 }
 
-TEST(MachineRoom, IsForAllRanksOfAMachineTogether) {
+TEST(FreeMemory, IsForAllRanksOfAMachineTogether) {
   const TrainingRun training = quick_training();
   const PipelinePlan plan = make_plan(training, 3);
   const std::int64_t all = memory_of(training, plan, std::vector{0, 1, 2}).total();
@@ -35,20 +35,22 @@ TEST(MachineRoom, IsForAllRanksOfAMachineTogether) {
   const std::int64_t last = memory_of(training, plan, 2).total();
   ASSERT_EQ(first_two + last, all);
 
-  EXPECT_NO_THROW(require_room({machine("a", all), machine("a", all + 1), machine("a", all)}, training, plan));
+  EXPECT_NO_THROW(require_free_memory({machine("a", all), machine("a", all + 1), machine("a", all)}, training, plan));
   EXPECT_THAT(error_of<SystemError>([&] {
-                require_room({machine("a", all), machine("a", all - 1), machine("a", all)}, training, plan);
+                require_free_memory({machine("a", all), machine("a", all - 1), machine("a", all)}, training, plan);
               }),
               AllOf(HasSubstr("this machine, for all 3 ranks, has " + bytes_text(all - 1) + " of memory free"),
                     HasSubstr("the plan is at least " + bytes_text(all) + ": parameters "), HasSubstr("--plan")));
-  EXPECT_NO_THROW(require_room({machine("a", first_two), machine("a", first_two), machine("b", last)}, training, plan));
-  EXPECT_THAT(error_of<SystemError>([&] {
-                require_room({machine("a", first_two - 1), machine("a", all), machine("b", last)}, training, plan);
-              }),
-              HasSubstr("machine a, for ranks 0, 1, has "));
+  EXPECT_NO_THROW(
+      require_free_memory({machine("a", first_two), machine("a", first_two), machine("b", last)}, training, plan));
+  EXPECT_THAT(
+      error_of<SystemError>([&] {
+        require_free_memory({machine("a", first_two - 1), machine("a", all), machine("b", last)}, training, plan);
+      }),
+      HasSubstr("machine a, for ranks 0, 1, has "));
 }
 
-TEST(MachineRoom, ARankTellsItsMachineByNameAndByWhatIsFree) {
+TEST(FreeMemory, ARankTellsItsMachineByNameAndByWhatIsFree) {
   EXPECT_THAT(own_machine(), ::testing::MatchesRegex("[^ ]+ [0-9]+"));
 }
 

@@ -1,4 +1,4 @@
-#include "pipeline/machine_room.hpp"
+#include "pipeline/free_memory.hpp"
 
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ std::string own_machine() {
   return std::string(name.data()) + " " + std::to_string(free_memory());
 }
 
-void require_room(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan) {
+void require_free_memory(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan) {
   std::map<std::string, Machine> machines;
   for (std::size_t rank = 0; rank < told.size(); ++rank) {
     std::istringstream words(told[rank]);
@@ -51,8 +51,8 @@ void require_room(const std::vector<std::string>& told, const TrainingRun& train
   }
 }
 
-void require_room_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan) {
-  require_room(transport.gather(own_machine()), training, plan);  // elsewhere than on rank 0 nothing is told
+void require_free_memory_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan) {
+  require_free_memory(transport.gather(own_machine()), training, plan);  // elsewhere than on rank 0 nothing is told
 }
 
 }  // namespace plumbline

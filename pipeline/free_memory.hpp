@@ -1,4 +1,4 @@
-// Whether the ranks on each machine find room there together, asked before any of them takes it.
+// Whether the memory that is free on each machine is enough for the ranks on it, asked before any of them takes it.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ std::string own_machine();
 
 /// `told` by each rank, in rank order. Throws SystemError naming the machine, its ranks, what is free and their plans'
 /// sum.
-void require_room(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan);
+void require_free_memory(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan);
 
 /// Collective, where no rank has made its part of the model yet. Rank 0 throws.
-void require_room_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan);
+void require_free_memory_everywhere(Transport& transport, const TrainingRun& training, const PipelinePlan& plan);
 
 }  // namespace plumbline
