@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pipeline/clock_alignment.hpp"
-#include "pipeline/free_memory.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
+#include "pipeline/memory_check.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "pipeline/free_memory.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
+#include "pipeline/memory_check.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"

@@ -5,11 +5,11 @@
 #include <tuple>
 #include <utility>
 
-#include "reports/median.hpp"
 #include "schedule/bubble.hpp"
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
+#include "support/median.hpp"
 
 namespace plumbline {
 namespace {
@@ -61,8 +61,8 @@ class Measurement {
     result.step = chosen.value_or(makespans[(makespans.size() - 1) / 2].second);
     result.steps_timed = std::ssize(makespans);
     result.lengths_differ = lengths_differ_;
-    result.median_makespan = median(plain);
-    result.median_bubble_rate = median(rates);
+    result.median_makespan = plumbline::median_of(plain).value_or(0);
+    result.median_bubble_rate = plumbline::median_of(rates).value_or(0);
     StepTimes times = read(result.step);
     result.executed = std::move(times.executed);
     result.measured = std::move(times.measured);
@@ -136,7 +136,7 @@ class Measurement {
   std::optional<double> median_of(std::int32_t stage, std::int32_t microbatch, ActionType type) const {
     const auto found = durations_.find({stage, length_of(microbatch), type});
     if (found == durations_.end()) return std::nullopt;
-    return median(found->second);
+    return plumbline::median_of(found->second);
   }
 
   /// One entry a stage, or one for each of its microbatches where lengths differ.

@@ -57,8 +57,8 @@ std::string caption(const Candidate& chosen) {
                      count_text(timeline.steps_timed, "step") + ", one for each stage and kind of action" +
                      (timeline.lengths_differ ? " and length of microbatch" : "") + ".";
   if (timeline.closed_form_rate) {
-    text += " Closed form, for equal stages with the mean of these times: " + percent_of(*timeline.closed_form_rate) +
-            ".";
+    text +=
+        " Closed form, for equal stages with the mean of these times: " + percent_of(*timeline.closed_form_rate) + ".";
   }
   const RecordLevel level = chosen.run->manifest.level;
   if (level == RecordLevel::full || level == RecordLevel::dump) {

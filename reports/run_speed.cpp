@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "reports/median.hpp"
+#include "support/median.hpp"
 
 namespace plumbline {
 namespace {
@@ -34,13 +34,13 @@ std::optional<RunSpeed> run_speed(const Record& record) {
       tokens[row.step] = row.tokens;
     }
     const auto shares = recording_shares(rank, first_step);
-    if (!shares.empty()) speed.recording = std::max(speed.recording.value_or(0), median(shares));
+    if (!shares.empty()) speed.recording = std::max(speed.recording.value_or(0), *median_of(shares));
   }
   if (seconds.empty()) return std::nullopt;
   std::vector<double> rates;
   for (const auto& [step, lasted] : seconds) rates.push_back(static_cast<double>(tokens.at(step)) / lasted);
   speed.steps = std::ssize(rates);
-  speed.tokens_per_s = median(rates);
+  speed.tokens_per_s = *median_of(rates);
   return speed;
 }
 

@@ -31,18 +31,13 @@ std::int64_t largest_world(const std::vector<SpeedSeries>& series) {
   return most;
 }
 
-/// Series stand beside each other around their world size, so that none hides another.
-double across(std::size_t number, std::size_t count, std::int64_t world) {
-  const double beside = (static_cast<double>(number) + 1) / static_cast<double>(count + 1) - 0.5;
-  return static_cast<double>(world) + 0.6 * beside;
-}
-
 std::vector<plot::Point> places(const plot::Panel& panel, const std::vector<SpeedSeries>& series, std::size_t number,
                                 const Value& value) {
   std::vector<plot::Point> points;
   for (const SpeedPoint& point : series[number].points) {
     const auto at = value(point);
-    if (at) points.push_back({panel.x(across(number, series.size(), point.world)), panel.y(*at)});
+    if (at)
+      points.push_back({panel.x(static_cast<double>(point.world) + plot::beside(number, series.size())), panel.y(*at)});
   }
   return points;
 }

@@ -54,8 +54,7 @@ std::string draw_efficiency(const BenchResult& result, const BenchReference& ref
     std::vector<plot::Point> points;
     for (const BenchCell* cell : cells) {
       if (cell->schedule != schedule) continue;
-      const double place = (static_cast<double>(number) + 1) / static_cast<double>(numbers.size() + 1) - 0.5;
-      const double x = panel.x(static_cast<double>(cell->world) + 0.6 * place);
+      const double x = panel.x(static_cast<double>(cell->world) + plot::beside(number, numbers.size()));
       svg += plot::line(x, panel.y(cell->efficiency->low), x, panel.y(cell->efficiency->high), error_bar);
       points.push_back({x, panel.y(cell->efficiency->median)});
     }

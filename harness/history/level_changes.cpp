@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "harness/history/median.hpp"
+#include "support/median.hpp"
 
 namespace plumbline {
 namespace {

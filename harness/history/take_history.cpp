@@ -5,12 +5,12 @@
 
 #include "harness/baseline/run_identity.hpp"
 #include "harness/baseline/take_run.hpp"
-#include "harness/history/median.hpp"
 #include "harness/history/step_seconds.hpp"
 #include "record/bench_result.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/median.hpp"
 #include "support/paths.hpp"
 
 namespace plumbline {

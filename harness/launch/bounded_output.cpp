@@ -94,18 +94,18 @@ void BoundedOutput::keep(const char* bytes, std::int64_t count) {
   if (now > 0 && !write_all(file_, bytes, now)) close_one(file_);
   first_left_ -= now;
   last_.append(bytes + now, static_cast<std::size_t>(count - now));
-  if (std::ssize(last_) <= 2 * most_last_) return;
-  const auto too_many = last_.size() - static_cast<std::size_t>(most_last_);
-  left_out_ += static_cast<std::int64_t>(too_many);
-  last_.erase(0, too_many);
+  if (std::ssize(last_) > 2 * most_last_) drop_all_but_last();  // seldom: each time moves what stays
+}
+
+void BoundedOutput::drop_all_but_last() {
+  const std::int64_t too_many = std::ssize(last_) - most_last_;
+  if (too_many <= 0) return;
+  left_out_ += too_many;
+  last_.erase(0, static_cast<std::size_t>(too_many));
 }
 
 void BoundedOutput::write_last() {
-  if (std::ssize(last_) > most_last_) {
-    const auto too_many = last_.size() - static_cast<std::size_t>(most_last_);
-    left_out_ += static_cast<std::int64_t>(too_many);
-    last_.erase(0, too_many);
-  }
+  drop_all_but_last();
   if (left_out_ > 0) last_.insert(0, "\n[" + std::to_string(left_out_) + " bytes are left out here]\n");
   write_all(file_, last_.data(), std::ssize(last_));
 }

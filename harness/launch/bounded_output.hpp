@@ -32,6 +32,7 @@ class BoundedOutput {
  private:
   void read_to_the_end();
   void keep(const char* bytes, std::int64_t count);
+  void drop_all_but_last();
   void write_last();
 
   std::int64_t first_left_, most_last_;

@@ -41,6 +41,10 @@ std::string look(std::size_t series, double width) {
 
 }  // namespace
 
+double beside(std::size_t series, std::size_t count) {
+  return 0.6 * ((static_cast<double>(series) + 1) / static_cast<double>(count + 1) - 0.5);
+}
+
 std::string draw_points(std::size_t series, const std::vector<Point>& points) {
   std::set<std::string> drawn;
   std::string data;

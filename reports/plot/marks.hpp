@@ -12,6 +12,10 @@ struct Point {
   double y = 0;  ///< pixels; where it is no finite number nothing is drawn
 };
 
+/// How far from its place on the x axis series number `series` of `count` stands, so that none hides another: within
+/// 0.3 to either side.
+double beside(std::size_t series, std::size_t count);
+
 /// Of series number `series`; after eight they repeat. Points that lie on each other are drawn once.
 std::string draw_points(std::size_t series, const std::vector<Point>& points);
 

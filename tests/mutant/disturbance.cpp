@@ -6,14 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <utility>
 
-#include "support/numbers.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 
 namespace plumbline::mutant {
@@ -32,7 +30,7 @@ constexpr Way ways[] = {
     {"leaves", "the rank leaves with exit code 0, saying nothing"},
     {"slow", "harmless: the rank takes a second longer"},
 };
-constexpr const char* places[] = {"program", "start", "forward", "backward", "receive", "update", "end"};
+constexpr const char* places[] = {"start", "forward", "backward", "receive", "update", "end"};
 
 [[noreturn]] void sleep_for_ever() {
   for (;;) pause();
@@ -142,12 +140,6 @@ const std::vector<KnownFault>& disturbances() {
 
 std::unique_ptr<Seams> make_disturbance(const Fault& fault) {
   return std::make_unique<Disturbance>(fault);
-}
-
-void disturb_program(const Fault& fault) {
-  if (!fault.id.starts_with("H4-") || !fault.id.ends_with("-program")) return;
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (rank != nullptr && parse_integer(rank) == fault.rank) befall(parts_of(fault.id).first);
 }
 
 }  // namespace plumbline::mutant

@@ -16,7 +16,4 @@ const std::vector<KnownFault>& disturbances();
 /// Of a fault whose id starts with "H4-".
 std::unique_ptr<Seams> make_disturbance(const Fault& fault);
 
-/// "H4-...-program": before the trainer is called, in the process that the launcher says is the fault's rank.
-void disturb_program(const Fault& fault);
-
 }  // namespace plumbline::mutant

@@ -5,7 +5,6 @@
 
 #include "pipeline/program.hpp"
 #include "support/error.hpp"
-#include "tests/mutant/disturbance.hpp"
 #include "tests/mutant/fault.hpp"
 #include "tests/mutant/planted.hpp"
 
@@ -28,7 +27,6 @@ int run(int argc, char** argv) {
     return static_cast<int>(plumbline::ExitCode::bad_input);
   }
   const plumbline::mutant::Fault fault = plumbline::mutant::parse_fault(text);
-  plumbline::mutant::disturb_program(fault);
   plumbline::mutant::plant(fault);
   return plumbline::run_pipeline_program(static_cast<int>(rest.size()), rest.data());
 }

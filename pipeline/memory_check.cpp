@@ -1,4 +1,4 @@
-#include "pipeline/free_memory.hpp"
+#include "pipeline/memory_check.hpp"
 
 #include <unistd.h>
 

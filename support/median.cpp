@@ -1,4 +1,4 @@
-#include "harness/history/median.hpp"
+#include "support/median.hpp"
 
 #include <algorithm>
 

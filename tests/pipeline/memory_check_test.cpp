@@ -1,5 +1,5 @@
 // What is free on the ranks' machines, held against their plans before anything is made.
-#include "pipeline/free_memory.hpp"
+#include "pipeline/memory_check.hpp"
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ std::string machine(const std::string& name, std::int64_t free_bytes) {
   return name + " " + std::to_string(free_bytes);
 }
 
-TEST(FreeMemory, IsForAllRanksOfAMachineTogether) {
+TEST(MemoryCheck, IsForAllRanksOfAMachineTogether) {
   const TrainingRun training = quick_training();
   const PipelinePlan plan = make_plan(training, 3);
   const std::int64_t all = memory_of(training, plan, std::vector{0, 1, 2}).total();
@@ -50,7 +50,7 @@ TEST(FreeMemory, IsForAllRanksOfAMachineTogether) {
       HasSubstr("machine a, for ranks 0, 1, has "));
 }
 
-TEST(FreeMemory, ARankTellsItsMachineByNameAndByWhatIsFree) {
+TEST(MemoryCheck, ARankTellsItsMachineByNameAndByWhatIsFree) {
   EXPECT_THAT(own_machine(), ::testing::MatchesRegex("[^ ]+ [0-9]+"));
 }
 
