@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly witness examples publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly witness faults examples judge wheel publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -10,6 +10,7 @@ help: ## this list
 	@echo
 	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
+	@echo '  FAULTS=--quick  twelve faults for make faults'
 	@echo '  PUBLISH=FILES  other sweep files for make publish   PUBLISHED=DIR  where their pages go'
 
 sweep: ## set up, build the three programs, run the default sweep over MPI processes, write the report
@@ -30,8 +31,17 @@ witness: ## transformers and torch.optim train the same runs, and are held again
 gate: ## run the quick sweep, and hold its bits and bytes against the committed baseline
 	@scripts/gate
 
-examples: ## train a plain torch.distributed.pipelining trainer, right and wrong, and judge it
+faults: ## plant each fault in the trainer, judge it, and write which check killed which (FAULTS=--quick: twelve)
+	@scripts/faults $(FAULTS)
+
+examples: ## train pipelines of plain torch, by torch.distributed.pipelining and by hand, right and wrong, and judge them
 	@scripts/examples
+
+judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
+	@scripts/judge
+
+wheel: ## the Python package with that program in it, in build/wheel
+	@scripts/wheel
 
 publish: ## from a clean commit: run the sweeps of reports/published and write their pages and index anew (an hour)
 	@scripts/publish

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "gpu/check.hpp"
+#include "gpu/timer.hpp"
 
 namespace plumbline {
 namespace {
@@ -68,6 +69,10 @@ void CudaSupport::use(int index) {
 
 void CudaSupport::synchronise() {
   check_cuda(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream().stream()), "cudaStreamSynchronize");
+}
+
+std::unique_ptr<GpuTimer> CudaSupport::make_timer() {
+  return std::make_unique<CudaTimer>();
 }
 
 GpuFreeMemory CudaSupport::free_memory(int index) {

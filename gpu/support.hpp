@@ -12,6 +12,7 @@ class CudaSupport final : public GpuSupport {
   GpuDevice device(int index) override;
   void use(int index) override;
   void synchronise() override;
+  std::unique_ptr<GpuTimer> make_timer() override;
   GpuFreeMemory free_memory(int index) override;
   GpuAllocatorBytes allocator_bytes(int index) override;
   void reset_peaks(int index) override;

@@ -28,7 +28,11 @@ at::Tensor EvaluatedStage::forward(std::int64_t /*step*/, std::int64_t microbatc
   if (slice_.units().empty()) return input;
   const at::NoGradGuard no_grad;
   Microbatch data;
-  if (first() || last()) data = to_device(evaluation_.plan.make(0, microbatch), evaluation_.device);
+  if (first() || last()) {
+    Microbatch made = evaluation_.plan.make(0, microbatch);
+    observer_.fed(microbatch, made);
+    data = to_device(std::move(made), evaluation_.device);
+  }
   const MemoryScope scope(MemoryOwner::activations);
   at::Tensor output = forward_units(slice_, first() ? std::move(data.ids) : std::move(input),
                                     {data.labels, evaluation_.plan.step_valid_tokens()}, Recompute::none);

@@ -12,7 +12,8 @@ namespace plumbline {
 
 class EvaluatedStage : public Stage {
  public:
-  /// `evaluation`: the run with the data that is evaluated. `observer` sees the losses. All outlive it.
+  /// `evaluation`: the run with the data that is evaluated. `observer` sees what it is fed, and the losses. All outlive
+  /// it.
   EvaluatedStage(const TrainingRun& evaluation, std::int64_t index, const LlamaSlice& slice, StepObserver& observer)
       : evaluation_(evaluation), index_(index), slice_(slice), observer_(observer) {}
 

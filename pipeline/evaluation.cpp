@@ -5,7 +5,6 @@
 
 #include "pipeline/evaluated_stage.hpp"
 #include "schedule/forward_only.hpp"
-#include "training/evaluation.hpp"
 
 namespace plumbline {
 namespace {
@@ -21,8 +20,8 @@ Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, co
                        StepObserver& page)
     : run_(evaluation_run(training)),
       plan_(forward_plan(plan, run_.plan.microbatches())),
-      observer_(page),
       owns_loss_(plan.schedule.placement.rank_of(plan.schedule.placement.stages() - 1) == parts.transport.rank()),
+      observer_(page, run_.plan.microbatches(), training.recorded() && owns_loss_),
       parts_{plan_.lowered.ranks.at(static_cast<std::size_t>(parts.transport.rank())), {}, {}, parts.transport, {}},
       walk_(run_, plan_, parts_, observer_) {
   for (std::size_t i = 0; i < parts.slices.size(); ++i) {
@@ -31,11 +30,12 @@ Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, co
   }
 }
 
-std::optional<float> Evaluation::after(std::int64_t step) {
+std::optional<EvaluationResult> Evaluation::after(std::int64_t step) {
   observer_.losses.begin(run_.plan.microbatches());
   walk_.step(step);
   parts_.transport.take_traffic();  // the record's is that of the steps
-  return owns_loss_ ? std::optional(step_loss(observer_.losses.read())) : std::nullopt;
+  if (!owns_loss_) return std::nullopt;
+  return EvaluationResult{observer_.losses.read(), observer_.fed_data.end_step()};
 }
 
 }  // namespace plumbline

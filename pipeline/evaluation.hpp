@@ -7,6 +7,8 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
 #include "pipeline/walk.hpp"
+#include "training/evaluation.hpp"
+#include "training/fed_data.hpp"
 #include "training/step_losses.hpp"
 #include "training/step_observer.hpp"
 #include "training/training_run.hpp"
@@ -21,15 +23,19 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Collective, between two steps. The loss, on the rank that has the last stage. No parameter and no gradient
+  /// Collective, between two steps. The losses, on the rank that has the last stage. No parameter and no gradient
   /// changes.
-  std::optional<float> after(std::int64_t step);
+  std::optional<EvaluationResult> after(std::int64_t step);
 
  private:
-  /// What the record sees nothing of: losses are kept here.
+  /// Of what the record of the steps sees nothing: what was fed and lost is kept here.
   class Observer : public StepObserver {
    public:
-    explicit Observer(StepObserver& page) : page_(page) {}
+    Observer(StepObserver& page, std::int64_t microbatches, bool digests)
+        : fed_data(microbatches), page_(page), digests_(digests) {}
+    void fed(std::int64_t microbatch, const Microbatch& data) override {
+      if (digests_) fed_data.take(microbatch, data);
+    }
     void action_began(const StepAction& action) override { page_.action_began(action); }
     void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
       page_.waiting(action, awaited, peer);
@@ -38,15 +44,17 @@ class Evaluation {
     void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses.set(microbatch, loss); }
 
     StepLosses losses;
+    FedData fed_data;
 
    private:
     StepObserver& page_;
+    bool digests_;
   };
 
   TrainingRun run_;
   PipelinePlan plan_;
-  Observer observer_;
   bool owns_loss_;
+  Observer observer_;
   RankParts parts_;
   Walk walk_;
 };

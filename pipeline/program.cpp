@@ -60,19 +60,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   bool plan = false;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
-  app.add_option("--checkpoint", options.checkpoint.folder,
-                 "Folder that checkpoints are saved in (docs/checkpoints.md)");
-  app.add_option("--checkpoint-every", options.checkpoint.every, "Steps from one to the next; 0: at the end alone")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--checkpoint-keep", options.checkpoint.keep, "How many are kept, the newest")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--stop-after", options.checkpoint.stop_after,
-                 "Save when so many steps of the training are made, and end")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--resume", options.checkpoint.resume,
-                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
-                 "written")
-      ->capture_default_str();
+  options.checkpoint.add_to(app);
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--schedule", options.schedule,
                  "Schedule in place of the run file's: " + join(schedule_names(), ", ") +

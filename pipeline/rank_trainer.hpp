@@ -34,7 +34,7 @@ class RankTrainer : public Trainer {
  private:
   void ready() override;
   void train_step(std::int64_t step) override;
-  std::optional<float> evaluate(std::int64_t step) override { return evaluation_->after(step); }
+  std::optional<EvaluationResult> evaluate(std::int64_t step) override { return evaluation_->after(step); }
   std::shared_ptr<void> watch_waits(ProgressLine& line) override;
   void step_recorded(std::int64_t step) override;
   TrainState& state() override { return parts_.state; }

@@ -52,7 +52,7 @@ struct BenchResult {
   Json machine = nullptr;  ///< device, machine, versions, environment of the first reference's manifest
   std::int64_t cores = 0, rounds = 0, steps = 0;
   double coverage = 0;     ///< of the intervals: 0.95, or less where there are too few rounds
-  double noise = 0;        ///< largest share by which a second reference differed from the first, in any round
+  double noise = 0;        ///< share by which the median of equal programs' ratios may lie off 1
   double quiet_limit = 0;  ///< above it a machine is not quiet
   std::vector<BenchReference> references;
   std::vector<BenchCell> cells;

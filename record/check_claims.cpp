@@ -30,6 +30,9 @@ std::string claim_of_check(const std::string& name) {
       {"parameters",
        "the start, and after each step every parameter and optimiser moment, have the same bits; copies of a tied "
        "weight are equal; the learning rates are."},
+      {"evaluation",
+       "after each step that has an evaluation, the loss of each of its microbatches and the whole one's have the same "
+       "bits, on the same data."},
       {"audit",
        "what both trainers share is right: norm, clip coefficient, optimiser step and counts are recomputed from the "
        "record by formulas of the judge's own; at level dump element by element."},

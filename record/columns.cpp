@@ -78,6 +78,13 @@ Column<Row> digest_column(std::string Row::*field) {
   return text_column("digest", field, "a digest of 32 lower-case hex digits", is_digest);
 }
 
+/// Empty where the rank sees no data.
+template <typename Row>
+Column<Row> data_digest_column(std::string Row::*field) {
+  return text_column("data_digest", field, "empty or a digest of 32 lower-case hex digits",
+                     [](const std::string& text) { return text.empty() || is_digest(text); });
+}
+
 const std::vector<std::string> directions{"forward", "backward"};
 
 }  // namespace
@@ -104,9 +111,7 @@ const Table<MicrobatchRow>& table_of<MicrobatchRow>() {
       {column("step", &MicrobatchRow::step), column("microbatch", &MicrobatchRow::microbatch),
        column("sequence_length", &MicrobatchRow::sequence_length), column("batch", &MicrobatchRow::batch),
        column("tokens", &MicrobatchRow::tokens), column("valid_tokens", &MicrobatchRow::valid_tokens),
-       column("loss", &MicrobatchRow::loss),
-       text_column("data_digest", &MicrobatchRow::data_digest, "empty or a digest of 32 lower-case hex digits",
-                   [](const std::string& text) { return text.empty() || is_digest(text); })},
+       column("loss", &MicrobatchRow::loss), data_digest_column(&MicrobatchRow::data_digest)},
       {"step", "microbatch"},
       Complete::each_microbatch};
   return table;
@@ -216,6 +221,18 @@ const Table<GpuMemoryRow>& table_of<GpuMemoryRow>() {
        column("total_bytes", &GpuMemoryRow::total_bytes)},
       {"step"},
       Complete::each_step};
+  return table;
+}
+
+template <>
+const Table<EvaluationRow>& table_of<EvaluationRow>() {
+  static const Table<EvaluationRow> table{
+      "evaluation.csv",
+      {column("step", &EvaluationRow::step), column("microbatch", &EvaluationRow::microbatch),
+       column("tokens", &EvaluationRow::tokens), column("valid_tokens", &EvaluationRow::valid_tokens),
+       column("loss", &EvaluationRow::loss), data_digest_column(&EvaluationRow::data_digest)},
+      {"step", "microbatch"},
+      Complete::unique};
   return table;
 }
 

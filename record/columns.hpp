@@ -69,6 +69,8 @@ template <>
 const Table<TrafficRow>& table_of<TrafficRow>();
 template <>
 const Table<GpuMemoryRow>& table_of<GpuMemoryRow>();
+template <>
+const Table<EvaluationRow>& table_of<EvaluationRow>();
 
 /// The row's cells in the order of its table.
 template <typename Row>

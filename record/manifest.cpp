@@ -126,6 +126,14 @@ void read_start(const JsonKeys& keys, Manifest& manifest) {
                                                        : "no resumed_from says which run this one goes on with"));
 }
 
+void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
+  if (!keys.has_value("evaluation")) return;
+  const JsonKeys evaluation = keys.object("evaluation");
+  manifest.evaluation =
+      EvaluationPlan{evaluation.integer("every", 0), evaluation.integer("microbatches", 1, most_counted)};
+  if (evaluation.has("source")) evaluation.text("source");
+}
+
 /// How the norm was added up, and what is added to it: our own trainers have one way.
 void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
@@ -157,11 +165,17 @@ void check_optional_kinds(const JsonKeys& keys) {
     if (keys.has(key)) keys.object(key);
   if (keys.has("environment") && keys.object("environment").has_value("attention"))
     keys.object("environment").text("attention");  // the bytes of a layer are counted by it
+  if (keys.has_value("every")) keys.integer("every", 1);
   if (keys.has_value("clock_skew_ns") && !(keys.number("clock_skew_ns") >= 0))
     keys.fail("clock_skew_ns", "is negative");
 }
 
 }  // namespace
+
+bool Manifest::evaluates_after(std::int64_t step) const {
+  if (!evaluation) return false;
+  return step + 1 == steps || (evaluation->every > 0 && (step + 1) % evaluation->every == 0);
+}
 
 std::string first_unit(const Manifest& manifest) {
   for (const StageEntry& stage : manifest.stages) {
@@ -188,10 +202,12 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.device = keys.text("device");
   if (keys.has("transport")) manifest.transport = keys.text("transport");
   if (keys.has_value("recompute")) manifest.recompute = keys.word("recompute", {"none", "layer"});
+  if (keys.has_value("action_times")) manifest.action_times = keys.word("action_times", {"host", "gpu"});
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);
   read_start(keys, manifest);
   read_data(keys.object("data"), manifest);
+  read_evaluation(keys, manifest);
   read_schedule(keys.object("schedule"), manifest);
   read_stages(keys, manifest);
   check_layers(keys, manifest);

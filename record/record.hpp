@@ -34,12 +34,19 @@ struct ResumedFrom {
   std::int64_t step = 0;
 };
 
+/// When and on how much data that is not trained on the loss is computed.
+struct EvaluationPlan {
+  std::int64_t every = 0;  ///< steps from one to the next; 0: after the last step alone
+  std::int64_t microbatches = 0;
+};
+
 struct Manifest {
   Json json;                ///< as read, unknown keys kept
   std::int64_t schema = 2;  ///< of plumbline-record/<schema>
   std::string run_id, role, dtype, device;
-  std::string transport;           ///< empty: not said
-  std::string recompute = "none";  ///< or layer: computed again in the backward pass
+  std::string transport;              ///< empty: not said
+  std::string recompute = "none";     ///< or layer: computed again in the backward pass
+  std::string action_times = "host";  ///< or gpu: of what computes, when the GPU began and ended it
   std::int64_t seed = 0, world_size = 0, steps = 0;
   std::int64_t first_step = 0;              ///< its tables begin there; above 0 only of a run that was gone on with
   std::optional<ResumedFrom> resumed_from;  ///< there where first_step is above 0
@@ -58,7 +65,11 @@ struct Manifest {
   std::string norm_order = "canonical";  ///< or per_rank: squares summed on each rank, then over ranks
   double clip_epsilon = 0;               ///< added to the norm before the limit is divided by it
   std::optional<LearningRateSchedule> learning_rate_schedule;  ///< an external record may lack it, and one of schema 1
+  std::optional<EvaluationPlan> evaluation;                    ///< none: the run evaluates nothing
   RecordLevel level = RecordLevel::full;
+
+  /// Whether there is an evaluation after this step; after the last there always is one.
+  bool evaluates_after(std::int64_t step) const;
 };
 /// Along the model; empty where the stages list none.
 std::string first_unit(const Manifest& manifest);
@@ -77,7 +88,8 @@ struct RankRecord {
   std::vector<MemoryRow> memory;
   std::vector<SavedRow> saved;
   std::vector<TrafficRow> traffic;
-  std::vector<GpuMemoryRow> gpu_memory;  ///< of runs on GPUs
+  std::vector<GpuMemoryRow> gpu_memory;   ///< of runs on GPUs
+  std::vector<EvaluationRow> evaluation;  ///< of the rank that owns the loss, in runs that evaluate
   std::optional<ExitFile> exit;
   struct LeftOut {
     std::size_t steps = 0, tensors = 0, boundaries = 0;

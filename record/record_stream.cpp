@@ -29,6 +29,7 @@ void for_each_table(One& one, Other& other, Visit visit) {
   visit(one.memory, other.memory);
   visit(one.traffic, other.traffic);
   visit(one.gpu_memory, other.gpu_memory);
+  visit(one.evaluation, other.evaluation);
 }
 
 /// The tables of one rank, on their way.
@@ -50,6 +51,7 @@ class RankStream {
     saved->take(0, rank.saved);
     open(traffic, rank);
     if (manifest.device != "cpu") open(gpu_memory, rank);
+    if (manifest.evaluation) open(evaluation, rank);
     require_dump("initial");
   }
 
@@ -77,6 +79,7 @@ class RankStream {
   std::optional<TableStream<MemoryRow>> memory;
   std::optional<TableStream<TrafficRow>> traffic;
   std::optional<TableStream<GpuMemoryRow>> gpu_memory;
+  std::optional<TableStream<EvaluationRow>> evaluation;
 
  private:
   template <typename Row>

@@ -40,6 +40,13 @@ bool has_peer(const Manifest& manifest, std::int64_t rank) {
   return found;
 }
 
+/// The rank that has the last unit.
+bool owns_loss(const Manifest& manifest, std::int64_t rank) {
+  const auto last = std::find_if(manifest.stages.rbegin(), manifest.stages.rend(),
+                                 [](const StageEntry& stage) { return !stage.units.empty(); });
+  return last != manifest.stages.rend() && last->rank == rank;
+}
+
 Demand rows_if(bool owns) {
   return owns ? Demand::rows : Demand::header;
 }
@@ -63,6 +70,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
   // Its absence is the memory check's to judge: nothing else needs it.
   if (file == "gpu_memory.csv") return Demand::none;
+  if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
   if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
   if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;

@@ -182,4 +182,18 @@ std::optional<BadCell> bad_cell(const GpuMemoryRow& row, const Manifest& manifes
   return rules.bad();
 }
 
+std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manifest, std::int64_t /*rank*/) {
+  Rules rules;
+  rules.step(row.step, manifest);
+  rules.demand(manifest.evaluates_after(row.step), "step", "is no step after which manifest.json has an evaluation");
+  if (row.microbatch)
+    rules.below(*row.microbatch, manifest.evaluation ? manifest.evaluation->microbatches : 0, "microbatch",
+                "microbatch of an evaluation");
+  rules.at_most(row.valid_tokens, row.tokens, "valid_tokens", "the row's tokens");
+  rules.demand(row.microbatch || row.data_digest.empty(), "data_digest", "stands at the whole evaluation");
+  rules.demand(!row.microbatch || !row.data_digest.empty() || manifest.role == "external", "data_digest",
+               "is absent at a microbatch");
+  return rules.bad();
+}
+
 }  // namespace plumbline

@@ -24,6 +24,7 @@ std::optional<BadCell> bad_cell(const MemoryRow& row, const Manifest& manifest, 
 std::optional<BadCell> bad_cell(const SavedRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const TrafficRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const GpuMemoryRow& row, const Manifest& manifest, std::int64_t rank);
+std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manifest, std::int64_t rank);
 
 /// Number of elements; nothing where it is beyond 2^56.
 std::optional<std::int64_t> size_of(const Shape& shape);

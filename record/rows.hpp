@@ -129,6 +129,16 @@ struct TrafficRow {
   std::int64_t bytes = 0;
 };
 
+/// One microbatch of an evaluation after a step, or the whole of it.
+struct EvaluationRow {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> microbatch;  ///< absent: all of them
+  std::int64_t tokens = 0;
+  std::int64_t valid_tokens = 0;
+  float loss = 0;           ///< of the whole: the sum, from left to right
+  std::string data_digest;  ///< of a microbatch, as in MicrobatchRow
+};
+
 struct ExitFile {
   std::int64_t rank = 0;
   std::string status;  ///< ok | error | signal | timeout

@@ -21,6 +21,7 @@ template <typename Row>
 class Rows {
  public:
   void open(const std::filesystem::path& folder) { file_.emplace(folder / table_of<Row>().file, header_of<Row>()); }
+  bool is_open() const { return file_.has_value(); }
   void add(Row row) {
     if (file_) kept_.push_back(std::move(row));
   }
@@ -49,7 +50,7 @@ struct RecordWriter::Tables {
   RecordLevel level;
   bool finished = false;
   std::tuple<Rows<MicrobatchRow>, Rows<TensorRow>, Rows<BoundaryRow>, Rows<ActionRow>, Rows<MemoryRow>, Rows<SavedRow>,
-             Rows<TrafficRow>>
+             Rows<TrafficRow>, Rows<EvaluationRow>>
       tables;
   Rows<StepRow> steps;  // apart: its row says that the step's other rows are all there
 
@@ -119,6 +120,11 @@ void RecordWriter::add(SavedRow row) {
   tables_->add(std::move(row));
 }
 void RecordWriter::add(TrafficRow row) {
+  tables_->add(std::move(row));
+}
+void RecordWriter::add(EvaluationRow row) {
+  auto& rows = std::get<Rows<EvaluationRow>>(tables_->tables);
+  if (!rows.is_open() && tables_->level != RecordLevel::none) rows.open(tables_->folder);
   tables_->add(std::move(row));
 }
 

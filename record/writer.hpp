@@ -53,6 +53,8 @@ class RecordWriter {
   void add(MemoryRow row);
   void add(SavedRow row);
   void add(TrafficRow row);
+  /// The table is made with its first row: other ranks than the one that owns the loss have none.
+  void add(EvaluationRow row);
   /// Ends the step: writes all rows kept, flushes, then steps.csv's row, flushed. Throws SystemError on a full disk, as
   /// flush and finish do.
   void end_step(const StepRow& row);

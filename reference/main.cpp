@@ -47,19 +47,7 @@ int run(int argc, char** argv) {
   std::vector<std::filesystem::path> goldens;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
-  app.add_option("--checkpoint", options.checkpoint.folder,
-                 "Folder that checkpoints are saved in (docs/checkpoints.md)");
-  app.add_option("--checkpoint-every", options.checkpoint.every, "Steps from one to the next; 0: at the end alone")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--checkpoint-keep", options.checkpoint.keep, "How many are kept, the newest")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--stop-after", options.checkpoint.stop_after,
-                 "Save when so many steps of the training are made, and end")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--resume", options.checkpoint.resume,
-                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
-                 "written")
-      ->capture_default_str();
+  options.checkpoint.add_to(app);
   app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
   app.add_option("--accumulation", options.accumulation,
                  "CSV (unit, microbatch): sum gradients in this order instead of ascending");
@@ -71,6 +59,13 @@ int run(int argc, char** argv) {
                  "change, whose effect plumbline calibrate measures");
   app.add_flag("--shadow", options.shadow,
                "Compute everything in float64, from the initial values that the run's own dtype has");
+  app.add_flag(
+      "!--without-split-backward", options.measure_split_backward,
+      "Leave out of saved.csv what schedules that split the backward pass are held to (docs/record-format.md), "
+      "and spare the pass over the first step that measures it");
+  app.add_option("--dump-microbatches", options.dump_microbatches_of,
+                 "At level dump: keep what the gradients of this step were after each of its microbatches, too")
+      ->check(CLI::NonNegativeNumber);
   app.add_option(
       "--export", exported,
       "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "

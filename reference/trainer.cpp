@@ -6,6 +6,7 @@
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
+#include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
@@ -79,13 +81,14 @@ LlamaSlice make_model(const TrainingRun& training, const Variant& variant) {
 class ReferenceTrainer : public Trainer {
  public:
   ReferenceTrainer(const TrainingRun& training, const Variant& variant, const std::filesystem::path& record,
-                   std::optional<ListedAccumulation> listed)
+                   std::optional<ListedAccumulation> listed, std::optional<std::int64_t> dump_microbatches_of)
       : Trainer(training, record, {.measures_units = true, .origin_ns = monotonic_ns()}),
         units_(unit_names(training.config)),
         meter_(this_thread_meter()),
         model_(make_model(training, variant)),
         state_(training.run.train.optimizer, model_.parameters()),
-        listed_(std::move(listed)) {}
+        listed_(std::move(listed)),
+        dump_microbatches_of_(dump_microbatches_of) {}
 
   /// A pass over the first step's microbatches whose gradients are thrown away: the bytes of schedules that split the
   /// backward pass.
@@ -93,7 +96,7 @@ class ReferenceTrainer : public Trainer {
 
  private:
   void train_step(std::int64_t step) override;
-  std::optional<float> evaluate(std::int64_t step) override;
+  std::optional<EvaluationResult> evaluate(std::int64_t step) override;
   TrainState& state() override { return state_; }
   RankGroup& group() override { return alone_; }
   void microbatch(std::int64_t step, std::int64_t microbatch);
@@ -107,6 +110,7 @@ class ReferenceTrainer : public Trainer {
   LlamaSlice model_;
   TrainState state_;
   std::optional<ListedAccumulation> listed_;
+  std::optional<std::int64_t> dump_microbatches_of_;
   RankGroup alone_;
   std::vector<std::vector<SavedRow>> split_rows_;  ///< by microbatch: what a split backward pass needs
 };
@@ -158,6 +162,7 @@ void ReferenceTrainer::microbatch(std::int64_t step, std::int64_t microbatch) {
   backward(std::move(graph), meter);
   ended(backward_action);
 
+  if (dump_microbatches_of_ == step) monitor_.accumulated(microbatch, state_);
   if (listed_) listed_->take(microbatch, state_);
   if (step == first_step() && meter != nullptr) add_saved_rows(meter->rows(), microbatch);
 }
@@ -203,13 +208,16 @@ void ReferenceTrainer::train_step(std::int64_t step) {
   monitor_.action_ended(action);
 }
 
-std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
+std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
   const at::NoGradGuard no_grad;
   const BatchPlan plan = evaluation_run(training_).plan;
   StepLosses losses;
+  FedData fed(plan.microbatches());
   losses.begin(plan.microbatches());
   for (std::int64_t index = 0; index < plan.microbatches(); ++index) {
-    Microbatch data = to_device(plan.make(0, index), training_.device);
+    Microbatch made = plan.make(0, index);
+    if (training_.recorded()) fed.take(index, made);
+    Microbatch data = to_device(std::move(made), training_.device);
     const MemoryScope scope(MemoryOwner::activations);
     at::Tensor x = std::move(data.ids);
     for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
@@ -217,7 +225,7 @@ std::optional<float> ReferenceTrainer::evaluate(std::int64_t /*step*/) {
     }
     losses.set(index, x);
   }
-  return step_loss(losses.read());
+  return EvaluationResult{losses.read(), fed.end_step()};
 }
 
 /// One microbatch at a time is in flight: the longest decides.
@@ -235,6 +243,15 @@ MemoryPlan plan_reference_memory(const TrainingRun& training) {
   return plan;
 }
 
+void warn_of_equal_microbatches(const BatchPlan& plan) {
+  for (const auto& [a, b] : plan.equal_microbatches(0)) {
+    std::fprintf(
+        stderr,
+        "warning: microbatches %lld and %lld of step 0 hold the same tokens; a check could not tell them apart\n",
+        static_cast<long long>(a), static_cast<long long>(b));
+  }
+}
+
 }  // namespace
 
 void train_reference(const ReferenceOptions& options) {
@@ -244,7 +261,10 @@ void train_reference(const ReferenceOptions& options) {
   training.run.device = options.device;
   at::set_num_threads(static_cast<int>(training.run.train.threads));
   options.checkpoint.use_in(training, !options.record.empty());
-  if (training.recorded()) install_memory_meter();
+  if (training.recorded()) {
+    warn_of_equal_microbatches(training.plan);
+    install_memory_meter();
+  }
   Variant variant{options.perturb, std::nullopt};
   if (options.shadow && is_mixed(training.run.train)) {
     throw InputError(
@@ -284,7 +304,9 @@ void train_reference(const ReferenceOptions& options) {
   claim_record_folder(record);
   std::optional<ReferenceTrainer> trainer;
   try {
-    explain_out_of_memory(memory_plan_text, [&] { trainer.emplace(training, variant, record, std::move(listed)); });
+    explain_out_of_memory(memory_plan_text, [&] {
+      trainer.emplace(training, variant, record, std::move(listed), options.dump_microbatches_of);
+    });
     trainer->begin();
     Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1,
                                   schedule, {{0, 0, units}}, training.gpus);
@@ -302,7 +324,7 @@ void train_reference(const ReferenceOptions& options) {
   }
   try {
     explain_out_of_memory(memory_plan_text, [&] {
-      if (training.recorded()) trainer->measure_split_backward();
+      if (training.recorded() && options.measure_split_backward) trainer->measure_split_backward();
       trainer->run(options.progress);
     });
   } catch (const std::exception&) {

@@ -23,6 +23,8 @@ struct ReferenceOptions {
   std::string device = "cpu";                         ///< cpu | cuda: the first GPU that the process sees
   CheckpointOptions checkpoint;
   std::vector<std::string> command;
+  bool measure_split_backward = true;                ///< one more pass over the first step, where it is recorded
+  std::optional<std::int64_t> dump_microbatches_of;  ///< step whose dump tells what gradients were in between
   bool progress = true;
 };
 

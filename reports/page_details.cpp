@@ -9,11 +9,31 @@
 namespace plumbline {
 namespace {
 
-/// A row a check. What holds as it usually does says no more than its counts.
+bool says_nothing(const CheckResult& check, const UsualTexts& usual) {
+  return check.outcome == Outcome::not_applicable && usual.unusual_reason(check).empty() &&
+         usual.unusual_limit(check).empty() && usual.unusual_not_shown(check).empty() && check.compared.empty() &&
+         check.looked_at.empty();
+}
+
+/// The checks that say nothing of the cell, by name.
+PageData checks_aside(const std::vector<CheckResult>& checks, std::size_t index, const UsualTexts& usual) {
+  PageData names = page_list();
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (!says_nothing(checks[i], usual)) continue;
+    PageData name;
+    name.set("anchor", check_anchor(index, i));
+    name.set("name", page_text(checks[i].name));
+    names.push_back(name);
+  }
+  return names;
+}
+
+/// A row a check that says something. What holds as it usually does says no more than its counts.
 PageData check_rows(const std::vector<CheckResult>& checks, std::size_t index, const UsualTexts& usual) {
   PageData rows = page_list();
   for (std::size_t i = 0; i < checks.size(); ++i) {
     const CheckResult& check = checks[i];
+    if (says_nothing(check, usual)) continue;
     const bool holds = check.outcome == Outcome::holds;
     std::vector<std::string> texts;
     const auto add = [&](const char* what, const std::string& text) {
@@ -49,7 +69,7 @@ std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
 }
 
 PageData details(const std::string& anchor, const std::string& title, bool holds, const std::string& state,
-                 const std::string& tally, const PageData& rows, const std::string& command) {
+                 const std::string& tally, const PageData& rows, const PageData& aside, const std::string& command) {
   PageData data;
   data.set("anchor", anchor);
   data.set("title", page_text(title));
@@ -57,6 +77,9 @@ PageData details(const std::string& anchor, const std::string& title, bool holds
   data.set("state", state);
   data.set("tally", tally);
   data.set("checks", rows);
+  data.set("has_aside", PageData(aside.is_non_empty_list()));
+  data.set("aside", aside);
+  data.set("has_id", PageData(false));
   data.set("has_command", PageData(!command.empty()));
   data.set("command", page_text(command));
   return data;
@@ -73,7 +96,7 @@ PageData reference_checks(const Verdict& verdict, const UsualTexts& usual) {
     list.push_back(details(cell_anchor(index), reference.model + ", " + reference.optimizer + " (" + reference.id + ")",
                            holds, holds ? "nothing in the way" : "does not hold",
                            tally_text(reference.checks, reference.seconds), check_rows(reference.checks, index, usual),
-                           ""));
+                           checks_aside(reference.checks, index, usual), ""));
   }
   return list;
 }
@@ -81,11 +104,15 @@ PageData reference_checks(const Verdict& verdict, const UsualTexts& usual) {
 }  // namespace
 
 PageData cell_details(const CellVerdict& cell, std::size_t index, const UsualTexts& usual) {
-  return details(cell_anchor(index), cell_title(cell), cell.holds,
-                 cell.holds        ? "holds"
-                 : cell.unstable() ? "unstable"
-                                   : "does not hold",
-                 tally_text(cell.checks, cell.seconds), check_rows(cell.checks, index, usual), cell.command);
+  PageData data = details(cell_anchor(index), cell_title(cell), cell.holds,
+                          cell.holds        ? "holds"
+                          : cell.unstable() ? "unstable"
+                                            : "does not hold",
+                          tally_text(cell.checks, cell.seconds), check_rows(cell.checks, index, usual),
+                          checks_aside(cell.checks, index, usual), usual.unusual_command(cell));
+  data.set("has_id", PageData(true));
+  data.set("id", page_text(cell.id));
+  return data;
 }
 
 void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual) {
@@ -102,6 +129,8 @@ void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual)
     row.set("aside", page_text(of.aside));
     rows.push_back(row);
   }
+  page.set("has_usual_command", PageData(!usual.command.empty()));
+  page.set("usual_command", page_text(usual.command));
   page.set("has_usual", PageData(!verdict.cells.empty()));
   page.set("usual", rows);
 }

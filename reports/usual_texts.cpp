@@ -23,6 +23,15 @@ std::string most_frequent(const std::map<std::string, std::int64_t>& counts) {
   return text;
 }
 
+std::string for_any_cell(const CellVerdict& cell) {
+  std::string command = cell.command;
+  const std::string placeholder = "CELL";
+  for (auto at = command.find(cell.id); at != std::string::npos && !cell.id.empty();
+       at = command.find(cell.id, at + placeholder.size()))
+    command.replace(at, cell.id.size(), placeholder);
+  return command;
+}
+
 const UsualTexts::Of* find_check(const UsualTexts& usual, const std::string& name) {
   const auto found = std::ranges::find(usual.checks, name, &UsualTexts::Of::check);
   return found == usual.checks.end() ? nullptr : &*found;
@@ -49,10 +58,16 @@ std::vector<std::string> UsualTexts::unusual_not_shown(const CheckResult& check)
   return check.not_shown;
 }
 
+std::string UsualTexts::unusual_command(const CellVerdict& cell) const {
+  return for_any_cell(cell) == command ? "" : cell.command;
+}
+
 UsualTexts usual_texts(const Verdict& verdict) {
   UsualTexts usual;
   std::map<std::string, TextCounts> counts;
+  std::map<std::string, std::int64_t> commands;
   for (const CellVerdict& cell : verdict.cells) {
+    ++commands[for_any_cell(cell)];
     for (const CheckResult& check : cell.checks) {
       if (find_check(usual, check.name) == nullptr) usual.checks.push_back({check.name, "", "", "", ""});
       TextCounts& of = counts[check.name];
@@ -68,6 +83,7 @@ UsualTexts usual_texts(const Verdict& verdict) {
     of.aside = most_frequent(counts[of.check].asides);
     of.not_shown = most_frequent(counts[of.check].not_shown);
   }
+  usual.command = most_frequent(commands);
   return usual;
 }
 

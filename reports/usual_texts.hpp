@@ -16,11 +16,13 @@ struct UsualTexts {
     std::string limit, reason, aside, not_shown;
   };
   std::vector<Of> checks;  ///< in the order of the verdict's table
+  std::string command;     ///< that runs one cell again, with CELL for its id
 
   /// The text, or nothing where it is what the check usually says.
   std::string unusual_limit(const CheckResult& check) const;
   std::string unusual_reason(const CheckResult& check) const;
   std::vector<std::string> unusual_not_shown(const CheckResult& check) const;
+  std::string unusual_command(const CellVerdict& cell) const;
 };
 
 UsualTexts usual_texts(const Verdict& verdict);

@@ -70,9 +70,18 @@ std::string outcome_sign(Outcome outcome) {
   return "?";
 }
 
+/// "copies" is "copy", "losses" is "loss", "ranks" is "rank"; what is no plural stays.
+static std::string singular(const std::string& words) {
+  const auto without = [&](std::size_t letters) { return words.substr(0, words.size() - letters); };
+  if (words.ends_with("ies")) return without(3) + "y";
+  if (words.ends_with("sses") || words.ends_with("ches") || words.ends_with("xes")) return without(2);
+  return words.ends_with("s") ? without(1) : words;
+}
+
 std::string counts_text(const Counts& counts) {
   std::vector<std::string> parts;
-  for (const auto& [what, count] : counts) parts.push_back(grouped(count) + "\u00A0" + spaced(what));
+  for (const auto& [what, count] : counts)
+    parts.push_back(grouped(count) + "\u00A0" + (count == 1 ? singular(spaced(what)) : spaced(what)));
   return join(parts, ", ");
 }
 

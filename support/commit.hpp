@@ -9,7 +9,7 @@ namespace plumbline {
 /// Abbreviated hash, "-dirty" behind it where the tree had changes; empty in a build outside a checkout.
 std::string source_commit();
 
-/// "0.1.0", of CMakeLists.txt.
+/// "0.1.0", of the file VERSION.
 std::string project_version();
 
 /// What `--version` prints: "plumbline 0.1.0, commit 53e5aab7c2d1".

@@ -27,7 +27,10 @@ void refuse_other_formats(const fs::path& file) {
   if (text.starts_with("version https://git-lfs")) {
     throw InputError(file.string() + ": is a pointer of git LFS, not the file itself; fetch it with git lfs pull");
   }
-  if (text.starts_with("PK\x03\x04") || text.starts_with("\x80\x02") || text.starts_with("\x80\x04")) {
+  // The length of a safetensors header, which may begin with the same bytes, has its JSON behind it.
+  const bool json_follows = text[8] == '{';
+  if (!json_follows &&
+      (text.starts_with("PK\x03\x04") || text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))) {
     throw InputError(file.string() +
                      ": is a pickle, which may run code when it is read; save the model with "
                      "save_pretrained(..., safe_serialization=True) and name that");

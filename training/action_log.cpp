@@ -1,5 +1,6 @@
 #include "training/action_log.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -15,6 +16,9 @@ std::int64_t monotonic_ns() {
       .count();
 }
 
+ActionLog::ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu)
+    : writer_(writer), origin_ns_(origin_ns), timer_(gpu == nullptr ? nullptr : gpu->make_timer()) {}
+
 void ActionLog::action_began(const StepAction& action) {
   last_action_ = action.text;
   ActionRow row;
@@ -23,16 +27,46 @@ void ActionLog::action_began(const StepAction& action) {
   row.action = action.text;
   row.stage = action.stage;
   row.microbatch = action.microbatch;
-  row.start_ns = monotonic_ns() - origin_ns_;
+  row.start_ns = now();
+  mark(action, Point::start, row.start_ns);
   rows_.push_back(std::move(row));
 }
 
 void ActionLog::waited(const StepAction& action, std::int64_t nanoseconds) {
   row_of(action).wait_ns += nanoseconds;
+  // In an update work stands in front of the wait, in a pass over a stage nothing does.
+  if (action.computes) mark(action, Point::waited, now());
 }
 
 void ActionLog::action_ended(const StepAction& action) {
-  row_of(action).end_ns = monotonic_ns() - origin_ns_;
+  row_of(action).end_ns = now();
+  mark(action, Point::end, row_of(action).end_ns);
+}
+
+/// Messages overlap with what the stream computes: they have an end of their own, which the host sees.
+void ActionLog::mark(const StepAction& action, Point point, std::int64_t host_ns) {
+  const bool message = !action.computes && action.microbatch;
+  if (!timer_ || message) return;
+  timer_->mark();
+  marked_.push_back({static_cast<std::size_t>(action.index), point, host_ns});
+}
+
+void ActionLog::take_gpu_times() {
+  const std::vector<std::int64_t> before_end = timer_->take();
+  const std::int64_t end_ns = now();
+  for (std::size_t i = 0; i < marked_.size(); ++i) {
+    const Marked& marked = marked_[i];
+    // The host hears of the end a little late; no point is reached before it was put there.
+    const std::int64_t reached_ns = std::max(marked.host_ns, end_ns - before_end.at(i));
+    ActionRow& row = rows_.at(marked.row);
+    if (marked.point == Point::start) row.start_ns = reached_ns;
+    if (marked.point == Point::waited) row.wait_ns = reached_ns - row.start_ns;
+    if (marked.point == Point::end) {
+      row.end_ns = reached_ns;
+      row.wait_ns = std::min(row.wait_ns, row.end_ns - row.start_ns);
+    }
+  }
+  marked_.clear();
 }
 
 void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
@@ -53,6 +87,7 @@ void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
 }
 
 void ActionLog::step_ended(std::int64_t /*step*/) {
+  if (timer_) take_gpu_times();
   for (ActionRow& row : rows_) writer_.add(std::move(row));
   rows_.clear();
 }

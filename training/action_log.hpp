@@ -1,12 +1,15 @@
 // When each action of a step began and ended, for actions.csv and for whoever asks what a rank that failed was doing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "record/writer.hpp"
+#include "training/gpu/gpu_support.hpp"
 #include "training/step_observer.hpp"
 
 namespace plumbline {
@@ -16,13 +19,14 @@ std::int64_t monotonic_ns();
 
 class ActionLog : public StepObserver {
  public:
-  /// `origin_ns`: monotonic time of rank 0's start-up.
-  ActionLog(RecordWriter& writer, std::int64_t origin_ns) : writer_(writer), origin_ns_(origin_ns) {}
+  /// `origin_ns`: monotonic time of rank 0's start-up. `gpu`: where it is not null, whatever computes began and ended
+  /// when the GPU did, and waited while its stream was empty; messages keep the host's times.
+  ActionLog(RecordWriter& writer, std::int64_t origin_ns, GpuSupport* gpu = nullptr);
 
   void action_began(const StepAction& action) override;
   void waited(const StepAction& action, std::int64_t nanoseconds) override;
   void action_ended(const StepAction& action) override;
-  /// Writes the step's rows.
+  /// Writes the step's rows; on a GPU, after all its work.
   void step_ended(std::int64_t step) override;
 
   void set_peak(const StepAction& action, std::int64_t peak_bytes) { row_of(action).peak_bytes = peak_bytes; }
@@ -31,11 +35,23 @@ class ActionLog : public StepObserver {
   const std::string& last_action() const { return last_action_; }
 
  private:
+  enum class Point { start, waited, end };
+  struct Marked {
+    std::size_t row;
+    Point point;
+    std::int64_t host_ns;
+  };
+
   ActionRow& row_of(const StepAction& action) { return rows_.at(static_cast<std::size_t>(action.index)); }
+  std::int64_t now() const { return monotonic_ns() - origin_ns_; }
+  void mark(const StepAction& action, Point point, std::int64_t host_ns);
+  void take_gpu_times();
 
   RecordWriter& writer_;
   std::int64_t origin_ns_;
+  std::unique_ptr<GpuTimer> timer_;  ///< null: the host's times are those of the work
   std::vector<ActionRow> rows_;
+  std::vector<Marked> marked_;
   std::string last_action_;
 };
 

@@ -1,5 +1,7 @@
 #include "training/evaluation.hpp"
 
+#include "training/step_losses.hpp"
+
 namespace plumbline {
 
 bool evaluation_due(const TrainingRun& training, std::int64_t step) {
@@ -12,6 +14,21 @@ TrainingRun evaluation_run(const TrainingRun& training) {
   TrainingRun evaluation = training;
   evaluation.plan = training.validation.value();
   return evaluation;
+}
+
+float EvaluationResult::loss() const {
+  return step_loss(losses);
+}
+
+std::vector<EvaluationRow> evaluation_rows(std::int64_t step, const BatchPlan& plan, const EvaluationResult& result) {
+  std::vector<EvaluationRow> rows;
+  for (std::int64_t microbatch = 0; microbatch < plan.microbatches(); ++microbatch) {
+    const auto index = static_cast<std::size_t>(microbatch);
+    rows.push_back({step, microbatch, plan.tokens(microbatch), plan.valid_tokens(microbatch), result.losses.at(index),
+                    result.data_digests.at(index)});
+  }
+  rows.push_back({step, std::nullopt, plan.step_tokens(), plan.step_valid_tokens(), result.loss(), {}});
+  return rows;
 }
 
 }  // namespace plumbline

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "record/rows.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -12,5 +15,17 @@ bool evaluation_due(const TrainingRun& training, std::int64_t step);
 
 /// The run with its validation data in the place of what it is trained on: step 0 of it is an evaluation.
 TrainingRun evaluation_run(const TrainingRun& training);
+
+/// What one found, by microbatch; on the rank that owns the loss.
+struct EvaluationResult {
+  std::vector<float> losses;
+  std::vector<std::string> data_digests;  ///< of what was fed; empty where nothing is recorded
+
+  /// Their sum from left to right.
+  float loss() const;
+};
+
+/// Of evaluation.csv: each microbatch's, then the whole one's. `plan`: of the validation data.
+std::vector<EvaluationRow> evaluation_rows(std::int64_t step, const BatchPlan& plan, const EvaluationResult& result);
 
 }  // namespace plumbline

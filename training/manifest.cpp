@@ -25,7 +25,8 @@ Json optimizer_json(const OptimizerSettings& settings) {
 
 void name_run(Json& manifest, const std::string& run_id, const std::optional<ResumedFrom>& resumed_from) {
   manifest["run_id"] = run_id;
-  if (!resumed_from) return;
+  // All steps made: no record is kept of none.
+  if (!resumed_from || resumed_from->step >= manifest.at("steps").get<std::int64_t>()) return;
   manifest["first_step"] = resumed_from->step;
   manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
 }
@@ -60,6 +61,11 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
   manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", plan.microbatches()}};
+  if (run.validation) {
+    manifest["evaluation"] = {{"every", run.evaluate.every},
+                              {"microbatches", std::ssize(run.validation->row_lengths)},
+                              {"source", source_text(*run.validation)}};
+  }
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
                           {"microbatches", plan.microbatches()},
@@ -88,6 +94,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (run.device == "cuda") {
     manifest["versions"].update(gpu_versions_json());
     manifest["machine"]["gpus"] = gpus;
+    if (run.record_level != RecordLevel::none) manifest["action_times"] = "gpu";
   }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();

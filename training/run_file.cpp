@@ -114,7 +114,9 @@ class Reader {
     }
     if (const auto checkpoint = file_.table("checkpoint")) {
       refuse_other_keys(*checkpoint, {"folder", "every", "keep"});
-      run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
+      run_.checkpoint.asked = true;  // without a folder --checkpoint is to name it
+      if (checkpoint->has("folder"))
+        run_.checkpoint.folder = resolve(required_text(*checkpoint, "folder", "checkpoints"));
       run_.checkpoint.every = integer_from(*checkpoint, "every", 0, 0);
       run_.checkpoint.keep = integer_from(*checkpoint, "keep", run_.checkpoint.keep, 1);
     }

@@ -72,6 +72,7 @@ struct EvaluateSettings {
 };
 
 struct CheckpointSettings {
+  bool asked = false;                           ///< the run file has the table
   std::optional<std::filesystem::path> folder;  ///< none: nothing is saved
   std::int64_t every = 0;                       ///< steps; 0: at the end alone
   std::int64_t keep = 3;

@@ -7,9 +7,10 @@ namespace plumbline {
 
 RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path& record, const WatchedRank& watched)
     : rank_(watched.rank),
+      timed_(training.recorded()),
       writer_(record, watched.rank, training.run.record_level, watched.measures_units),
       recorder_(writer_),
-      log_(writer_, watched.origin_ns),
+      log_(writer_, watched.origin_ns, training.record_gpu()),
       ranges_(training.gpu()),
       gpu_memory_(writer_.folder(), training.record_gpu(), training.device.index(), watched.process),
       page_(writer_.folder() / "progress"),
@@ -33,9 +34,9 @@ void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t byte
 
 template <typename Told>
 void RunMonitor::tell(const Told& told) {
-  clock_.start();
+  if (timed_) clock_.start();
   for (StepObserver* each : observers_) told(*each);
-  clock_.stop();
+  if (timed_) clock_.stop();
 }
 
 void RunMonitor::step_began(std::int64_t step) {
@@ -62,6 +63,9 @@ void RunMonitor::crossed(const Crossing& crossing, const at::Tensor& tensor) {
 }
 void RunMonitor::lost(std::int64_t microbatch, const at::Tensor& loss) {
   tell([&](StepObserver& each) { each.lost(microbatch, loss); });
+}
+void RunMonitor::accumulated(std::int64_t microbatch, const TrainState& state) {
+  tell([&](StepObserver& each) { each.accumulated(microbatch, state); });
 }
 void RunMonitor::before_tied_sum(const TiedWeight& tied) {
   tell([&](StepObserver& each) { each.before_tied_sum(tied); });

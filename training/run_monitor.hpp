@@ -51,6 +51,7 @@ class RunMonitor : public StepObserver {
   void fed(std::int64_t microbatch, const Microbatch& data) override;
   void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
   void lost(std::int64_t microbatch, const at::Tensor& loss) override;
+  void accumulated(std::int64_t microbatch, const TrainState& state) override;
   void before_tied_sum(const TiedWeight& tied) override;
   void before_update(std::int64_t step, const TrainState& state) override;
   void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
@@ -67,11 +68,12 @@ class RunMonitor : public StepObserver {
   double waited_seconds() const { return rows_.waited_seconds(); }
 
  private:
-  /// Tells every observer, and takes the time of it.
+  /// Tells every observer; where there is a record, takes the time of it.
   template <typename Told>
   void tell(const Told& told);
 
   std::int64_t rank_;
+  bool timed_;  ///< a record tells what it cost
   RecordingClock clock_;
   RecordWriter writer_;
   StepRecorder recorder_;

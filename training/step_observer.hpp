@@ -53,6 +53,8 @@ class StepObserver {
   /// A microbatch's scaled loss, a scalar.
   virtual void lost(std::int64_t /*microbatch*/, const at::Tensor& /*loss*/) {}
 
+  /// A microbatch's backward pass has ended, and somebody asked what the gradients are then.
+  virtual void accumulated(std::int64_t /*microbatch*/, const TrainState& /*state*/) {}
   /// The gradients of a tied weight's uses are about to be added.
   virtual void before_tied_sum(const TiedWeight& /*tied*/) {}
   /// All gradients are summed up, and not yet clipped.

@@ -23,6 +23,8 @@ class StepRecorder : public StepObserver {
   void start(const TrainState& state);
 
   void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
+  /// At level dump: what every gradient is now.
+  void accumulated(std::int64_t microbatch, const TrainState& state) override;
   /// At level dump: what each use of a tied weight has of its gradient.
   void before_tied_sum(const TiedWeight& tied) override;
   void before_update(std::int64_t step, const TrainState& state) override;

@@ -1,12 +1,13 @@
 #include "training/trainer.hpp"
 
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/error.hpp"
 #include "training/action_log.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
-#include "training/evaluation.hpp"
 
 namespace plumbline {
 
@@ -17,13 +18,32 @@ void Trainer::begin() {
     throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
                      " steps, so that none is left to record; leave --record out, or raise train.steps");
   }
-  if (checkpoints_ && owns_loss_) metrics_.emplace(*training_.run.checkpoint.folder, state().step);
+  if (resumed_from_ && state().step == training_.run.train.steps && group().rank() == 0) {
+    std::fprintf(stderr, "note: all %lld steps are made already: none is left to train; raise train.steps to go on\n",
+                 static_cast<long long>(state().step));
+  }
+  if (!owns_loss_) return;
+  const auto& saved_in = training_.run.checkpoint.folder;
+  if (saved_in || training_.recorded())
+    metrics_.emplace(saved_in ? *saved_in : monitor_.writer().folder().parent_path(), state().step);
 }
 
 void Trainer::finish(const std::string& status, int code) {
   // Saved and ended as it was asked to: its record has not all steps.
   if (status == "ok" && stopped_) return monitor_.run_ended("stopped", code);
   monitor_.run_ended(status, code);
+}
+
+std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {
+  if (!evaluation_due(training_, step)) return std::nullopt;
+  const std::optional<EvaluationResult> result = evaluate(step);
+  if (!result) return std::nullopt;
+  if (training_.recorded()) {
+    for (EvaluationRow& row : evaluation_rows(step, training_.validation.value(), *result))
+      monitor_.writer().add(std::move(row));
+    monitor_.writer().flush();
+  }
+  return result->loss();
 }
 
 void Trainer::run(bool show_progress) {
@@ -43,7 +63,7 @@ void Trainer::run(bool show_progress) {
     monitor_.step_ended(step);
     step_recorded(step);
     const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
-    const std::optional<float> evaluated = evaluation_due(training_, step) ? evaluate(step) : std::nullopt;
+    const std::optional<float> evaluated = evaluate_if_due(step);
     if (evaluated) evaluation_loss = evaluated;
     if (line) {
       line->step({.done = step + 1,
@@ -63,13 +83,14 @@ void Trainer::run(bool show_progress) {
                      .epochs = training_.plan.epochs(step + 1),
                      .seconds = seconds,
                      .waited_seconds = monitor_.waited_seconds(),
-                     .saving_seconds = checkpoints_->saving_seconds()},
+                     .saving_seconds = checkpoints_ ? checkpoints_->saving_seconds() : 0},
                     monitor_.update());
     }
     if (stopped_) break;
   }
   watch.reset();
   if (line) line->finish();
+  if (checkpoints_) checkpoints_->require_saved();
 }
 
 }  // namespace plumbline

@@ -12,6 +12,7 @@
 #include "support/progress_line.hpp"
 #include "training/checkpoint/checkpoints.hpp"
 #include "training/checkpoint/metrics_file.hpp"
+#include "training/evaluation.hpp"
 #include "training/rank_group.hpp"
 #include "training/run_monitor.hpp"
 #include "training/train_state.hpp"
@@ -42,8 +43,8 @@ class Trainer {
   virtual void ready() {}
   /// From zeroed gradients to updated parameters.
   virtual void train_step(std::int64_t step) = 0;
-  /// Between two steps, collective: the loss on the validation data, on the rank that owns it. There is such data.
-  virtual std::optional<float> evaluate(std::int64_t step) = 0;
+  /// Between two steps, collective: the losses on the validation data, on the rank that owns them. There is such data.
+  virtual std::optional<EvaluationResult> evaluate(std::int64_t step) = 0;
   /// Shows on the line what goes on while a step hangs, as long as what is returned lives.
   virtual std::shared_ptr<void> watch_waits(ProgressLine& /*line*/) { return nullptr; }
   /// The step's record is complete.
@@ -56,6 +57,9 @@ class Trainer {
   RunMonitor monitor_;
 
  private:
+  /// The loss on the validation data after this step, where it is due and on the rank that owns it; recorded.
+  std::optional<float> evaluate_if_due(std::int64_t step);
+
   bool owns_loss_;
   bool stopped_ = false;  ///< as it was asked to, before its last step
   std::optional<ResumedFrom> resumed_from_;

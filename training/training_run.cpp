@@ -1,6 +1,5 @@
 #include "training/training_run.hpp"
 
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -31,15 +30,6 @@ void check_padding(const RunFile& run, const BatchPlan& plan) {
   }
 }
 
-void warn_of_equal_microbatches(const BatchPlan& plan) {
-  for (const auto& [a, b] : plan.equal_microbatches(0)) {
-    std::fprintf(
-        stderr,
-        "warning: microbatches %lld and %lld of step 0 hold the same tokens; a check could not tell them apart\n",
-        static_cast<long long>(a), static_cast<long long>(b));
-  }
-}
-
 }  // namespace
 
 GpuSupport* TrainingRun::gpu() const {
@@ -52,7 +42,6 @@ TrainingRun load_training_run(const std::filesystem::path& run_file, const std::
   BatchPlan plan(run.data, load_tokens(run.data, config.vocab_size));
   check_lengths(run, config, plan);
   check_padding(run, plan);
-  warn_of_equal_microbatches(plan);
   std::optional<BatchPlan> validation;
   if (run.validation) {
     validation.emplace(*run.validation, load_tokens(*run.validation, config.vocab_size));

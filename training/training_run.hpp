@@ -33,8 +33,7 @@ struct TrainingRun {
   GpuSupport* record_gpu() const { return run.record_level == RecordLevel::none ? nullptr : gpu(); }
 };
 
-/// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained; microbatches that are
-/// equal are only warned of on stderr.
+/// `text` replaces the run file's data. Throws InputError for whatever of it cannot be trained.
 TrainingRun load_training_run(const std::filesystem::path& run_file, const std::optional<std::filesystem::path>& text);
 
 }  // namespace plumbline

@@ -1,18 +1,6 @@
 """Ways of being wrong, each a change of one line of the recorded trainer, and where the judge has to see it first."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class WrongWay:
-    name: str
-    old: str
-    new: str
-    check: str  # that is the first to be red
-    item: str  # what its first divergence names
-    step: int
-    norm: str = "gathered"
-
+from judging import WrongWay
 
 WRONG_WAYS = [
     WrongWay("a scale is missing", "MICROBATCHES, loss_of)", "MICROBATCHES, loss_of, scale_grads=False)", "gradients", "weight", 0),

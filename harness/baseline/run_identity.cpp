@@ -33,6 +33,7 @@ Json without_places(Json request) {
   drop(request, "first_step", 0);
   drop(request, "threads", 1);
   drop(request, "recompute", "none");
+  drop(request, "evaluation", nullptr);
   if (request.contains("optimizer")) drop(request["optimizer"], "decay", "all");
   return request;
 }

@@ -18,7 +18,7 @@ struct CellSpeed {
 
 struct Speeds {
   std::string bench, taken, machine, machine_name;
-  double noise = 0;  ///< by which a second reference differed from the first
+  double noise = 0;  ///< the bench's
   bool quiet = false;
   std::map<std::string, CellSpeed> cells;  ///< by id
 };

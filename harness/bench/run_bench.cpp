@@ -155,13 +155,13 @@ class Bench {
                        "efficiency can be told");
     result.cores = machine["cores"].get<std::int64_t>();
     result.steps = std::ssize(references_.front().first.front().steps_ms);
-    result.noise = noise_of(references_);
     for (std::size_t i = 0; i < references_.size(); ++i) {
       BenchReference& reference = result.references.emplace_back();
       reference.id = plan_.references[i].id;
       reference.request = to_json(trainers_.request_of(plan_.references[i]));
       summarise(references_[i], reference);
     }
+    result.noise = noise_of(result.references);
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (!failed_[i].empty()) {
         result.failed.push_back(failed_[i]);

@@ -78,10 +78,10 @@ void summarise(const std::vector<BenchRound>& rounds, const ReferenceRounds& ref
   cell.simulated_speed = middle(speeds);
 }
 
-double noise_of(const std::vector<ReferenceRounds>& references) {
+double noise_of(const std::vector<BenchReference>& references) {
   double noise = 0;
-  for (const ReferenceRounds& rounds : references)
-    for (const double ratio : ratios(rounds.second, rounds.first)) noise = std::max(noise, std::fabs(ratio - 1));
+  for (const BenchReference& reference : references)
+    noise = std::max({noise, std::fabs(reference.second.low - 1), std::fabs(reference.second.high - 1)});
   return noise;
 }
 

@@ -37,7 +37,7 @@ CellPlan plan_of(const Manifest& candidate) {
   CellPlan plan;
   plan.id = "compare";
   plan.run = candidate.run_id;
-  plan.model = text_or(candidate.json.at("model"), "model_type", "llama");
+  plan.model = text_or(candidate.json.at("model"), "model_type", "a model of its own");
   plan.schedule = candidate.schedule_name;
   plan.optimizer = text_or(candidate.json.at("optimizer"), "name", "");
   plan.world = candidate.world_size;

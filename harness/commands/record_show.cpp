@@ -24,7 +24,8 @@ struct Shown {
         {"steps.csv", rank.steps.size()},           {"microbatches.csv", rank.microbatches.size()},
         {"tensors.csv", rank.tensors.size()},       {"boundaries.csv", rank.boundaries.size()},
         {"actions.csv", rank.actions.size()},       {"memory.csv", rank.memory.size()},
-        {"gpu_memory.csv", rank.gpu_memory.size()}, {"traffic.csv", rank.traffic.size()}};
+        {"gpu_memory.csv", rank.gpu_memory.size()}, {"traffic.csv", rank.traffic.size()},
+        {"evaluation.csv", rank.evaluation.size()}};
     for (const auto& [name, number] : tables) rows[name] += static_cast<std::int64_t>(number);
     for (const auto& row : rank.tensors) ++kinds[row.kind];
     for (const auto& row : rank.boundaries) ++kinds[row.side];

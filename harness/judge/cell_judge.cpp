@@ -116,6 +116,11 @@ void CellJudge::prepare_check(const Rule& rule) {
     return end(Outcome::not_applicable, "the law is made from what one device keeps, and this reference ran on " +
                                             std::to_string(reference_.record()->manifest.world_size) + " ranks");
   }
+  const auto evaluates = [](const RecordReading& reading) {
+    return !reading.record() || reading.record()->manifest.evaluation;
+  };
+  if (rule.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
+    return end(Outcome::not_applicable, "neither run was to evaluate");
   if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
   if (evidence_->reference.manifest.level < rule.level || evidence_->candidate.manifest.level < rule.level)
     return end(Outcome::not_run, "a record of level summary holds no tensors");

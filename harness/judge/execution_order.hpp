@@ -11,7 +11,7 @@ namespace plumbline::judging {
 enum class OrderGroup : std::int8_t { structure, run, beside, end };
 
 /// Of a step, in order.
-enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, learning_rate, update };
+enum class StepPhase : std::int8_t { forward_backward, step_loss, gradients, norm, learning_rate, update, evaluation };
 
 /// Of a microbatch, in order.
 enum class MicrobatchPart : std::int8_t { data, forward, loss, backward };
@@ -125,6 +125,10 @@ inline ExecutionPoint at_learning_rate(std::int64_t step) {
 /// Step -1 is the start.
 inline ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage) {
   return order::in_step(step, StepPhase::update, position, order::number(kind), stage);
+}
+/// Behind the step.
+inline ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch) {
+  return order::in_step(step, StepPhase::evaluation, microbatch);
 }
 inline ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index = 0) {
   ExecutionPoint point;

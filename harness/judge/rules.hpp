@@ -34,6 +34,7 @@ struct Rule {
   /// What it needs a record of role external may lack: where nobody planned the runs it is then told, and not required.
   bool external_may_lack = false;
   bool one_device_reference = false;  ///< does not apply where the reference ran on several ranks
+  bool of_evaluations = false;        ///< does not apply where neither run evaluates
   BehindNorm behind_norm = BehindNorm::all;
   bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
   /// Why it does not apply, from the plan and the candidate's manifest alone; null where it always applies.

@@ -38,7 +38,8 @@ class Asked {
     const auto clip = train ? train->number("clip_norm") : std::nullopt;
     request.clip_norm = clip ? Json(*clip) : Json(nullptr);
     request.microbatches = microbatches();
-    if (!text("data", "text", "").empty() || !id_files().empty()) request.data = data();
+    if (!text("data", "text", "").empty() || !id_files("tokens").empty()) request.data = data("text", "tokens");
+    request.evaluation.emplace(evaluation(*request.microbatches));
     request.device = device;
     request.threads = integer("train", "threads", 1);
     request.recompute = text("train", "recompute", "none");
@@ -135,12 +136,12 @@ class Asked {
     return microbatches;
   }
 
-  /// Those that data.tokens names, patterns resolved, an index standing for its .bin.
-  std::vector<fs::path> id_files() const {
+  /// Those that the key names, patterns resolved, an index standing for its .bin.
+  std::vector<fs::path> id_files(const char* key) const {
     const auto table = file_.table("data");
     std::vector<fs::path> files;
     for (const std::string& named :
-         table ? table->one_or_more_texts("tokens").value_or(std::vector<std::string>{}) : std::vector<std::string>{}) {
+         table ? table->one_or_more_texts(key).value_or(std::vector<std::string>{}) : std::vector<std::string>{}) {
       const fs::path path = (run_.parent_path() / named).lexically_normal();
       std::set<std::string> matching;  // texts are sorted by their bytes, paths by their folders first
       for (fs::path each : files_matching(path)) {
@@ -153,8 +154,8 @@ class Asked {
     return files;
   }
 
-  std::vector<fs::path> text_files() const {
-    const fs::path source = path_of("data", "text");
+  std::vector<fs::path> text_files(const char* key) const {
+    const fs::path source = path_of("data", key);
     std::error_code error;
     if (!fs::is_directory(source, error)) return {source};
     std::vector<fs::path> files;
@@ -165,13 +166,30 @@ class Asked {
     return files;
   }
 
-  RequestedData data() const {
+  /// The validation data are of the kind that the others are.
+  std::optional<RequestedEvaluation> evaluation(std::vector<RequestedMicrobatch> microbatches) const {
+    const auto table = file_.table("data");
+    if (!table || !table->has("validation")) return std::nullopt;
+    RequestedEvaluation asked;
+    asked.every = integer("evaluate", "every", 0);
+    const std::int64_t count =
+        std::clamp<std::int64_t>(integer("evaluate", "microbatches", std::ssize(microbatches)), 0, most_rows);
+    for (auto& microbatch : microbatches) microbatch.masked = false;
+    for (std::int64_t m = 0; m < count && !microbatches.empty(); ++m)
+      asked.microbatches.push_back(microbatches[static_cast<std::size_t>(m) % microbatches.size()]);
+    asked.data = table->has("text") ? data("validation", nullptr) : data(nullptr, "validation");
+    asked.data.shuffle = "none";
+    return asked;
+  }
+
+  /// Of the keys that name a text and files of ids; null: no such key.
+  RequestedData data(const char* of_text, const char* of_ids) const {
     RequestedData data;
     data.seed = static_cast<std::uint64_t>(integer("data", "seed", 1));
     data.shuffle = text("data", "shuffle", "none");
-    data.files = id_files();
+    if (of_ids != nullptr) data.files = id_files(of_ids);
     data.format = data.files.empty() ? "bytes" : text("data", "token_type", "uint16");
-    if (data.files.empty()) data.files = text_files();
+    if (data.files.empty() && of_text != nullptr) data.files = text_files(of_text);
     std::error_code error;
     for (auto& file : data.files) {
       const auto size = fs::file_size(file, error);

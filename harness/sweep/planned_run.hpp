@@ -22,13 +22,14 @@ struct PlannedReference {
   RunChanges changes;
   std::string accumulation = {};  ///< a CSV of unit and microbatch: the order of summing gradients; empty = ascending
   std::optional<PlannedCommand> command = {};  ///< of the user's own; `run` is then the sweep file
+  bool splits_backward = false;                ///< one of the sweep's cells that it serves does, selected or not
 };
 
 /// What a cell that goes on with a run begins with: the run until it is stopped.
 struct PlannedStart {
   std::int64_t steps = 0;  ///< after which it is stopped
   std::int64_t world = 0;
-  std::string schedule;  ///< a name, or a CSV file's path
+  std::string schedule;  ///< a name, a CSV file's path, or by_the_reference
 };
 
 struct PlannedCell {

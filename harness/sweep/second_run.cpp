@@ -61,7 +61,8 @@ void SecondRuns::run(const PlannedCell& cell, const LaunchFinding& reference, Ce
 
 SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& reference, bool dump, CellVerdict& verdict) {
   const PlannedReference& trained_alone = plan_.references[cell.reference];
-  const fs::path one = dump ? dumped_reference(trained_alone) : folder_.reference(trained_alone.id);
+  const fs::path one =
+      dump ? dumped_reference(trained_alone, verdict.first_divergence->step) : folder_.reference(trained_alone.id);
   const fs::path other = dump ? folder_.dump(verdict.id) : folder_.again(verdict.id);
   CellPlan plan = cell.plan;
   std::optional<fs::path> start;
@@ -89,11 +90,11 @@ SecondRun SecondRuns::again(const PlannedCell& cell, const LaunchFinding& refere
   return {SecondRun::Outcome::fails_again, words};
 }
 
-fs::path SecondRuns::dumped_reference(const PlannedReference& reference) {
+fs::path SecondRuns::dumped_reference(const PlannedReference& reference, std::int64_t step) {
   const std::string id = "reference-" + reference.id;
   const fs::path record = folder_.dump(id);
   if (fs::exists(record)) return record;
-  const auto ended = trainers_.run(reference, "dump-" + id, record, true);
+  const auto ended = trainers_.run(reference, "dump-" + id, record, step);
   if (ended.exit_code != 0) throw RunError("the reference did not end well at level dump: " + ended.words);
   return record;
 }

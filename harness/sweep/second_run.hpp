@@ -22,7 +22,7 @@ class SecondRuns {
 
  private:
   SecondRun again(const PlannedCell& cell, const LaunchFinding& reference, bool dump, CellVerdict& verdict);
-  std::filesystem::path dumped_reference(const PlannedReference& reference);
+  std::filesystem::path dumped_reference(const PlannedReference& reference, std::int64_t step);
   void localise(const CellVerdict& second, const std::filesystem::path& reference,
                 const std::filesystem::path& candidate, CellVerdict& verdict) const;
 

@@ -109,7 +109,14 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   cell.world_size = required(table, "world_size", table.integer("world_size"));
   need_world(table, "world_size", cell.world_size);
   cell.schedule = table.text("schedule");
-  if (cell.schedule) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
+  const bool reference_begins = cell.schedule == by_the_reference && table.has("resume_at");
+  if (reference_begins && cell.world_size != 1)
+    throw InputError(table.where("world_size") + ": is " + std::to_string(cell.world_size) +
+                     "; the reference, which \"" + by_the_reference + "\" stands for, runs on 1 rank");
+  if (reference_begins && !table.has("resume_schedule"))
+    throw InputError(table.where("resume_schedule") + ": is missing; after the reference it names the schedule under " +
+                     "which the run goes on");
+  if (cell.schedule && !reference_begins) cell.schedule = known_schedule(table, "schedule", *cell.schedule, folder);
   cell.changes.optimizer = table.text("optimizer");
   if (cell.changes.optimizer) need_known(table, "optimizer", *cell.changes.optimizer, optimizer_names);
   cell.changes.partition = table.text("partition");

@@ -22,6 +22,9 @@ struct RunChanges {
   bool dump = false;                     ///< at level dump, whatever level the run file names
 };
 
+/// In place of a schedule's name: the reference makes the first part of a run.
+inline constexpr const char* by_the_reference = "sequential";
+
 /// The part of a cell that is run first and stopped: the cell itself goes on with it, and is what is judged.
 struct FirstPart {
   std::int64_t steps = 0;  ///< after which it is stopped

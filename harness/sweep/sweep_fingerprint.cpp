@@ -136,7 +136,8 @@ std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, F
   if (reference.command) return hash_of(sweep, *reference.command, files);
   const RunFacts facts = read_run_facts(reference.run, reference.changes);
   Hasher hasher;
-  hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation);
+  hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation +
+                (reference.splits_backward ? "" : without_split_backward));
   hasher.update(files.of(facts.config));
   if (facts.weights) hasher.update(files.of(*facts.weights));
   if (const auto data = make_request(sweep, reference).data) {

@@ -124,6 +124,12 @@ RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule,
   return make_runnable(request);
 }
 
+bool splits_backward(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.ranks, [](const ActionList& list) {
+    return std::ranges::any_of(list, [](const Action& each) { return each.type == ActionType::backward_input; });
+  });
+}
+
 /// In which order a reference must sum; empty for ascending. Throws InputError where that depends on which layers a
 /// stage holds, and only the trainer can tell.
 std::string accumulation_of(const RunFacts& facts, const Schedule& schedule) {
@@ -341,6 +347,7 @@ class Planner {
     cell.schedule = schedule;
     cell.placement = runnable.compute.placement;
     cell.reference = reference_of(wanted, accumulation);
+    if (splits_backward(runnable.compute)) plan_.references[cell.reference].splits_backward = true;
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
@@ -367,7 +374,8 @@ class Planner {
     if (wanted.resumes->steps >= facts.steps)
       throw InputError("resume_at = " + std::to_string(wanted.resumes->steps) + ", and the run makes " +
                        std::to_string(facts.steps) + " steps: none is left to go on with");
-    const auto order_of = [&](const std::string& name, std::int64_t world) {
+    const auto order_of = [&](const std::string& name, std::int64_t world) -> std::string {
+      if (name == by_the_reference) return "";  // ascending
       const RunnableSchedule part = schedule_of(facts, name, world);
       RunFacts of_part = facts;
       of_part.chunks = part.compute.placement.chunks_per_rank;

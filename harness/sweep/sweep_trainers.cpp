@@ -64,13 +64,16 @@ SweepTrainers SweepTrainers::on(std::vector<std::int64_t> slots) const {
 }
 
 LaunchFinding SweepTrainers::run(const PlannedReference& reference, const std::string& id, const fs::path& record,
-                                 bool dump) const {
-  if (reference.command) return run_command(*reference.command, id, record, request_of(reference, dump), dump);
+                                 std::optional<std::int64_t> dump) const {
+  const Request request = request_of(reference, dump.has_value());
+  if (reference.command) return run_command(*reference.command, id, record, request, dump.has_value());
   const std::string text = reference_run(reference.run, reference.changes, folder_.launch(id));
   Files files{{run_file, dump ? at_level_dump(text) : text}};
   if (!reference.accumulation.empty()) files[accumulation_file] = reference.accumulation;
-  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1, files,
-               request_of(reference, dump));
+  std::vector<std::string> options;
+  if (!reference.splits_backward) options.emplace_back(without_split_backward);
+  if (dump && *dump >= 0) options.insert(options.end(), {"--dump-microbatches", std::to_string(*dump)});
+  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1, files, request, options);
 }
 
 LaunchFinding SweepTrainers::run(const PlannedCell& cell, const std::string& id, const fs::path& record, bool dump,
@@ -104,11 +107,17 @@ fs::path SweepTrainers::first_part_checkpoint(const PlannedStart& begin, const s
 /// Trains until it is to stop, and saves there.
 LaunchFinding SweepTrainers::run_first_part(const PlannedStart& begin, const PlannedCell& cell,
                                             const std::string& id) const {
-  const std::string text = pipeline_run(cell.run, cell.changes, begin.schedule, folder_.launch(id));
-  return start(id, folder_.launch(id) / "record", pipeline_command(begin.world), pipeline_program, begin.world,
-               {{run_file, text}}, std::nullopt,
-               {"--checkpoint", first_part_checkpoint(begin, id).parent_path().string(), "--stop-after",
-                std::to_string(begin.steps)});
+  const fs::path place = folder_.launch(id);
+  const std::vector<std::string> options = {"--checkpoint", first_part_checkpoint(begin, id).parent_path().string(),
+                                            "--stop-after", std::to_string(begin.steps)};
+  if (begin.schedule == by_the_reference) {
+    const Files files{{run_file, reference_run(cell.run, cell.changes, place)}};
+    return start(id, place / "record", {(programs_ / reference_program).string()}, reference_program, 1, files,
+                 std::nullopt, options);
+  }
+  const Files files{{run_file, pipeline_run(cell.run, cell.changes, begin.schedule, place)}};
+  return start(id, place / "record", pipeline_command(begin.world), pipeline_program, begin.world, files, std::nullopt,
+               options);
 }
 
 /// As the cell's own launch ends, of which there was none.

@@ -34,8 +34,9 @@ class SweepTrainers {
 
   /// What was found when the run has ended. Any thread may ask. `dump`: at level dump. Throws SystemError: a stop was
   /// asked for, the launcher is not there, the disk is full. A trainer's own exit code 3 is only a failure of this run.
+  /// Of a reference `dump` is the step whose dump tells what gradients were after each microbatch, too.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
-                    bool dump = false) const;
+                    std::optional<std::int64_t> dump = std::nullopt) const;
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
                     bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;

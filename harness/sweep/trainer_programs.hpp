@@ -10,6 +10,9 @@ namespace plumbline {
 inline constexpr const char* reference_program = "plumbline-reference";
 inline constexpr const char* pipeline_program = "plumbline-pipeline";
 
+/// The reference's option where none of the cells that it serves splits the backward pass.
+inline constexpr const char* without_split_backward = "--without-split-backward";
+
 /// What the option --trainers takes.
 std::string trainers_help();
 

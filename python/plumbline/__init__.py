@@ -23,9 +23,9 @@ from .digests import digest
 from .reading import RecordTables, read
 from .record import Record
 from .verdicts import CheckVerdict, Comparison, compare
+from .version import __version__
 
-__version__ = "1"
-__all__ = ["CheckVerdict", "Comparison", "Record", "RecordTables", "compare", "digest", "read"]
+__all__ = ["CheckVerdict", "Comparison", "Record", "RecordTables", "__version__", "compare", "digest", "read"]
 
 
 def __getattr__(name: str) -> ModuleType:

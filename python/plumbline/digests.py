@@ -100,14 +100,16 @@ def _of_torch(tensor: Any) -> Statistics:
         return Statistics(0.0, numpy.float32(0), 0, 0 if tensor.dim() == 2 else None, 0, 0)
     wide = tensor.reshape(-1).double()
     l2 = math.sqrt(float(torch.dot(wide, wide)))
-    marks = tensor != 0  # NaN counts as not zero
-    rows = int(marks.any(dim=1).sum()) if tensor.dim() == 2 else None
+    nonzero = int(torch.count_nonzero(tensor))  # NaN counts
+    rows = None
+    if tensor.dim() == 2:  # most matrices have no zero at all
+        rows = int(tensor.shape[0]) if nonzero == tensor.numel() else int((tensor != 0).any(dim=1).sum())
     least, most = torch.aminmax(tensor)
     with numpy.errstate(over="ignore"):  # float64 beyond float32
         largest = numpy.float32(abs(float(torch.maximum(-least, most))))
     if math.isfinite(l2):
-        return Statistics(l2, largest, int(torch.count_nonzero(marks)), rows, 0, 0)
-    return Statistics(l2, largest, int(marks.sum()), rows, int(tensor.isnan().sum()), int(tensor.isinf().sum()))
+        return Statistics(l2, largest, nonzero, rows, 0, 0)
+    return Statistics(l2, largest, nonzero, rows, int(tensor.isnan().sum()), int(tensor.isinf().sum()))
 
 
 def number_text(value: Any) -> str:

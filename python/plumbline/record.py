@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import math
 import pathlib
@@ -47,6 +48,17 @@ class StepInHand:
     fed: dict[int, list[Any]] = field(default_factory=dict)
 
 
+def _within_a_recorded_step(tell: Callable[..., None]) -> Callable[..., None]:
+    """What is told in a step that is passed over is not looked at."""
+
+    @functools.wraps(tell)
+    def told(self: Record, *args: Any, **kwargs: Any) -> None:
+        if not self._passed_over:
+            tell(self, *args, **kwargs)
+
+    return told
+
+
 class Record:
     """
     folder          made by rank 0; one that holds anything is refused
@@ -61,6 +73,8 @@ class Record:
     loss_scaling    "before" the backward pass, or "after" it (torch's schedules with scale_grads)
     tied            groups of parameter names that are one weight; those of one rank are found
     level           "full"; "summary" without tensors, "dump" with the tensors themselves
+    every           record the first of so many steps only: step i of the record is then step i * every of the run, and what lies
+                    between costs nothing. The record that it is held against has the same
     gather          of a world without torch.distributed: what gives the list of all ranks' objects for one's own
     """
 
@@ -78,6 +92,7 @@ class Record:
         loss_scaling: str = "before",
         seed: int = 0,
         level: str = "full",
+        every: int = 1,
         tied: Sequence[Sequence[str]] = (),
         data_source: str = "",
         device: str | None = None,
@@ -91,8 +106,13 @@ class Record:
             raise ValueError(f"level is {level!r}; there are {', '.join(LEVELS)}")
         if steps < 1 or microbatches < 1:
             raise ValueError(f"a record has at least one step and one microbatch, not {steps} and {microbatches}")
+        if every < 1:
+            raise ValueError(f"every is {every}; 1 records each step, 10 the first of ten")
+        if every > 1 and level == "dump":
+            raise ValueError("values of an update are recomputed from those before it: at level dump record each step (every=1)")
         self.folder = pathlib.Path(folder)
-        self.steps, self.microbatches, self.level = steps, microbatches, level
+        self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # steps: of the record
+        self.microbatches, self.level = microbatches, level
         self.clip_norm, self.norm_order, self.clip_epsilon = clip_norm, norm_order, clip_epsilon
         self.loss_scaling, self.seed, self.data_source, self.device = loss_scaling, seed, data_source, device
         self.accumulation = accumulation
@@ -110,6 +130,8 @@ class Record:
         self._cut_into: dict[int, str | None] = {}  # stage: the name of the cut before it
         self._now: StepInHand | None = None
         self._next_step = 0
+        self._run_step = 0
+        self._passed_over = False  # within a step of the run that is not recorded
         self._tables: Tables | None = None
         self._progress: ProgressPage | None = None
         self._origin = time.monotonic_ns()
@@ -135,10 +157,31 @@ class Record:
         splits it, or lists of as many as there are microbatches."""
         if inputs is None:
             raise ValueError("every rank gives the step its batch, also one that is fed none of it: sizes are told by all")
-        if self._next_step >= self.steps:
-            raise RuntimeError(f"the record was made for {self.steps} steps, and this is one more")
+        if self._run_step >= self.run_steps:
+            raise RuntimeError(f"the record was made for {self.run_steps} steps, and this is one more")
         if self._tables is None:
             self._begin()
+        with self._recorded(inputs, targets) if self._run_step % self.every == 0 else self._unrecorded():
+            yield
+        self._run_step += 1
+        if self._run_step == self.run_steps:
+            self.finish()
+
+    @contextmanager
+    def _unrecorded(self) -> Iterator[None]:
+        assert self._progress is not None
+        self._progress.tell(self._run_step, 0, "")
+        self._passed_over = True
+        try:
+            yield
+        except BaseException as error:
+            self._failed(error)
+            raise
+        finally:
+            self._passed_over = False
+
+    @contextmanager
+    def _recorded(self, inputs: Any, targets: Any) -> Iterator[None]:
         fed_inputs, fed_targets = self._split(inputs), self._split(targets)
         both = [data.microbatch(*pair) for pair in zip(fed_inputs, fed_targets)]
         self._now = StepInHand(self._next_step, time.monotonic(), both)
@@ -155,36 +198,41 @@ class Record:
         finally:
             self._now = None
         self._next_step += 1
-        if self._next_step == self.steps:
-            self.finish()
 
+    @_within_a_recorded_step
     def loss(self, loss: Any, microbatch: int | None = None) -> None:
         """Of a microbatch; without its number, of the next one."""
         losses = self._in_step("loss").losses
         losses[len(losses) if microbatch is None else microbatch] = float(loss.detach() if hasattr(loss, "detach") else loss)
 
+    @_within_a_recorded_step
     def fed(self, microbatch: int, inputs: Any = None, targets: Any = None) -> None:
         """What this rank was really fed, where that may be something else than the step was given."""
         pair = self._in_step("fed").fed[microbatch]
         pair[0] = pair[0] if inputs is None else inputs
         pair[1] = pair[1] if targets is None else targets
 
+    @_within_a_recorded_step
     def sent(self, stage: int, to_stage: int, microbatch: int, tensor: Any) -> None:
         """Of a hand-written pipeline: what was given to the transport, an activation where to_stage is the later one."""
         self._crossed(stage, to_stage, microbatch, tensor, "send")
 
+    @_within_a_recorded_step
     def received(self, stage: int, from_stage: int, microbatch: int, tensor: Any) -> None:
         """The same at the other end, told when its consumer starts and not when the transfer ends."""
         self._crossed(from_stage, stage, microbatch, tensor, "receive")
 
+    @_within_a_recorded_step
     def handed_over(self, from_stage: int, to_stage: int, microbatch: int, tensor: Any) -> None:
         """Between two stages of this rank; told by the one that takes it."""
         self._crossed(from_stage, to_stage, microbatch, tensor, "local")
 
+    @_within_a_recorded_step
     def computed(self, cut: str, direction: str, microbatch: int, tensor: Any) -> None:
         """Of a run on one device: the tensor before the unit `cut`, or its gradient."""
         self._boundary(microbatch, direction, cut, None, None, "computed", None, tensor)
 
+    @_within_a_recorded_step
     def gradients(self) -> None:
         """All gradients are complete, and none is clipped yet. Told by itself where torch.nn.utils clips, or where
         nothing does."""
@@ -197,6 +245,7 @@ class Record:
                 if parameter.grad is not None:
                     self._tensor(now.number, "gradient", name, stage.number, parameter.grad)
 
+    @_within_a_recorded_step
     def norm(self, norm: Any, coefficient: Any = None) -> None:
         """The global norm, and what gradients are multiplied by; without it, what torch makes of the norm."""
         now = self._in_step("norm")
@@ -210,6 +259,9 @@ class Record:
     @contextmanager
     def action(self, stage: int, kind: str, microbatch: int | None = None, peer: int = -1) -> Iterator[None]:
         """One of F, B, I, W, SEND_F, RECV_F, SEND_B, RECV_B, REDUCE, STEP."""
+        if self._passed_over:
+            yield
+            return
         row = self._begin_action(stage, kind, microbatch, peer)
         yield
         self._end_action(row)
@@ -272,11 +324,11 @@ class Record:
     def _begin(self) -> None:
         if not self.stages:
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
-        settings = (self.steps, self.microbatches, self.level)
+        settings = (self.run_steps, self.every, self.microbatches, self.level)
         told = self._all((settings, [(stage.number, stage.units) for stage in self.stages]))
         for rank, (theirs, _) in enumerate(told):
             if theirs != told[0][0]:
-                raise ValueError(f"rank {rank} records (steps, microbatches, level) {theirs}, rank 0 {told[0][0]}")
+                raise ValueError(f"rank {rank} records (steps, every, microbatches, level) {theirs}, rank 0 {told[0][0]}")
         everywhere = sorted((number, rank, units) for rank, (_, stages) in enumerate(told) for number, units in stages)
         self._place_cuts(everywhere)
         wrong: OSError | None = None
@@ -342,7 +394,7 @@ class Record:
             "steps": self.steps,
             "data": {"source": self.data_source, "microbatches": self.microbatches},
             "schedule": {
-                "name": self.schedule_name,
+                "name": "by hand" if self.schedule_name == "sequential" and self.world_size > 1 else self.schedule_name,
                 "chunks_per_rank": self.chunks_per_rank,
                 "microbatches": self.microbatches,
                 "digest": None if schedule is None else hash_hex(schedule),
@@ -358,6 +410,7 @@ class Record:
             "norm_order": self.norm_order if self.clip_norm is not None else "canonical",
             "clip_epsilon": self.clip_epsilon if self.clip_norm is not None else 0,
             "level": self.level,
+            **({"every": self.every} if self.every > 1 else {}),
             "versions": training.versions(),
             "started": started["started"],
         }
@@ -474,6 +527,7 @@ class Record:
             optimizer.register_step_pre_hook(before)
             optimizer.register_step_post_hook(after)
 
+    @_within_a_recorded_step
     def learning_rate(self, rate: float) -> None:
         """That this step applies; read off an optimiser of torch."""
         self._in_step("learning_rate").learning_rate = float(rate)
@@ -527,4 +581,4 @@ class Record:
 
     def _left(self) -> None:
         if self._tables is not None and not self._finished:
-            self.finish("error", 1, f"the program ended after {self._next_step} of {self.steps} steps")
+            self.finish("error", 1, f"the program ended after {self._run_step} of {self.run_steps} steps")

@@ -64,6 +64,13 @@ def watch_model(record: Record, model: torch.nn.Module, units: Sequence[str] | N
         module.register_forward_pre_hook(functools.partial(calls.at_cut, unit), with_kwargs=True)
 
 
+def watch_stage(record: Record, number: int, module: torch.nn.Module, units: Sequence[str] | None = None) -> None:
+    """A stage of a pipeline written by hand, whose crossings the trainer tells itself (record.sent, record.received): its units, by the
+    same rule as a whole model's, and its parameters."""
+    named = list(module.named_parameters(remove_duplicate=False))
+    record.stage(number, list(units) if units is not None else units_of(module), named)
+
+
 class _Calls:
     """The model's calls within a step, counted."""
 

@@ -8,6 +8,8 @@ import sys
 import uuid
 from typing import Any, Iterable
 
+from .version import __version__
+
 SCALARS = (bool, int, float, str)
 
 
@@ -48,7 +50,7 @@ def _is_json(value: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "plumbline-python": "1"}
+    found = {"python": platform.python_version(), "plumbline-python": __version__}
     torch = sys.modules.get("torch")
     if torch is not None:
         found["torch"] = str(torch.__version__)

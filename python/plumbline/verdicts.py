@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sysconfig
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +39,11 @@ class Comparison:
 
 
 def program_path() -> str:
-    """PLUMBLINE, else `plumbline` on PATH."""
-    found = os.environ.get("PLUMBLINE") or shutil.which("plumbline")
+    """PLUMBLINE, else the one that came with the package, else `plumbline` on PATH."""
+    installed = pathlib.Path(sysconfig.get_path("scripts")) / "plumbline"  # also where the environment is not activated
+    found = os.environ.get("PLUMBLINE") or (str(installed) if installed.is_file() else shutil.which("plumbline"))
     if found is None:
-        raise FileNotFoundError("no program `plumbline` on PATH; build it (docs/judge-your-trainer.md) or set PLUMBLINE to it")
+        raise FileNotFoundError("no program `plumbline` on PATH; build it (make judge) or set PLUMBLINE to it")
     return found
 
 

@@ -16,7 +16,7 @@ from .train import train  # noqa: E402
 def main():
     ask = argparse.ArgumentParser(
         prog="plumbline-witness",
-        description="Trains a run file with Hugging Face transformers and torch.optim, in one process and one thread, and writes a "
+        description="Trains a run file with Hugging Face transformers and torch.optim, in one process, and writes a "
         "run record that `plumbline compare` judges. It is written from the project's documents and shares no code with its trainers.",
     )
     ask.add_argument("run", type=Path, help="run file (TOML)")

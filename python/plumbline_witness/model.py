@@ -10,8 +10,8 @@ from .run_file import InputError
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 
 
-def set_deterministic():
-    torch.set_num_threads(1)
+def set_deterministic(threads):
+    torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False
     # One attention kernel and no other to fall back on.
@@ -28,18 +28,39 @@ class Model:
         config.tie_word_embeddings = False
         self.config = config
         self.module = transformers.LlamaForCausalLM._from_config(config, attn_implementation="sdpa").train()
-        dtype = getattr(torch, run.dtype)
+        self.mixed = run.dtype == "mixed"
+        dtype = torch.bfloat16 if self.mixed else getattr(torch, run.dtype)
         if dtype == torch.float64:
             raise InputError("float64 is not witnessed: transformers computes its norms in float32")
         for parameter in self.module.parameters():
             # Not module.to(dtype), which would round RoPE's frequencies as well.
             parameter.data = parameter.data.to(dtype)
+        # Every parameter in canonical order, a tied head's included; transformers' order is that. Mixed: the masters.
+        self.named = self.copies
+        if self.mixed:
+            self.named = [(name, torch.nn.Parameter(copy.detach().float())) for name, copy in self.copies]
+        for _, parameter in self.named:
             parameter.grad = torch.zeros_like(parameter)
+        if run.recompute == "layer":
+            self.module.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
 
     @property
-    def named(self):
-        """Every parameter in canonical order, a tied head's included; transformers' order is that."""
+    def copies(self):
+        """What is computed with: the parameters themselves, but in mixed precision."""
         return list(self.module.named_parameters())
+
+    def round_masters(self):
+        """docs/exactness.md, "Mixed precision", 4."""
+        if self.mixed:
+            for (_, copy), (_, master) in zip(self.copies, self.named):
+                copy.data.copy_(master.data)
+
+    def take_gradients(self):
+        """docs/exactness.md, "Mixed precision", 1: of one microbatch, widened and added."""
+        if self.mixed:
+            for (_, copy), (_, master) in zip(self.copies, self.named):
+                master.grad.add_(copy.grad.float())
+                copy.grad = None
 
     @property
     def counted(self):
@@ -59,6 +80,7 @@ class Model:
             if key not in stored or stored[key].shape != parameter.shape:
                 raise InputError(f"{path}: {key} is missing or of another shape than {tuple(parameter.shape)}")
             parameter.data.copy_(stored[key])
+        self.round_masters()
 
     def draw(self, seed):
         """docs/exactness.md, "Initial values": drawn in float32, each from a generator of its own."""
@@ -71,6 +93,7 @@ class Model:
             else:
                 value.fill_(0 if name.endswith(".bias") else 1)
             parameter.data.copy_(value)
+        self.round_masters()
 
     def watch_cuts(self, observe):
         """Calls observe(direction, cut, tensor) for what crosses each cut. A cut bears the name of the unit after it."""
@@ -79,6 +102,8 @@ class Model:
 
             def passed(module, inputs, output, cut=cut):
                 tensor = output[0] if isinstance(output, tuple) else output
+                if not torch.is_grad_enabled():  # an evaluation
+                    return
                 observe("forward", cut, tensor)
                 tensor.register_hook(lambda gradient: observe("backward", cut, gradient))
 
@@ -99,6 +124,7 @@ class Model:
     def add_tied_uses(self):
         if not self.tied:
             return
-        embedding, head = self.module.model.embed_tokens.weight.grad, self.module.lm_head.weight.grad
+        gradients = {name: parameter.grad for name, parameter in self.named}
+        embedding, head = gradients[EMBEDDING], gradients[HEAD]
         embedding.add_(head)
         head.copy_(embedding)

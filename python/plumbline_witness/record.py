@@ -24,6 +24,7 @@ COLUMNS = {
     "tensors": "step,kind,name,stage,dtype,shape,digest,l2,max_abs,nonzero,nonzero_rows,nan,inf",
     "boundaries": "step,microbatch,direction,cut,from_stage,to_stage,side,peer,dtype,shape,digest,bytes",
     "actions": "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns",
+    "evaluation": "step,microbatch,tokens,valid_tokens,loss,data_digest",
     "memory": "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,process_peak_bytes",
 }
 
@@ -54,6 +55,8 @@ class Recorder:
         for table, columns in COLUMNS.items():
             if table in ("tensors", "boundaries") and self.level == "summary":
                 continue
+            if table == "evaluation" and not run.evaluation:
+                continue
             self.files[table] = open(self.rank / f"{table}.csv", "w", newline="", encoding="utf-8")
             self.writers[table] = csv.writer(self.files[table], lineterminator="\n")
             self.writers[table].writerow(columns.split(","))
@@ -65,6 +68,7 @@ class Recorder:
     @staticmethod
     def manifest(run, units, batches, schedule):
         tied = bool(run.config.get("tie_word_embeddings", False))
+        evaluation = {"every": run.evaluate_every, "microbatches": len(run.evaluation.rows)} if run.evaluation else None
         return {
             "schema": "plumbline-record/2",
             "run_id": str(uuid.uuid4()),
@@ -74,6 +78,9 @@ class Recorder:
             "seed": run.seed,
             "dtype": run.dtype,
             "device": "cpu",
+            "threads": run.threads,
+            "recompute": run.recompute,
+            **({"evaluation": evaluation} if evaluation else {}),
             "world_size": 1,
             "steps": run.steps,
             "data": {"source": ", ".join(map(str, run.data.sources)), "microbatches": len(batches)},
@@ -94,7 +101,7 @@ class Recorder:
             "learning_rate_schedule": {
                 "warmup_steps": run.warmup_steps,
                 "start_factor": run.start_factor,
-                "final_factor": 0,
+                "final_factor": run.final_factor,
                 "total_steps": run.steps,
             },
             "clip_norm": run.clip_norm,
@@ -152,6 +159,9 @@ class Recorder:
         row = [step, index, longest, rows, microbatch.tokens, microbatch.valid_tokens, number(loss)]
         self.writers["microbatches"].writerow([*row, microbatch.data_digest])
         self.data_digests.append(microbatch.data_digest)
+
+    def evaluation(self, row):
+        self.writers["evaluation"].writerow(row)
 
     def end_step(self, step, row=None):
         """`row`: of steps.csv, which is written after all others; none for the start."""

@@ -15,8 +15,9 @@ TABLES = {
     "data": {"text", "tokens", "validation", "token_type", "seed", "shuffle", "lengths", "batch", "microbatches", "masked"},
     "train": {
         "steps", "seed", "precision", "dtype", "optimizer", "learning_rate", "beta1", "beta2", "eps", "weight_decay", "momentum",
-        "warmup_steps", "start_factor", "clip_norm",
+        "warmup_steps", "start_factor", "final_factor", "clip_norm", "recompute", "threads", "decay",
     },
+    "evaluate": {"every", "microbatches"},
     "record": {"level"},
 }  # fmt: skip
 
@@ -44,6 +45,11 @@ class Run:
     optimizer: dict  # name and numbers, as the manifest has them
     warmup_steps: int
     start_factor: float
+    final_factor: float
+    recompute: str
+    threads: int
+    evaluation: Data | None
+    evaluate_every: int
     clip_norm: float | None
     level: str
 
@@ -90,7 +96,24 @@ def read_optimizer(path, train):
     }
     if name not in defaults:
         refuse(path, f"train.optimizer {name!r} is unknown; there are adamw and sgd")
-    return {"name": name, **{key: float(train.get(key, value)) for key, value in defaults[name].items()}}
+    decay = train.get("decay", "all")
+    if decay not in ("all", "matrices"):
+        refuse(path, f"train.decay {decay!r} is unknown; there are all and matrices")
+    return {"name": name, **{key: float(train.get(key, value)) for key, value in defaults[name].items()}, "decay": decay}
+
+
+def read_evaluation(path, run):
+    """docs/data.md, "Evaluation": step 0 of a run with the validation data, neither shuffled nor masked."""
+    if "validation" not in run["data"]:
+        if "evaluate" in run:
+            refuse(path, "[evaluate] needs data.validation")
+        return None
+    table = {key: value for key, value in run["data"].items() if key not in ("validation", "shuffle", "masked")}
+    table["text" if "text" in table else "tokens"] = run["data"]["validation"]
+    data = read_data(path, table)
+    count = run.get("evaluate", {}).get("microbatches", len(data.rows))
+    data.rows = [data.rows[m % len(data.rows)] for m in range(count)]
+    return data
 
 
 def read_run(path):
@@ -101,15 +124,17 @@ def read_run(path):
     except (OSError, tomllib.TOMLDecodeError) as error:
         refuse(path, error)
     run.pop("pipeline", None)  # how a pipeline is cut is no matter of one process
-    run.pop("evaluate", None)  # nor does an evaluation change what is trained
     for name, table in run.items():
         unknown = sorted(set(table) - TABLES[name]) if name in TABLES else [name]
         if unknown:
             refuse(path, f"the key {unknown[0]!r} of {name!r} is unknown")
     model, train = run["model"], run["train"]
     dtype = train.get("precision", train.get("dtype", "float32"))
-    if dtype == "mixed" or {"precision", "dtype"} <= set(train):
-        refuse(path, f"train.precision {dtype!r} is not witnessed, or has its old name train.dtype beside it")
+    if {"precision", "dtype"} <= set(train):
+        refuse(path, "train.precision has its old name train.dtype beside it")
+    recompute = train.get("recompute", "none")
+    if recompute not in ("none", "layer"):
+        refuse(path, f"train.recompute {recompute!r} is unknown; there are none and layer")
     config_path = path.parent / model["config"]
     try:
         config = json.loads(config_path.read_text(encoding="utf-8"))
@@ -126,6 +151,11 @@ def read_run(path):
         optimizer=read_optimizer(path, train),
         warmup_steps=train.get("warmup_steps", 0),
         start_factor=float(train.get("start_factor", 1.0)),
+        final_factor=float(train.get("final_factor", 0.0)),
+        recompute=recompute,
+        threads=train.get("threads", 1),
+        evaluation=read_evaluation(path, run),
+        evaluate_every=run.get("evaluate", {}).get("every", 0),
         clip_norm=float(train["clip_norm"]) if "clip_norm" in train else None,
         level=run.get("record", {}).get("level", "full"),
     )

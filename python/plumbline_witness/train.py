@@ -3,6 +3,7 @@
 import time
 
 import numpy
+import torch
 
 from .batches import NO_LABEL, Batches
 from .model import Model, set_deterministic
@@ -22,7 +23,7 @@ def live_tokens(data):
 
 
 def train(run, folder, tell):
-    set_deterministic()
+    set_deterministic(run.threads)
     model = Model(run)
     if run.weights:
         model.start_from(run.weights)
@@ -31,22 +32,49 @@ def train(run, folder, tell):
     batches = Batches(run.data, model.config.vocab_size)
     if not any(batches.microbatch(0, m).valid_tokens for m in range(len(batches))):
         raise InputError(f"{run.path}: no microbatch of a step has a valid label")
+    evaluated = Batches(run.evaluation, model.config.vocab_size) if run.evaluation else None
     optimizer = make_optimizer(run, [parameter for _, parameter in model.named])
     recorder = Recorder(folder, run, model.units, batches)
     place = {}
     model.watch_cuts(lambda direction, cut, tensor: recorder.boundary(place["step"], place["m"], direction, cut, tensor))
 
-    for name, parameter in model.named:
-        recorder.tensor(-1, "parameter", name, parameter)
+    record_parameters(model, recorder, -1)
     recorder.end_step(-1)
     try:
         for step in range(run.steps):
             place["step"] = step
             train_step(run, step, model, optimizer, batches, recorder, place, tell)
+            if evaluates_after(run, step):
+                evaluate(step, model, evaluated, recorder)
     except Exception:
         recorder.finish("error", 1)
         raise
     recorder.finish()
+
+
+def record_parameters(model, recorder, step):
+    for name, parameter in model.named:
+        recorder.tensor(step, "parameter", name, parameter)
+    if model.mixed:
+        for name, copy in model.copies:
+            recorder.tensor(step, "copy", name, copy)
+
+
+def evaluates_after(run, step):
+    last = step + 1 == run.steps
+    return run.evaluation is not None and (last or (run.evaluate_every > 0 and (step + 1) % run.evaluate_every == 0))
+
+
+@torch.no_grad()
+def evaluate(step, model, batches, recorder):
+    data = batches.step(0)
+    valid_tokens = sum(microbatch.valid_tokens for microbatch in data)
+    total = numpy.float32(0)
+    for m, microbatch in enumerate(data):
+        loss = numpy.float32(model.loss(microbatch, valid_tokens).item())
+        total = numpy.float32(total + loss)
+        recorder.evaluation([step, m, microbatch.tokens, microbatch.valid_tokens, number(loss), microbatch.data_digest])
+    recorder.evaluation([step, "", sum(microbatch.tokens for microbatch in data), valid_tokens, number(total), ""])
 
 
 def train_step(run, step, model, optimizer, batches, recorder, place, tell):
@@ -62,6 +90,7 @@ def train_step(run, step, model, optimizer, batches, recorder, place, tell):
         recorder.action(step, f"0F{m}", m, start)
         start = recorder.now()
         loss.backward()
+        model.take_gradients()
         recorder.action(step, f"0B{m}", m, start)
         value = numpy.float32(loss.item())
         step_loss = numpy.float32(step_loss + value)
@@ -75,8 +104,8 @@ def train_step(run, step, model, optimizer, batches, recorder, place, tell):
     coefficient = clip_coefficient(norm, run.clip_norm)
     scale_gradients(model.named, coefficient)
     rate = update(run, step, optimizer)
-    for name, parameter in model.named:
-        recorder.tensor(step, "parameter", name, parameter)
+    model.round_masters()
+    record_parameters(model, recorder, step)
     for kind, name, value in moments(optimizer, model.named):
         recorder.tensor(step, kind, name, value)
     recorder.action(step, "0STEP", None, start)

@@ -45,11 +45,17 @@ def learning_rate(run, step):
     rate, warmup = run.optimizer["learning_rate"], run.warmup_steps
     if step < warmup:
         return rate * (run.start_factor + (1.0 - run.start_factor) * step / warmup)
-    return rate * (1.0 + math.cos(math.pi * ((step - warmup) / (run.steps - warmup)))) / 2.0
+    half_cosine = (1.0 + math.cos(math.pi * ((step - warmup) / (run.steps - warmup)))) / 2.0
+    return rate * (run.final_factor + (1.0 - run.final_factor) * half_cosine)
 
 
 def make_optimizer(run, parameters):
     given = run.optimizer
+    if given["decay"] == "matrices":
+        parameters = [
+            {"params": [parameter for parameter in parameters if parameter.dim() >= 2]},
+            {"params": [parameter for parameter in parameters if parameter.dim() < 2], "weight_decay": 0.0},
+        ]
     if given["name"] == "adamw":
         return torch.optim.AdamW(
             parameters,

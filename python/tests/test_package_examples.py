@@ -1,35 +1,60 @@
 """The examples' diffs apply, and are as short as the documents say."""
 
+import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "torch_pipelining"
+from test_package_record import judge
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+NAMES = ("torch_pipelining", "megatron_style")
+
+
+def wrong_ways(name):
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        spec = importlib.util.spec_from_file_location(f"wrong_ways_of_{name}", EXAMPLES / name / "wrong_ways.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.WRONG_WAYS
+    finally:
+        sys.path.remove(str(EXAMPLES))
 
 
 class ExamplesTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("patch"), "no program patch")
     def test_ten_lines_make_a_trainer_record(self):
-        with tempfile.TemporaryDirectory() as folder:
-            script = pathlib.Path(folder) / "train.py"
-            shutil.copy(EXAMPLE / "train.py", script)
-            self.assertNotIn("plumbline", script.read_text())
-            subprocess.run(["patch", "--quiet", str(script), str(EXAMPLE / "record.diff")], check=True)
-            compile(script.read_text(), str(script), "exec")
-            self.assertIn("plumbline.torch.watch_pipelining(record, schedule)", script.read_text())
-        lines = (EXAMPLE / "record.diff").read_text().splitlines()
-        self.assertLessEqual(sum(line.startswith("+") and not line.startswith("+++") for line in lines), 10)
-        self.assertLessEqual(sum(line.startswith("-") and not line.startswith("---") for line in lines), 1)
+        for name in NAMES:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                diff, script = EXAMPLES / name / "record.diff", pathlib.Path(folder) / "train.py"
+                shutil.copy(EXAMPLES / name / "train.py", script)
+                self.assertNotIn("plumbline.", script.read_text())
+                subprocess.run(["patch", "--quiet", str(script), str(diff)], check=True)
+                compile(script.read_text(), str(script), "exec")
+                self.assertIn("plumbline.torch.watch_", script.read_text())
+                lines = diff.read_text().splitlines()
+                self.assertLessEqual(sum(line.startswith("+") and not line.startswith("+++") and line.strip("+") != "" for line in lines), 10)
+                self.assertLessEqual(sum(line.startswith("-") and not line.startswith("---") for line in lines), 1)
+
+    @unittest.skipUnless(judge() and importlib.util.find_spec("torch"), "no program plumbline, or no torch")
+    def test_the_short_script_prints_the_first_divergence(self):
+        words = [sys.executable, str(EXAMPLES / "first_divergence.py")]
+        ended = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PLUMBLINE": judge()})
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertRegex(ended.stdout, r"^gradient 0\.weight, step 1,")
 
     def test_each_wrong_way_changes_one_place(self):
-        scope = {}
-        exec(compile((EXAMPLE / "wrong_ways.py").read_text(), "wrong_ways.py", "exec"), {"__name__": "wrong_ways"} | scope, scope)
-        text = (EXAMPLE / "train.py").read_text()
-        self.assertGreaterEqual(len(scope["WRONG_WAYS"]), 8)
-        for way in scope["WRONG_WAYS"]:
-            self.assertEqual(text.count(way.old), 1, way.name)
+        for name in NAMES:
+            text, ways = (EXAMPLES / name / "train.py").read_text(), wrong_ways(name)
+            self.assertGreaterEqual(len(ways), 8)
+            for way in ways:
+                with self.subTest(f"{name}: {way.name}"):
+                    self.assertEqual(text.count(way.old), 1)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,9 @@ def weights():
 class Pipeline:
     """y = x A B, squared error: the first weight on stage 0, the second on the last."""
 
-    def __init__(self, folder, world, wrong=None):
+    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS):
         self.folder, self.world, self.wrong = folder, world, wrong
+        self.every, self.run_steps = every, run_steps
         self.barrier, self.told = threading.Barrier(world), [None] * world
         self.wires, self.errors = {}, []
 
@@ -57,7 +58,7 @@ class Pipeline:
         return tell
 
     def record(self, rank, **more):
-        options = {"model": {"kind": "two products"}, "steps": STEPS, "microbatches": BATCHES, "optimizer": OPTIMIZER}
+        options = {"model": {"kind": "two products"}, "steps": self.run_steps, "every": self.every, "microbatches": BATCHES, "optimizer": OPTIMIZER}
         return plumbline.Record(self.folder, **(options | more), rank=rank, world_size=self.world, gather=self.gather(rank))
 
     def run(self):
@@ -85,7 +86,7 @@ class Pipeline:
             record.stage(0, ["first", "second"], {"first.weight": one, "second.weight": two})
         else:
             record.stage(rank, ["second"] if last else ["first"], {"second.weight": two} if last else {"first.weight": one})
-        for step in range(STEPS):
+        for step in range(self.run_steps):
             inputs, targets = batch(step)
             with record.step(inputs, targets):
                 self.step(record, one, two, first, last, inputs, targets)
@@ -184,6 +185,39 @@ class RecordTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nowhere"):
             plumbline.compare(reference, self.folder / "nowhere")
 
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_every_other_step_is_recorded_and_held_against_the_same(self):
+        one = Pipeline(self.folder / "one", 1, every=2, run_steps=5).run()
+        two = Pipeline(self.folder / "two", 2, every=2, run_steps=5).run()
+        self.assertEqual(json.loads((two / "manifest.json").read_text())["steps"], 3)
+        self.assertEqual([row["step"] for row in plumbline.read(two).tensors if row["kind"] == "gradient"], [0, 1, 2] * 2)
+        self.assertTrue(plumbline.compare(one, two, program=judge()).holds)
+        other = plumbline.compare(Pipeline(self.folder / "whole", 1, run_steps=3).run(), two, program=judge())
+        self.assertFalse(other.holds)
+        self.assertIn("every is 1 in the reference and 2", str(other))
+
+    def test_what_is_passed_over_is_not_looked_at(self):
+        for options, words in (({"every": 0}, "every is 0"), ({"every": 2, "level": "dump"}, "every=1")):
+            with self.assertRaisesRegex(ValueError, words):
+                Pipeline(self.folder / "refused", 1).record(0, **options)
+        record = Pipeline(self.folder / "one", 1).record(0, every=2, steps=3)
+        one, two = weights()
+        record.stage(0, ["first", "second"], {"first.weight": one, "second.weight": two})
+        with self.assertRaises(ZeroDivisionError):
+            for step in range(3):
+                with record.step(*batch(step)):
+                    if step == 1:
+                        record.loss("no number")
+                        with record.action(0, "F", 0):
+                            1 / 0
+                    for m in range(BATCHES):
+                        record.loss(0.5, m)
+                    record.learning_rate(RATE)
+                    record.gradients()
+        ended = json.loads((self.folder / "one" / "rank-0" / "exit.json").read_text())
+        self.assertEqual(ended["status"], "error")
+        self.assertIn("ZeroDivisionError", ended["where"])
+
     def test_an_exception_is_said_where_it_was_and_goes_on(self):
         record = Pipeline(self.folder / "one", 1).record(0)
         record.stage(0, ["first"], {"first.weight": weights()[0]})
@@ -221,7 +255,7 @@ class RecordTest(unittest.TestCase):
         pipeline = Pipeline(self.folder / "two", 2)
         usual = pipeline.record
         pipeline.record = lambda rank: usual(rank, steps=STEPS + rank)
-        with self.assertRaisesRegex(ValueError, r"rank 1 records \(steps, microbatches, level\) \(3, 4, 'full'\), rank 0 \(2,"):
+        with self.assertRaisesRegex(ValueError, r"rank 1 records \(steps, every, microbatches, level\) \(3, 1, 4, 'full'\), rank 0 \(2,"):
             pipeline.run()
 
     def test_what_was_forgotten_is_named(self):

@@ -5,7 +5,6 @@
 namespace plumbline::plot {
 namespace {
 
-constexpr std::string_view ink = " stroke=\"currentColor\" stroke-width=\"1\"";
 constexpr std::string_view faint = " stroke=\"currentColor\" stroke-width=\"0.7\" stroke-opacity=\"0.18\"";
 constexpr std::string_view outline = " fill=\"none\" stroke=\"currentColor\" stroke-width=\"1\"";
 constexpr double tick_length = 4;
@@ -15,6 +14,11 @@ constexpr double letter_width = 6.6;
 std::string rotated_label(double x, double y, const std::string& text) {
   return label(x, y, text,
                " text-anchor=\"middle\" transform=\"rotate(-90 " + coordinate(x) + " " + coordinate(y) + ")\"");
+}
+
+/// Where a line of a path begins. All lines of one look are one path: a page holds thousands of them.
+std::string from(double x, double y) {
+  return "M" + coordinate(x) + " " + coordinate(y);
 }
 
 }  // namespace
@@ -28,23 +32,22 @@ double Panel::y(double value) const {
 }
 
 std::string Panel::draw_axes(const std::string& title) const {
-  std::string svg;
+  std::string svg, grid;
+  std::string axes = from(frame_.left, frame_.top) + "V" + coordinate(frame_.bottom) + "H" + coordinate(frame_.right);
   std::size_t longest = 0;
   for (const Tick& tick : y_.ticks) {
     const double at = y(tick.at);
-    svg += line(frame_.left, at, frame_.right, at, faint);
-    svg += line(frame_.left - tick_length, at, frame_.left, at, ink);
+    grid += from(frame_.left, at) + "H" + coordinate(frame_.right);
+    axes += from(frame_.left - tick_length, at) + "h" + coordinate(tick_length);
     svg += label(frame_.left - tick_length - 3, at + 4, tick.text, " text-anchor=\"end\"");
     longest = std::max(longest, tick.text.size());
   }
   for (const Tick& tick : x_.ticks) {
     const double at = x(tick.at);
-    svg += line(at, frame_.bottom, at, frame_.bottom + tick_length, ink);
+    axes += from(at, frame_.bottom) + "v" + coordinate(tick_length);
     if (!tick.text.empty()) svg += label(at, frame_.bottom + tick_length + 13, tick.text, " text-anchor=\"middle\"");
   }
-  svg += path("M" + coordinate(frame_.left) + " " + coordinate(frame_.top) + "V" + coordinate(frame_.bottom) + "H" +
-                  coordinate(frame_.right),
-              outline);
+  svg = path(grid, faint) + path(axes, outline) + svg;
   const double middle = (frame_.top + frame_.bottom) / 2;
   const double numbers = letter_width * static_cast<double>(longest) + tick_length + 3;
   if (!y_.label.empty()) svg += rotated_label(frame_.left - numbers - 10, middle, y_.label);

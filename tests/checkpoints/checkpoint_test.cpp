@@ -196,6 +196,60 @@ TEST_F(Checkpointing, AnotherTrainingIsRefusedByTheSettingsName) {
   EXPECT_THAT(refused({.steps = 1}), HasSubstr("has made 2 steps"));
 }
 
+TEST_F(Checkpointing, WhatDoesNotFitIsNoReasonToTakeAnOlderOne) {
+  train({}, reference_alone, at("c"));
+  const auto refused = [&](const Training& other) {
+    return error_of<InputError>([&] { train(other, reference_alone, at("c"), "latest"); });
+  };
+  EXPECT_THAT(refused({.optimizer = "sgd", .steps = 4}), HasSubstr("step-00000003: was trained with train.optimizer."));
+  EXPECT_THAT(refused({.steps = 2}), HasSubstr("step-00000003: has made 3 steps"));
+
+  Json file = read_json(at("c") / "step-00000003/checkpoint.json");
+  file["schema"] = "plumbline-checkpoint/2";
+  write_json(at("c") / "step-00000003/checkpoint.json", file);
+  EXPECT_THAT(refused({.steps = 4}), HasSubstr("written by a newer version"));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(train({.steps = 4}, 2, at("c"), "latest"), 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("written by a newer version"));
+  EXPECT_EQ(whole_checkpoints(at("c")).size(), 3U) << "nothing was trained";
+}
+
+TEST_F(Checkpointing, WhereNoStepIsLeftNothingHappens) {
+  train({}, reference_alone, at("c"));
+  const auto before = digests(at("c") / "latest");
+  for (const int ranks : {reference_alone, 2}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(train({}, ranks, at("c"), "latest"), 0);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("all 3 steps are made already"));
+  }
+  EXPECT_EQ(digests(at("c") / "latest"), before);
+}
+
+TEST_F(Checkpointing, ALinkThatWasNotMovedYetIsMoved) {
+  train({}, reference_alone, at("c"));
+  for (const int ranks : {reference_alone, 2}) {
+    fs::remove(at("c") / "latest");
+    fs::create_directory_symlink("step-00000002", at("c") / "latest");
+    EXPECT_EQ(train({}, ranks, at("c"), "latest"), 0);
+    EXPECT_EQ(fs::read_symlink(at("c") / "latest"), "step-00000003");
+  }
+}
+
+TEST_F(Checkpointing, TheFolderMayBeNamedOnTheCommandLineAlone) {
+  const auto with_table = [&](const std::optional<fs::path>& folder) {
+    ReferenceOptions options;
+    options.run_file = folder_.path() / "run.toml";
+    std::ofstream(options.run_file) << Training().text() << "[checkpoint]\nevery = 2\n";
+    options.checkpoint.folder = folder;
+    options.progress = false;
+    train_reference(options);
+  };
+  EXPECT_THAT(error_of<InputError>([&] { with_table(std::nullopt); }),
+              AllOf(HasSubstr("run.toml, key checkpoint.folder: is missing"), HasSubstr("--checkpoint DIR")));
+  with_table(at("c"));
+  EXPECT_THAT(whole_checkpoints(at("c")), ElementsAre(checkpoint_path(at("c"), 3), checkpoint_path(at("c"), 2)));
+}
+
 TEST_F(Checkpointing, HalfOfOneAndANewerOneAreRefused) {
   const Training training;
   ASSERT_EQ(train(training, 2, at("c")), 0);

@@ -85,6 +85,18 @@ TEST_F(KeptFiles, MetricsOfTheReferenceAreItsRecordsValues) {
   }
 }
 
+TEST_F(KeptFiles, MetricsOfARunThatSavesNothingLieInItsRecord) {
+  PipelineOptions options = pipeline(2, folder_ / "c");
+  options.checkpoint.folder.reset();
+  options.record = folder_ / "record";
+  ASSERT_EQ(train_pipeline(options), 0);
+
+  EXPECT_EQ(column(folder_ / "record" / "metrics.csv", "loss"),
+            column(folder_ / "record" / "rank-1" / "steps.csv", "loss"));
+  EXPECT_THAT(column(folder_ / "record" / "metrics.csv", "saving_seconds"), ElementsAre("0", "0", "0"));
+  EXPECT_FALSE(fs::exists(folder_ / "c"));
+}
+
 TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   PipelineOptions options = pipeline(2, folder_ / "c");
   options.record = folder_ / "record";

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "reference/trainer.hpp"
+#include "schedule/action.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
@@ -70,6 +71,21 @@ std::vector<Case> cases() {
   return fitting;
 }
 
+/// As the GPU began and ended them.
+void expect_one_computation_after_the_other(const Record& record) {
+  EXPECT_EQ(record.manifest.action_times, "gpu");
+  for (const RankRecord& rank : record.ranks) {
+    std::int64_t last_end_ns = 0;
+    for (const ActionRow& row : rank.actions) {
+      const auto action = parse_action(row.action);
+      if (!action || !is_compute(action->type)) continue;
+      EXPECT_GE(row.start_ns, last_end_ns) << row.action;
+      EXPECT_GT(row.end_ns, row.start_ns) << row.action;
+      last_end_ns = row.end_ns;
+    }
+  }
+}
+
 class OneGpu : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
@@ -95,6 +111,8 @@ TEST_P(OneGpu, ComputesTheReferencesBits) {
   if (world > 1) {
     EXPECT_GT(compared["boundary"], 0);
   }
+  expect_one_computation_after_the_other(reference.record);
+  expect_one_computation_after_the_other(candidate);
   EXPECT_EQ(candidate.manifest.device, "cuda");
   EXPECT_EQ(candidate.manifest.json.at("environment").at("attention"), dtype == "float32" ? "math" : "flash");
   EXPECT_EQ(candidate.manifest.json.at("machine").at("gpus").size(), 1u);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -268,6 +269,25 @@ TEST(LoadWeights, TakesAFolderOfTheHubsCache) {
   write_file(folder / "refs" / "main", "abc123");
 
   EXPECT_TRUE(at::equal(value_of(loaded(config, folder.path()), q_proj), weights.at(q_proj)));
+}
+
+/// 1152 = 0x480, whose bytes are those with which a pickle begins; of models that save so long a header all must load.
+TEST(LoadWeights, AHeaderWhoseLengthLooksLikeAPickleIsNone) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  const Weights weights = weights_of(config);
+  const std::string bytes = read_file(write(folder, weights));
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  for (const std::uint64_t like : {0x0280U, 0x0480U}) {
+    std::uint64_t padded = (length & ~std::uint64_t{0xffff}) + like;
+    if (padded < length) padded += 0x10000;
+    std::string other(reinterpret_cast<const char*>(&padded), sizeof padded);
+    other += bytes.substr(sizeof length, length) + std::string(padded - length, ' ');
+    write_file(folder / "model.safetensors", other + bytes.substr(sizeof length + length));
+
+    EXPECT_TRUE(at::equal(value_of(loaded(config, folder.path()), q_proj), weights.at(q_proj))) << like;
+  }
 }
 
 TEST(LoadWeights, SaysWhatIsGivenInPlaceOfSafetensors) {

@@ -1,212 +1,13 @@
 // Every canary must turn the check red that is named for it, at the place where the fault was planted; the harmless
 // ones stay green.
-#include <gtest/gtest.h>
+#include "tests/mutant/canary.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/judge/judge.hpp"
-#include "support/files.hpp"
-#include "tests/mutant/kill_matrix.hpp"
-
 namespace plumbline {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Canary {
-  std::string name;
-  std::string fault = {};  ///< empty: no fault
-  std::string run = "canary-untied";
-  int world = 3;
-  std::string schedule = "1f1b";
-  std::string check = {};  ///< empty: the whole cell holds
-  // the place of the check's first divergence; what is empty is not asked for
-  std::optional<std::int64_t> step = {};
-  std::optional<std::int64_t> microbatch = {};
-  std::string direction = {};
-  std::string item = {};
-  std::vector<std::string> still_hold = {};  ///< checks the fault must not touch
-  std::string said = {};       ///< by the trainer, of a fault that it sees itself and ends for with code 1
-  std::int64_t resume_at = 0;  ///< the fault is in going on with a run that was stopped there
-};
-
-std::string canary_name(const ::testing::TestParamInfo<Canary>& tested) {
-  return tested.param.name;
-}
-
-void PrintTo(const Canary& canary, std::ostream* out) {
-  *out << canary.name;
-}
-
-fs::path folder(const std::string& name) {
-  const fs::path path = fs::path(PLUMBLINE_CANARY_OUT) / name;
-  fs::remove_all(path);
-  fs::create_directories(path);
-  return path;
-}
-
-int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
-  const std::string command = std::string(PLUMBLINE_BIN) + "/" + program + " " + arguments + " --quiet > " +
-                              (out / "output").string() + " 2>&1";
-  const int status = std::system(command.c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-std::string run_file(const std::string& run) {
-  return std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
-}
-
-/// One reference a run, shared by all canaries of this process.
-fs::path reference(const std::string& run) {
-  static std::map<std::string, fs::path> made;
-  if (!made.contains(run)) {
-    const fs::path out = folder("reference-" + run);
-    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string(), out), 0)
-        << "see " << out / "output";
-    made[run] = out / "record";
-  }
-  return made[run];
-}
-
-/// The checkpoint of a run without fault that stopped after so many steps, on two ranks; shared as references are.
-fs::path stopped(const std::string& run, std::int64_t steps) {
-  static std::map<std::string, fs::path> made;
-  const std::string name = "stopped-" + run + "-" + std::to_string(steps);
-  if (!made.contains(name)) {
-    const fs::path out = folder(name);
-    EXPECT_EQ(execute("plumbline-pipeline",
-                      run_file(run) + " --transport threads --world 2 --stop-after " + std::to_string(steps) +
-                          " --checkpoint " + (out / "checkpoints").string(),
-                      out),
-              0)
-        << "see " << out / "output";
-    made[name] = out / "checkpoints" / ("step-0000000" + std::to_string(steps));
-  }
-  return made[name];
-}
-
-/// `code`: how the trainer ended.
-CellVerdict judge(const Canary& canary, int& code) {
-  const fs::path out = folder(canary.name);
-  const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
-  const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
-                                " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
-                                canary.schedule + " --record " + (out / "record").string() + goes_on;
-  code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
-  CellPlan plan;
-  plan.id = canary.name;
-  plan.run = canary.run;
-  plan.world = canary.world;
-  plan.schedule = canary.schedule;
-  plan.optimizer = "sgd";
-  plan.launch.emplace();
-  plan.launch->exit_code = code;
-  return judge_cell(plan, reference(canary.run), out / "record");
-}
-
-const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
-  return *std::ranges::find(verdict.checks, check, &CheckResult::name);
-}
-
-std::string failures(const CellVerdict& verdict) {
-  std::string text;
-  for (const CheckResult& check : verdict.checks) {
-    if (check.outcome == Outcome::fails) text += check.name + ": " + check.reason + "\n";
-  }
-  return text;
-}
-
-/// kill_matrix.csv and its summary, of all canaries that this process ran.
-class KillMatrix : public ::testing::Environment {
- public:
-  static std::vector<mutant::Trial>& trials() {
-    static std::vector<mutant::Trial> all;
-    return all;
-  }
-  void TearDown() override {
-    if (trials().empty()) return;
-    mutant::write_kill_matrix(fs::path(PLUMBLINE_CANARY_OUT) / "kill_matrix.csv", trials());
-    std::printf("%s\n", mutant::kill_summary(trials()).c_str());
-  }
-};
-const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);
-
-/// What the canary's fault turned red, and whether at its place; what ends a trainer before it records has none.
-mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
-  mutant::Trial trial;
-  trial.name = canary.name;
-  trial.fault = canary.fault;
-  trial.run = canary.run;
-  trial.schedule = canary.schedule;
-  trial.world = canary.world;
-  trial.expected = canary.check;
-  for (const CheckResult& check : verdict.checks)
-    if (check.outcome == Outcome::fails) trial.red.push_back(check.name);
-  trial.place_asked = !canary.check.empty() && canary.said.empty();
-  if (!trial.place_asked) return trial;
-  const auto& place = find(verdict, canary.check).first_divergence;
-  if (!place) return trial;
-  trial.first = place->words;
-  trial.place_right = (!canary.step || place->step == *canary.step) &&
-                      (!canary.microbatch || place->microbatch == canary.microbatch) &&
-                      place->direction == canary.direction && place->item.find(canary.item) != std::string::npos;
-  return trial;
-}
-
-class Canaries : public ::testing::TestWithParam<Canary> {};
-
-TEST_P(Canaries, TurnTheirCheckRed) {
-  const Canary& canary = GetParam();
-
-  int code = -1;
-  const CellVerdict verdict = judge(canary, code);
-  const std::string output = read_file(fs::path(PLUMBLINE_CANARY_OUT) / canary.name / "output");
-  mutant::Trial& trial = KillMatrix::trials().emplace_back(trial_of(canary, verdict));
-  // Any other end would turn completion red too, whatever the fault does.
-  trial.ended_as_expected = code == (canary.said.empty() ? 0 : 1) && output.find(canary.said) != std::string::npos;
-  EXPECT_TRUE(trial.ended_as_expected) << "exit code " << code << ", and it said: " << output;
-
-  if (canary.check.empty()) {
-    EXPECT_TRUE(verdict.holds) << failures(verdict);
-    return;
-  }
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(to_text(find(verdict, canary.check).outcome), "fails") << failures(verdict);
-  for (const std::string& name : canary.still_hold) {
-    EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
-  }
-  EXPECT_EQ(trial.place_right, trial.place_asked) << trial.first << "\n" << failures(verdict);
-}
-
-TEST(ClopperPearson, IsTheExactInterval) {
-  EXPECT_NEAR(mutant::clopper_pearson(59, 59).low, 0.9394, 1e-4);
-  EXPECT_EQ(mutant::clopper_pearson(59, 59).high, 1);
-  EXPECT_NEAR(mutant::clopper_pearson(0, 300).high, 0.01222, 1e-5);
-  EXPECT_NEAR(mutant::clopper_pearson(1, 2).low, 0.01258, 1e-5);
-  EXPECT_NEAR(mutant::clopper_pearson(1, 2).high, 0.98742, 1e-5);
-}
-
-TEST(KillSummary, NamesSurvivors) {
-  mutant::Trial killed, survivor, harmless;
-  killed.name = "killed";
-  killed.expected = "loss";
-  killed.red = {"loss"};
-  survivor.name = "survivor";
-  survivor.expected = "loss";
-  survivor.red = {"memory"};
-  const std::string words = mutant::kill_summary({killed, survivor, harmless});
-  EXPECT_NE(words.find("1 of 2"), std::string::npos) << words;
-  EXPECT_NE(words.find("SURVIVORS: survivor"), std::string::npos) << words;
-  killed.ended_as_expected = false;
-  EXPECT_FALSE(killed.killed());
-}
 
 // untied-128 has 4 layers; on 3 ranks the stages are embed + 0,1 | 2 | 3 + norm + head, so its cuts are layers.2 and
 // layers.3
@@ -512,6 +313,38 @@ INSTANTIATE_TEST_SUITE_P(
         gone_on("R-layers", "resume", -1, "layers.2.self_attn.q_proj", {"completion", "data", "census"}),
         Canary{.name = "N4_gone_on_with", .run = "canary-resumed", .resume_at = 1},
         Canary{.name = "N4_bfloat16_split", .run = "canary-untied-bf16", .schedule = "zb-h1", .resume_at = 1}),
+    canary_name);
+
+/// Of evaluations after each of two steps.
+Canary evaluated(Canary canary) {
+  canary.run = "canary-evaluated";
+  return canary;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Evaluation, Canaries,
+    ::testing::Values(evaluated({.name = "E_gradients_left_behind",
+                                 .fault = "E-gradients@rank=1",
+                                 .check = "gradients",
+                                 .step = 1,
+                                 .item = "layers.2",
+                                 .still_hold = {"completion", "data", "boundaries"}}),
+                      evaluated({.name = "E_data_moved",
+                                 .fault = "E-data",
+                                 .check = "data",
+                                 .step = 1,
+                                 .microbatch = 0,
+                                 .still_hold = {"completion", "census"}}),
+                      evaluated({.name = "E_another_microbatchs_loss",
+                                 .fault = "E-loss",
+                                 .check = "evaluation",
+                                 .step = 0,
+                                 .microbatch = 0,
+                                 .item = "evaluation.csv loss",
+                                 .still_hold = {"completion", "data", "loss", "parameters"}}),
+                      evaluated({.name = "N1_evaluated"}),
+                      evaluated({.name = "N1_evaluated_interleaved", .world = 2, .schedule = "interleaved-1f1b"}),
+                      evaluated({.name = "N4_evaluated_gone_on_with", .resume_at = 1})),
     canary_name);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,6 +1,7 @@
 #include "tests/mutant/fault.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "schedule/direction.hpp"
 #include "schedule/message.hpp"
@@ -9,7 +10,10 @@
 #include "support/text.hpp"
 #include "tests/mutant/disturbance.hpp"
 #include "tests/mutant/faults.hpp"
+#include "tests/mutant/faulty_evaluation.hpp"
 #include "tests/mutant/faulty_resume.hpp"
+#include "tests/mutant/gradient_faults.hpp"
+#include "tests/mutant/state_faults.hpp"
 
 namespace plumbline::mutant {
 
@@ -17,9 +21,16 @@ const std::vector<KnownFault>& known_faults() {
   static const std::vector<KnownFault> faults = [] {
     std::vector<KnownFault> all = {
         {"P1", "a layer dropped between two stages (rank >= 1: the first layer of its stage)"},
+        {"P2", "a layer that two stages hold (rank >= 1: the last layer of the stage before)"},
+        {"P5", "layers that begin with the values of those counted from the rank's own first one (rank >= 1)"},
         {"P4", "the whole model built on the rank, its parameters owned as such"},
         {"P4o", "the whole model built on the rank, its parameters nobody's"},
         {"C1", "the shape of a receive taken from the send that crosses it"},
+        {"C2", "a receive sized by the first one of its edge"},
+        {"C5", "an activation used before all of it has come"},
+        {"C7", "data of two microbatches in each other's place (the one named and the next)"},
+        {"C12", "the boundary gradient of the microbatch before, where the two are of one shape"},
+        {"C13", "the dtype of a receive taken for another"},
         {"C8", "a boundary gradient dropped where it is used"},
         {"C9", "an activation narrowed to bfloat16 on the wire"},
         {"C10", "an activation without its last token, header in accord"},
@@ -27,6 +38,22 @@ const std::vector<KnownFault>& known_faults() {
         {"C11", "two microbatches swapped on an edge, header and payload"},
         {"C11h", "two microbatches' payloads swapped, headers as expected"},
         {"G1", "gradients summed over microbatches, not scaled; the loss reported right"},
+        {"G2", "what was added is scaled again with each microbatch"},
+        {"G3", "the loss differentiated before it was divided by the step's tokens"},
+        {"G4", "the mean of the microbatches' means"},
+        {"G5", "gradients wiped when the length changes"},
+        {"G7", "the norm of rank 0's own stage"},
+        {"G8", "a tied weight counted twice in the norm"},
+        {"G9", "gradients scaled at every stage"},
+        {"G10", "the last microbatch's gradients alone"},
+        {"G11", "W of a microbatch added twice (split backward passes)"},
+        {"M4", "what a stage hands on normalised as behind the last layer"},
+        {"O1", "the update skipped in the step"},
+        {"O2", "the learning rate stepped with every microbatch"},
+        {"O4", "another seed on the rank"},
+        {"T2", "the head's copy of a tied weight decayed by itself"},
+        {"H3", "one bit of an activation flipped"},
+        {"H3b", "one bit of a boundary gradient flipped"},
         {"G6", "gradients not zeroed from the step on"},
         {"T1", "the head's gradient not added into the tied weight"},
         {"T3", "lm_head left out of the update"},
@@ -64,6 +91,9 @@ const std::vector<KnownFault>& known_faults() {
         {"R-rate", "of a run that is gone on with: the learning rate begins anew"},
         {"R-tied", "of a run that is gone on with: the head's copy of a tied weight not loaded"},
         {"R-layers", "of a run that is gone on with: layers loaded by their number within the rank (rank >= 1)"},
+        {"E-gradients", "an evaluation leaves gradients behind, to which the next step adds"},
+        {"E-data", "an evaluation moves the place in the data that are trained on"},
+        {"E-loss", "of an evaluation's first microbatch the second one's loss reported"},
         {"A1", "layers kept that were to be computed again"},
         {"A2", "layers computed again from another input"},
         {"X1", "mixed precision: microbatches' gradients summed in bfloat16"},
@@ -138,6 +168,7 @@ void change_plan(const Fault& fault, PipelinePlan& plan) {
   const auto rank = static_cast<std::size_t>(fault.rank);
   // a partition is the whole pipeline's: every rank must believe in the same wrong one
   if (fault.id == "P1") ++plan.stages.at(rank).first;
+  if (fault.id == "P2") --plan.stages.at(rank).first;
   if (fault.id == "H5") swap_two_actions(plan.lowered.ranks.at(rank));
   if (fault.id == "H5s") std::ranges::for_each(plan.lowered.ranks, put_forwards_first);
 }
@@ -147,9 +178,13 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id.starts_with("H5")) return std::make_unique<Seams>();
   // All ranks lose it, or whoever holds what is lost.
   if (fault.id.starts_with("R-")) return make_faulty_resume(fault);
-  if (rank != fault.rank && fault.id != "G6" && fault.id != "T1" && fault.id != "N3") {
+  if (fault.id == "E-data" || fault.id == "E-loss") return make_faulty_evaluation(fault);
+  constexpr std::array of_all_ranks = {"G6", "T1", "N3", "P2", "G9"};
+  if (rank != fault.rank && std::ranges::find(of_all_ranks, fault.id) == of_all_ranks.end()) {
     return std::make_unique<Seams>();
   }
+  if (is_gradient_fault(fault.id)) return make_gradient_fault(fault);
+  if (is_state_fault(fault.id)) return make_state_fault(fault);
   if (fault.id.starts_with("H4-")) return make_disturbance(fault);
   if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
   if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
@@ -169,6 +204,7 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id == "T3") return std::make_unique<FrozenHead>();
   if (fault.id == "NaN") return std::make_unique<OneNan>(fault);
   if (fault.id.starts_with("U")) return std::make_unique<OneUlp>(fault);
+  if (fault.id == "E-gradients") return make_faulty_evaluation(fault);
   if (fault.id == "A1") return std::make_unique<NotRecomputed>();
   if (fault.id == "A2") return std::make_unique<RecomputedFromAnotherInput>();
   if (fault.id.starts_with("X")) return std::make_unique<MixedFault>(fault);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -74,6 +75,55 @@ class CrossedShapes : public ForwardingTransport {
   std::map<int, std::array<std::int64_t, 4>> last_sent_;
 };
 
+/// C2: every receive of an edge is as large as its first.
+class FirstSize : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    for (Operation& operation : batch) {
+      if (is_send(operation.action.type)) continue;
+      const std::pair edge(operation.peer, operation.header.direction);
+      operation.header.sizes = first_.try_emplace(edge, operation.header.sizes).first->second;
+    }
+    return inner_.post(std::move(batch));
+  }
+
+ private:
+  std::map<std::pair<int, Direction>, std::array<std::int64_t, 4>> first_;
+};
+
+/// C5, C13: one activation as it arrives.
+class WrongReceive : public ForwardingTransport {
+ public:
+  WrongReceive(Fault fault, Transport& inner) : ForwardingTransport(inner), fault_(std::move(fault)) {}
+
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    std::optional<std::size_t> struck;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      Operation& operation = batch[i];
+      const bool strikes = operation.action.type == ActionType::receive_forward &&
+                           fault_.strikes(operation.header.step, operation.header.microbatch);
+      if (!strikes) continue;
+      struck = i;
+      if (fault_.id == "C13") operation.header.dtype = static_cast<std::int32_t>(at::kDouble);
+    }
+    std::vector<OperationId> ids = inner_.post(std::move(batch));
+    if (struck && fault_.id == "C5") early_ = ids[*struck];
+    return ids;
+  }
+
+  at::Tensor wait(OperationId id) override {
+    at::Tensor arrived = inner_.wait(id);
+    if (early_ == id) arrived.view(-1).slice(0, arrived.numel() / 2).zero_();  // this half was still on its way
+    return arrived;
+  }
+
+ private:
+  Fault fault_;
+  std::optional<OperationId> early_;
+};
+
 /// C11, C11h: holds the activation of one microbatch back until the next one leaves, then sends the two in each other's
 /// place.
 class SwappedMicrobatches : public ForwardingTransport {
@@ -132,6 +182,8 @@ class SlowWire : public ForwardingTransport {
 
 std::unique_ptr<Transport> make_faulty_transport(const Fault& fault, int rank, Transport& inner) {
   if (fault.id == "C1") return std::make_unique<CrossedShapes>(inner);
+  if (fault.id == "C2") return std::make_unique<FirstSize>(inner);
+  if (fault.id == "C5" || fault.id == "C13") return std::make_unique<WrongReceive>(fault, inner);
   if (fault.id == "C11" || fault.id == "C11h") return std::make_unique<SwappedMicrobatches>(fault, inner);
   if (fault.id == "N3") return std::make_unique<SlowWire>(rank, inner);
   return std::make_unique<ChangedPayload>(fault, inner);

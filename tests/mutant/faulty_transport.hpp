@@ -8,7 +8,7 @@
 
 namespace plumbline::mutant {
 
-/// C1, C9, C10, C10z, C11, C11h or N3 around `inner`, which must outlive it.
+/// C1, C2, C5, C9, C13, C10, C10z, C11, C11h or N3 around `inner`, which must outlive it.
 std::unique_ptr<Transport> make_faulty_transport(const Fault& fault, int rank, Transport& inner);
 
 }  // namespace plumbline::mutant

@@ -61,8 +61,10 @@ fs::path dumped_reference(const std::string& run) {
   static std::map<std::string, fs::path> made;
   if (!made.contains(run)) {
     const fs::path folder = new_folder("reference-" + run);
-    EXPECT_EQ(execute_dumping("plumbline-reference",
-                              dumping_run(run, folder).string() + " --record " + (folder / "record").string(), folder),
+    EXPECT_EQ(execute_dumping(
+                  "plumbline-reference",
+                  dumping_run(run, folder).string() + " --dump-microbatches 0 --record " + (folder / "record").string(),
+                  folder),
               0)
         << "see " << folder / "output";
     made[run] = folder / "record";
@@ -103,6 +105,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         DumpedCanary{.name = "G1_loss_not_scaled", .fault = "G1@rank=2", .fingerprint = "not_scaled"},
         DumpedCanary{.name = "G6_not_zeroed", .fault = "G6@step=1", .fingerprint = "not_zeroed"},
+        DumpedCanary{
+            .name = "G10_last_microbatch_alone", .fault = "G10@rank=1,step=0", .fingerprint = "one_microbatch_only"},
+        DumpedCanary{.name = "G11_weights_of_a_microbatch_twice",
+                     .fault = "G11@rank=1,microbatch=5,step=0",
+                     .fingerprint = "microbatch_twice",
+                     .schedule = "zb-h1"},
         DumpedCanary{.name = "C8_dropped", .fault = "C8@rank=1,microbatch=4", .fingerprint = "zero"},
         DumpedCanary{.name = "C9_narrowed", .fault = "C9@rank=1,microbatch=5", .fingerprint = "narrowed_on_the_wire"},
         DumpedCanary{

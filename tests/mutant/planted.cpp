@@ -5,15 +5,19 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "model/widened_sum.hpp"
+#include "pipeline/evaluation.hpp"
 #include "tests/mutant/seamed_stage.hpp"
 #include "training/batch_plan.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
 #include "training/learning_rate.hpp"
+#include "training/loss.hpp"
 #include "training/microbatch.hpp"
 #include "training/optimizer.hpp"
 #include "training/recomputed_unit.hpp"
+#include "training/total_norm.hpp"
 
 // The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
 #define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
@@ -83,12 +87,24 @@ std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const
   return from;
 }
 
+#define MANGLED "_ZN9plumbline10Evaluation5afterEl"
+std::optional<EvaluationResult> real_after(Evaluation* evaluation, std::int64_t step) PLUMBLINE_REAL(MANGLED);
+std::optional<EvaluationResult> wrap_after(Evaluation* evaluation, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+std::optional<EvaluationResult> wrap_after(Evaluation* evaluation, std::int64_t step) {
+  seams->evaluation_begins();
+  auto result = real_after(evaluation, step);
+  seams->evaluated(result);
+  return result;
+}
+
 #define MANGLED "_ZNK9plumbline9BatchPlan4makeEll"
 Microbatch real_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_REAL(MANGLED);
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_WRAP(MANGLED);
 #undef MANGLED
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
-  return real_make(plan, seams ? seams->step_of_data(step) : step, microbatch);
+  if (!seams) return real_make(plan, step, microbatch);
+  return real_make(plan, seams->step_of_data(step), seams->microbatch_of_data(microbatch));
 }
 
 #define MANGLED "_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl"
@@ -97,6 +113,28 @@ double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLI
 #undef MANGLED
 double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
   return real_learning_rate(train, seams->step_of_rate(step));
+}
+
+#define MANGLED "_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l"
+at::Tensor real_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
+    PLUMBLINE_REAL(MANGLED);
+at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
+    PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens) {
+  constexpr std::int64_t no_label = -100;
+  const auto own = labels.ne(no_label).sum().item<std::int64_t>();
+  return real_token_weighted_loss(logits, labels, seams->tokens_of_loss(own, tokens));
+}
+
+#define MANGLED "_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE"
+double real_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_REAL(MANGLED);
+double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_WRAP(MANGLED);
+#undef MANGLED
+double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
+  std::vector<ParameterNorm> counted = norms;
+  seams->norms(counted);
+  return real_total_norm(config, counted);
 }
 
 #define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"

@@ -35,6 +35,7 @@ class SeamedStage : public Stage {
   void backward_weight(std::int64_t step, std::int64_t microbatch) override {
     seams_.stage_begins(false, step, microbatch);
     inner_->backward_weight(step, microbatch);
+    seams_.weight_gradients_added(step, microbatch);
   }
 
  private:

@@ -5,10 +5,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_parts.hpp"
+#include "training/evaluation.hpp"
+#include "training/gradient_norm.hpp"
 
 namespace plumbline::mutant {
 
@@ -43,7 +47,17 @@ class Seams {
   virtual bool zeroes_gradients(std::int64_t /*step*/) { return true; }
   /// After what a run goes on with was loaded from this checkpoint.
   virtual void resumed(const std::string& /*checkpoint*/, TrainState& /*state*/) {}
-  /// The step whose data are fed, and whose learning rate is taken, in this one.
+  /// Around an evaluation between two steps; its losses on the rank that owns them.
+  virtual void evaluation_begins() {}
+  virtual void evaluated(std::optional<EvaluationResult>& /*result*/) {}
+  /// W of a split backward pass was added into the gradients.
+  virtual void weight_gradients_added(std::int64_t /*step*/, std::int64_t /*microbatch*/) {}
+  /// By how many tokens a microbatch's loss is divided, which has so many of its own; those of the step by right.
+  virtual std::int64_t tokens_of_loss(std::int64_t /*own_tokens*/, std::int64_t tokens) { return tokens; }
+  /// What the global norm is added from.
+  virtual void norms(std::vector<ParameterNorm>& /*norms*/) {}
+  /// The microbatch, and the step, whose data are fed, and the step whose learning rate is taken, in this one.
+  virtual std::int64_t microbatch_of_data(std::int64_t microbatch) { return microbatch; }
   virtual std::int64_t step_of_data(std::int64_t step) { return step; }
   virtual std::int64_t step_of_rate(std::int64_t step) { return step; }
   virtual void before_update(TrainState& /*state*/) {}

@@ -38,6 +38,7 @@ TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");
   EXPECT_EQ(header<GpuMemoryRow>(),
             "step, requested_peak_bytes, reserved_peak_bytes, reserved_bytes, free_bytes, total_bytes");
+  EXPECT_EQ(header<EvaluationRow>(), "step, microbatch, tokens, valid_tokens, loss, data_digest");
 }
 
 TEST(Columns, CellsStandUnderTheirNames) {
@@ -84,6 +85,8 @@ TEST(Columns, ReadBackWhatTheyWrote) {
   expect_round_trip(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7});
   expect_round_trip(sample_traffic(0, 0));
   expect_round_trip(GpuMemoryRow{1, 2, 3, 4, 5, 6});
+  expect_round_trip(EvaluationRow{1, 2, 5, 4, 0.5F, std::string(32, 'a')});
+  expect_round_trip(EvaluationRow{1, std::nullopt, 5, 4, 0.5F, ""});
 }
 
 TEST(Columns, ValuesThatAreNotFiniteReadBack) {

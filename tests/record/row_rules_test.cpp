@@ -99,5 +99,26 @@ TEST(RowRules, AGpuHasNoMoreFreeThanItHas) {
   EXPECT_EQ(refused(GpuMemoryRow{1, 1, 1, 1, 1, 1}, [](auto& row) { row.free_bytes = 2; }), "free_bytes");
 }
 
+TEST(RowRules, EvaluationsStandBehindTheStepsThatTheManifestNames) {
+  Json json = sample_manifest();
+  json["evaluation"] = {{"every", 0}, {"microbatches", 2}};
+  const Manifest evaluates = parse_manifest("manifest.json", json);
+  const std::string digest(32, 'a');
+  const auto column = [&](const EvaluationRow& row, const Manifest& of) {
+    const auto bad = bad_cell(row, of, 0);
+    return bad ? bad->column : "";
+  };
+  const EvaluationRow microbatch{1, 1, 5, 4, 0.5F, digest}, whole{1, std::nullopt, 5, 4, 0.5F, ""};
+  EXPECT_EQ(column(microbatch, evaluates), "");
+  EXPECT_EQ(column(whole, evaluates), "");
+  EXPECT_EQ(column(whole, manifest), "step") << "a run that evaluates nothing";
+  EXPECT_EQ(column({0, 1, 5, 4, 0.5F, digest}, evaluates), "step") << "after the last step alone";
+  EXPECT_EQ(column({2, 1, 5, 4, 0.5F, digest}, evaluates), "step");
+  EXPECT_EQ(column({1, 2, 5, 4, 0.5F, digest}, evaluates), "microbatch");
+  EXPECT_EQ(column({1, 1, 5, 6, 0.5F, digest}, evaluates), "valid_tokens");
+  EXPECT_EQ(column({1, 1, 5, 4, 0.5F, ""}, evaluates), "data_digest");
+  EXPECT_EQ(column({1, std::nullopt, 5, 4, 0.5F, digest}, evaluates), "data_digest");
+}
+
 }  // namespace
 }  // namespace plumbline

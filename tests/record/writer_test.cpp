@@ -182,6 +182,10 @@ TEST(ExitFile, IsReadStrictly) {
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok"})"), HasSubstr("key code: is missing"));
   EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": 9})"),
               HasSubstr("key signal: must be a text"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "signal": "SIGSEGV"})"),
+              HasSubstr("key signal: must be null where status is 'ok'"));
+  EXPECT_THAT(refusal(R"({"rank": 0, "status": "ok", "code": 0, "data_digest": "0123"})"),
+              HasSubstr("key data_digest: '0123' is not a digest of 32"));
   EXPECT_THAT(refusal(R"({"rank": 0, "sta)"), HasSubstr("exit.json:1:"));
 }
 

@@ -14,6 +14,7 @@
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/json.hpp"
 #include "support/numbers.hpp"
 #include "tests/record_mutants/mutants.hpp"
 #include "tests/temporary_folder.hpp"
@@ -70,11 +71,28 @@ struct Pair {
   bool external;
 };
 
-/// A frozen record with the columns that our records have since gained.
+/// Evaluations after each step, alike in the two of a pair.
+void add_evaluations(const std::filesystem::path& record) {
+  Json manifest = read_json(record / "manifest.json");
+  manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}, {"source", "validation.txt"}};
+  std::ofstream(record / "manifest.json", std::ios::binary | std::ios::trunc) << manifest.dump(2) << "\n";
+  std::string rows = "step,microbatch,tokens,valid_tokens,loss,data_digest\n";
+  for (std::int64_t step = 0; step < manifest.at("steps").get<std::int64_t>(); ++step) {
+    const std::string number = to_text(step);
+    rows += number + ",0,7,7,1.5," + std::string(32, 'a') + "\n";
+    rows += number + ",1,3,2,0.25," + std::string(32, 'b') + "\n";
+    rows += number + ",,10,9,1.75,\n";
+  }
+  const std::int64_t owner = manifest.at("stages").back().at("rank").get<std::int64_t>();
+  std::ofstream(record / ("rank-" + to_text(owner)) / "evaluation.csv", std::ios::binary) << rows;
+}
+
+/// A frozen record with the columns and tables that our records have since gained.
 void take_record(const std::string& name, const std::filesystem::path& to) {
   std::filesystem::copy(tree / "tests" / "frozen_records" / "schema-2" / name, to,
                         std::filesystem::copy_options::recursive);
   if (name.starts_with("external")) return;
+  add_evaluations(to);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(to)) {
     if (entry.path().filename() != "steps.csv") continue;
     CsvTable table = read_csv(entry.path());

@@ -10,6 +10,7 @@
 #include "record/record.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/safetensors.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -93,6 +94,57 @@ TEST(ReferenceTrainer, KeepsWhatTheClosedFormsSay) {
     ++looked_at;
   }
   EXPECT_EQ(looked_at, 4U * 8);
+}
+
+TEST(ReferenceTrainer, MeasuresWhatASplitBackwardKeepsUnlessToldThatNobodySplitsIt) {
+  const testing::TemporaryFolder folder;
+  ReferenceOptions options;
+  options.run_file = quick;
+  options.record = folder.path() / "without";
+  options.measure_split_backward = false;
+  options.command = {"test"};
+  options.progress = false;
+  train_reference(options);
+
+  const Record with = train(folder.path() / "with"), without = read_record(options.record);
+  ASSERT_EQ(with.ranks.front().saved.size(), without.ranks.front().saved.size());
+  for (std::size_t i = 0; i < with.ranks.front().saved.size(); ++i) {
+    const SavedRow &measured = with.ranks.front().saved[i], &empty = without.ranks.front().saved[i];
+    EXPECT_TRUE(measured.input_bytes && measured.retained_bytes && measured.weight_bytes);
+    EXPECT_FALSE(empty.input_bytes || empty.retained_bytes || empty.weight_bytes);
+    EXPECT_EQ(measured.saved_bytes, empty.saved_bytes);
+    EXPECT_EQ(measured.backward_bytes, empty.backward_bytes);
+  }
+  EXPECT_EQ(digests(with, "parameter"), digests(without, "parameter"));
+}
+
+TEST(ReferenceTrainer, DumpsWhatGradientsWereAfterEachMicrobatchOfTheStepAskedFor) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path run = folder.path() / "run.toml";
+  std::string text = read_file(quick);
+  for (auto at = text.find("../"); at != std::string::npos; at = text.find("../", at))
+    text.replace(at, 3, PLUMBLINE_FIXTURES "/");
+  write_file(run, text + "\n[record]\nlevel = \"dump\"\n");
+  ReferenceOptions options;
+  options.run_file = run;
+  options.record = folder.path() / "record";
+  options.dump_microbatches_of = 1;
+  options.command = {"test"};
+  options.progress = false;
+
+  train_reference(options);
+
+  const auto dumps = options.record / "rank-0" / "dumps";
+  const SafetensorsFile asked(dumps / "step-1.safetensors"), other(dumps / "step-2.safetensors");
+  const std::string name = "model.layers.0.mlp.up_proj.weight";
+  const auto bytes = [&](const std::string& key) {
+    const auto& entry = asked.at(key);
+    return std::vector<std::byte>(entry.bytes.begin(), entry.bytes.end());
+  };
+  EXPECT_EQ(bytes("gradient_after/3/" + name), bytes("gradient/" + name)) << "after the last one it is the step's";
+  EXPECT_NE(bytes("gradient_after/0/" + name), bytes("gradient_after/2/" + name));
+  EXPECT_EQ(bytes("gradient_after/0/" + name), bytes("gradient_after/1/" + name)) << "microbatch 1 is masked";
+  EXPECT_FALSE(other.entries().contains("gradient_after/0/" + name));
 }
 
 TEST(ReferenceTrainer, LearnsInBfloat16) {

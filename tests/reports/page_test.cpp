@@ -54,6 +54,33 @@ TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {
   EXPECT_THAT(page, Not(HasSubstr("What does not hold")));
 }
 
+TEST(Page, TheCommandThatRunsOneCellAgainIsSaidOnceAndWhatDiffersBesideItsCell) {
+  Verdict verdict = testing::sample_verdict(2);
+  verdict.cells[3].command = "plumbline sweep elsewhere.toml --cells " + verdict.cells[3].id;
+
+  const std::string page = page_of(verdict);
+
+  EXPECT_THAT(page, HasSubstr("with its id for CELL:</p><pre>plumbline sweep sweeps/default.toml --cells CELL</pre>"));
+  EXPECT_THAT(page, Not(HasSubstr("--cells " + verdict.cells[2].id)));
+  EXPECT_THAT(page, HasSubstr("<code>" + verdict.cells[2].id + "</code>"));
+  EXPECT_THAT(page, HasSubstr("<pre>plumbline sweep elsewhere.toml --cells " + verdict.cells[3].id + "</pre>"));
+}
+
+TEST(Page, ChecksThatSayNothingOfACellStandInOneLine) {
+  Verdict verdict = testing::sample_verdict(2);
+  auto& checks = verdict.cells[1].checks;
+  const auto aside = std::ranges::find(checks, Outcome::not_applicable, &CheckResult::outcome);
+  ASSERT_NE(aside, checks.end());
+  aside->compared = {};
+  aside->looked_at = {};
+  const std::string anchor = "id=\"c1-" + std::to_string(aside - checks.begin()) + "\"";
+
+  EXPECT_THAT(page_of(verdict), HasSubstr("Not applicable: <span " + anchor + ">" + aside->name + "</span>"));
+
+  aside->reason = "for a reason of its own";
+  EXPECT_THAT(page_of(verdict), HasSubstr("<tr " + anchor + "><td>" + aside->name + "</td>"));
+}
+
 /// The first number behind `before`, its thousands put together.
 std::int64_t number_behind(const std::string& page, const std::string& before) {
   const auto at = page.find(before);

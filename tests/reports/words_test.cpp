@@ -22,6 +22,12 @@ TEST(Words, SecondsPastAMinuteAreMinutes) {
   EXPECT_EQ(seconds_text(187), "3 min 07 s");
 }
 
+TEST(Words, OneOfAKindIsNoPlural) {
+  EXPECT_EQ(counts_text({{"ranks", 1}, {"step_losses", 1}, {"tied_copies", 1}, {"distinct_microbatches", 1}}),
+            "1\u00A0distinct microbatch, 1\u00A0rank, 1\u00A0step loss, 1\u00A0tied copy");
+  EXPECT_EQ(counts_text({{"private_memory", 1}, {"ranks", 2}}), "1\u00A0private memory, 2\u00A0ranks");
+}
+
 TEST(Words, EveryOutcomeHasASignOfItsOwn) {
   std::set<std::string> signs;
   for (const Outcome outcome :

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "record/record.hpp"
 #include "support/csv.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/training/gpu/fake_gpus.hpp"
 
 namespace plumbline {
 namespace {
@@ -54,6 +58,67 @@ TEST(ActionLog, LeavesAFlightRecordOfTheStepThatFailed) {
   EXPECT_NE(lines.find(R"("action":"0RECV_B0")"), std::string::npos);
   EXPECT_NE(lines.find(R"("end_ns":null)"), std::string::npos) << "the receive never ended";
   EXPECT_EQ(log.last_action(), "0RECV_B0");
+}
+
+// The GPU is 50 ms behind the host: it began the first pass 30 ms before all was done, and waited 4 ms before the
+// second.
+TEST(ActionLog, OnAGpuComputationsTakeTheTimesOfTheGpuAndMessagesThoseOfTheHost) {
+  const testing::TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  testing::FakeGpus gpus;
+  const std::int64_t origin_ns = monotonic_ns() - 1'000'000'000;  // points that were reached before they were put there
+  ActionLog log(writer, origin_ns, &gpus);
+  const StepAction first{0, 0, "1F0", 1, 0, true}, send{0, 1, "1SEND_F0", 1, 0, false}, second{0, 2, "1F1", 1, 1, true},
+      update{0, 3, "0STEP", 0, std::nullopt, false};
+
+  const std::int64_t began_ns = monotonic_ns() - origin_ns;
+  log.action_began(first);
+  log.action_ended(first);
+  log.action_began(send);
+  log.action_began(second);
+  log.action_ended(send);
+  log.waited(second, 1);
+  log.action_ended(second);
+  log.action_began(update);
+  log.waited(update, 50'000'000);
+  log.action_ended(update);
+  EXPECT_EQ(gpus.marks, 7) << "none for a message, none for the wait within an update";
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  gpus.before_end = {30'000'000, 20'000'000, 19'000'000, 15'000'000, 10'000'000, 9'000'000, 1'000'000};
+  log.step_ended(0);
+  writer.flush();
+
+  const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");
+  ASSERT_EQ(table.rows.size(), 4U);
+  const auto number = [&](std::size_t row, const char* name) {
+    return std::stoll(table.rows[row].cells[table.column(name)]);
+  };
+  EXPECT_EQ(number(0, "end_ns") - number(0, "start_ns"), 10'000'000);
+  EXPECT_GE(number(0, "start_ns") - began_ns, 20'000'000);
+  EXPECT_EQ(number(2, "start_ns") - number(0, "end_ns"), 1'000'000);
+  EXPECT_EQ(number(2, "end_ns") - number(2, "start_ns"), 9'000'000);
+  EXPECT_EQ(number(2, "wait_ns"), 4'000'000);
+  EXPECT_EQ(number(3, "end_ns") - number(3, "start_ns"), 8'000'000);
+  EXPECT_EQ(number(3, "wait_ns"), 8'000'000) << "no longer than the update took";
+  EXPECT_LT(number(1, "start_ns"), number(0, "end_ns")) << "issued while the GPU still computed";
+}
+
+TEST(ActionLog, AGpuReachesNothingBeforeItWasPutThere) {
+  const testing::TemporaryFolder folder;
+  RecordWriter writer(folder.path(), 0, RecordLevel::summary, false);
+  testing::FakeGpus gpus;
+  const std::int64_t origin_ns = monotonic_ns();
+  ActionLog log(writer, origin_ns, &gpus);
+  const StepAction forward{0, 0, "0F0", 0, 0, true};
+  const std::int64_t began_ns = monotonic_ns() - origin_ns;
+  log.action_began(forward);
+  log.action_ended(forward);
+  gpus.before_end = {3'000'000'000, 2'000'000'000};
+  log.step_ended(0);
+  writer.flush();
+
+  const CsvTable table = read_csv(folder.path() / "rank-0" / "actions.csv");
+  EXPECT_GE(std::stoll(table.rows.at(0).cells[table.column("start_ns")]), began_ns);
 }
 
 }  // namespace

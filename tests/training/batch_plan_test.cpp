@@ -167,6 +167,25 @@ TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
   EXPECT_DOUBLE_EQ(plan.epochs(11), 2.0);
 }
 
+TEST(BatchPlan, ShuffledTheLastWindowHasItsLastLabel) {
+  DataSettings data = data_of({{4, 4}, {4}});
+  data.shuffle = "windows";
+  const BatchPlan plan(data, counting(4 * 22));  // behind the last of 22 windows no label is left: there are 21
+
+  std::vector<std::int64_t> order;
+  for (std::int64_t step = 0; step < 7; ++step) {
+    for (std::int64_t microbatch = 0; microbatch < 2; ++microbatch) {
+      const at::Tensor ids = plan.make(step, microbatch).ids;
+      for (std::int64_t row = 0; row < ids.size(0); ++row) order.push_back(ids[row][0].item<std::int64_t>() / 4);
+    }
+  }
+
+  std::ranges::sort(order);
+  std::vector<std::int64_t> all(21);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(order, all);
+}
+
 TEST(BatchPlan, EpochsCountTheTokensThatRowsRead) {
   EXPECT_DOUBLE_EQ(BatchPlan(data_of({{5}, {4}}), counting(18)).epochs(3), 1.5);
 }

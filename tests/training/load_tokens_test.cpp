@@ -132,6 +132,9 @@ TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
   folder.file("a.bin", testing::numbers<std::int32_t>({5, -6}));
   EXPECT_THAT(error_of<InputError>([&] { ids_of(folder / "a.bin", std::nullopt); }),
               HasSubstr("token -6 at token 1 is beyond"));
+  EXPECT_THAT(error_of<InputError>(
+                  [&] { ids_of(with(3, 2, testing::numbers<std::int16_t>({5, -6}), {2}), std::nullopt); }),
+              HasSubstr("token -6 at token 1 is beyond"));
 }
 
 TEST(LoadTokens, IndexesOfMegatronsThatDoNotFitTheirFileAreRefused) {

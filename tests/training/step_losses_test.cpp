@@ -30,5 +30,11 @@ TEST(StepLosses, ANewStepForgetsTheLast) {
   EXPECT_THAT(losses.read(), ElementsAre(2.0F, 0.0F));
 }
 
+TEST(StepLosses, AreAddedInFloat32FromLeftToRight) {
+  // Behind 2^24 float32 has no odd numbers: each 1 is lost where it is added alone.
+  EXPECT_EQ(step_loss({16777216.0F, 1.0F, 1.0F}), 16777216.0F);
+  EXPECT_EQ(step_loss({1.0F, 1.0F, 16777216.0F}), 16777218.0F);
+}
+
 }  // namespace
 }  // namespace plumbline

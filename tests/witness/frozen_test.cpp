@@ -51,6 +51,8 @@ class Frozen : public ::testing::Test {
     change("config = \"", "weights = \"" + (records / name / "rank-0/dumps/step-initial.safetensors").string() +
                               "\"\nconfig = \"" + records.string() + "/");
     change("text = \"", "text = \"" + records.string() + "/");
+    if (text.find("validation = \"") != std::string::npos)
+      change("validation = \"", "validation = \"" + records.string() + "/");
     if (!line.empty()) change(line, wrong);
     return folder_.file("run.toml", text);
   }
@@ -88,7 +90,8 @@ TEST_P(EachRun, IsWhatTheWitnessMadeOfIt) {
   std::printf("  %s\n", exact ? "0 ULP" : "another code path: within calibrated limits");
 }
 
-INSTANTIATE_TEST_SUITE_P(, EachRun, ::testing::Values("adamw-tied", "sgd-untied", "adamw-bfloat16", "llama3"),
+INSTANTIATE_TEST_SUITE_P(, EachRun,
+                         ::testing::Values("adamw-tied", "sgd-untied", "adamw-bfloat16", "llama3", "recompute-windows"),
                          [](const auto& given) {
                            std::string name = given.param;
                            name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
@@ -104,6 +107,14 @@ TEST_F(Frozen, AWarmUpLeftOutIsRed) {  // the manifest does not tell of it: the 
   EXPECT_EQ(compare_in_bits("adamw-tied", run_file("adamw-tied", "warmup_steps = 1", "warmup_steps = 0")), 1)
       << output_;
   EXPECT_NE(output_.find("learning rate"), std::string::npos) << output_;
+}
+
+TEST_F(Frozen, EvaluationsOnOtherDataAreRed) {
+  EXPECT_EQ(compare_in_bits("recompute-windows",
+                            run_file("recompute-windows", "02-the-river-survey", "03-on-measuring-twice")),
+            1)
+      << output_;
+  EXPECT_NE(output_.find("evaluation.csv data_digest"), std::string::npos) << output_;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
 #include "training/fed_data.hpp"
 #include "training/manifest.hpp"
 
@@ -41,7 +42,7 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
       if (value_of(then, key) == value_of(now, key)) continue;
       std::string name = key.substr(1);
       for (char& c : name) c = c == '/' ? '.' : c;
-      throw InputError(
+      throw UnfitCheckpoint(
           folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
           training.run.path.string() + " has " + value_of(now, key) +
           "; what may change is train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
@@ -62,12 +63,18 @@ void write_checkpoint_file(const std::filesystem::path& folder, const Checkpoint
 
 CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / checkpoint_file_name;
+  if (path_exists(folder) && !path_exists(path))
+    throw InputError(folder.string() + ": has no " + checkpoint_file_name +
+                     ", which is written last: it is half of a checkpoint, or none");
   const Json json = read_json(path);
   const auto fail = [&](const std::string& what) { throw InputError(path.string() + ": " + what); };
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) fail("is no checkpoint.json");
-  if (json["schema"] != checkpoint_schema) {
-    fail("schema " + json["schema"].get<std::string>() + " is not known; this version reads " + checkpoint_schema);
+  const std::string schema = json["schema"];
+  if (schema != checkpoint_schema && schema.starts_with(checkpoint_family)) {
+    throw UnfitCheckpoint(path.string() + ": schema " + schema + " is not known: it was written by a newer version; " +
+                          "this one reads " + checkpoint_schema);
   }
+  if (schema != checkpoint_schema) fail("schema " + schema + " is none of a checkpoint's");
   CheckpointFile file;
   const bool whole = json.contains("steps") && json["steps"].is_number_integer() && json["steps"] >= 1 &&
                      json.contains("training") && json["training"].is_object() && json.contains("digests") &&

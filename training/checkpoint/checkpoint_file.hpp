@@ -6,13 +6,21 @@
 #include <map>
 #include <string>
 
+#include "support/error.hpp"
 #include "support/json.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
 
 inline constexpr const char* checkpoint_file_name = "checkpoint.json";
+inline constexpr const char* checkpoint_family = "plumbline-checkpoint/";
 inline constexpr const char* checkpoint_schema = "plumbline-checkpoint/1";
+
+/// A checkpoint that is whole, and of another training or a newer version: an older one is none to take in its place.
+class UnfitCheckpoint : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 struct CheckpointFile {
   std::int64_t steps = 0;  ///< made so far; the next is step `steps`
@@ -25,12 +33,12 @@ struct CheckpointFile {
 /// What must not change between stopping and going on, or the bits would be another training's: model, data, and the
 /// table [train] but for `steps` and `recompute`.
 Json training_settings(const TrainingRun& training);
-/// Throws InputError naming the first setting that differs, and both values.
+/// Throws UnfitCheckpoint naming the first setting that differs, and both values.
 void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
                            const std::filesystem::path& folder);
 
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file);
-/// Throws InputError: not there, half of one, of a newer version.
+/// Throws InputError: not there, or half of one; UnfitCheckpoint: of a newer version.
 CheckpointFile read_checkpoint_file(const std::filesystem::path& folder);
 
 }  // namespace plumbline

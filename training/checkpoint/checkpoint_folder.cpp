@@ -65,20 +65,27 @@ void publish_checkpoint(const fs::path& folder, std::int64_t steps) {
   fs::remove_all(to, error);  // of a run that was resumed from before it
   fs::rename(from, to, error);
   check(error, to);
-  const fs::path link = folder / "latest", made = folder / "latest.partial";
+  point_latest_at(to);
+  sync_folder(folder);
+}
+
+void point_latest_at(const fs::path& checkpoint) {
+  const fs::path folder = checkpoint.parent_path(), link = folder / "latest", made = folder / "latest.partial";
+  std::error_code error;
+  if (fs::read_symlink(link, error) == checkpoint.filename()) return;
   fs::remove(made, error);
-  fs::create_directory_symlink(to.filename(), made, error);
+  fs::create_directory_symlink(checkpoint.filename(), made, error);
   check(error, made);
   fs::rename(made, link, error);
   check(error, link);
-  sync_folder(folder);
 }
 
 void remove_partial_checkpoints(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(partial)) fs::remove_all(entry.path(), ignored);
+    const bool ours = name.starts_with(prefix) || name.starts_with("metrics.csv.") || name.starts_with(".seen.");
+    if (ours && name.ends_with(partial)) fs::remove_all(entry.path(), ignored);
   }
 }
 

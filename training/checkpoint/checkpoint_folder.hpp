@@ -18,7 +18,9 @@ std::vector<std::filesystem::path> whole_checkpoints(const std::filesystem::path
 /// Gives a checkpoint its name and lets `latest` point to it, each in one moment, so that a reader sees all of it or
 /// none. Throws SystemError.
 void publish_checkpoint(const std::filesystem::path& folder, std::int64_t steps);
-/// Removes what a run that was ended left half written.
+/// The link beside the checkpoint that names the newest. Throws SystemError.
+void point_latest_at(const std::filesystem::path& checkpoint);
+/// Removes what a run that was ended left half written, checkpoints and files of its own.
 void remove_partial_checkpoints(const std::filesystem::path& folder);
 /// Removes whole checkpoints but the `keep` newest.
 void prune_checkpoints(const std::filesystem::path& folder, std::int64_t keep);

@@ -1,14 +1,33 @@
 #include "training/checkpoint/checkpoint_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "support/error.hpp"
 
 namespace plumbline {
+
+void CheckpointOptions::add_to(CLI::App& app) {
+  app.add_option("--checkpoint", folder, "Folder that checkpoints are saved in (docs/checkpoints.md)");
+  app.add_option("--checkpoint-every", every, "Steps from one to the next; 0: at the end alone")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--checkpoint-keep", keep, "How many are kept, the newest")->check(CLI::PositiveNumber);
+  app.add_option("--stop-after", stop_after, "Save when so many steps of the training are made, and end")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--resume", resume,
+                 "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
+                 "written")
+      ->capture_default_str();
+}
 
 void CheckpointOptions::use_in(TrainingRun& training, bool recorded) const {
   CheckpointSettings& settings = training.run.checkpoint;
   if (folder) settings.folder = *folder;
   if (every) settings.every = *every;
   if (keep) settings.keep = *keep;
+  if (!settings.folder && settings.asked) {
+    throw InputError(training.run.path.string() +
+                     ", key checkpoint.folder: is missing; name the folder to save in, or give --checkpoint DIR");
+  }
   if (!settings.folder && (every || keep)) {
     throw InputError(
         "--checkpoint-every and --checkpoint-keep need a folder: --checkpoint DIR, or [checkpoint] folder");

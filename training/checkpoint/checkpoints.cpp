@@ -58,17 +58,24 @@ bool Checkpoints::step_ended(const TrainState& state) {
   const bool due = settings.every > 0 && state.step % settings.every == 0;
   if (!stop && !last && !due) return false;
   const std::int64_t begin_ns = monotonic_ns();
-  const auto failure = save_checkpoint(*settings.folder, training_, state, group_);
+  auto failure = save_checkpoint(*settings.folder, training_, state, group_);
   saving_seconds_ = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   if (failure && group_.rank() == 0) {
     std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
                  failure->c_str());
   }
-  if (stop && group_.rank() == 0 && !last) {
+  if (stop || last) lost_ = group_.broadcast(failure.value_or(""));
+  if (stop && group_.rank() == 0 && !last && lost_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));
   }
   return stop && !last;
+}
+
+void Checkpoints::require_saved() const {
+  if (lost_.empty()) return;
+  throw SystemError("the last checkpoint could not be saved, so that the steps since the one before it are lost: " +
+                    lost_ + "; --resume latest makes them again");
 }
 
 }  // namespace plumbline

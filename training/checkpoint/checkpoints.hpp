@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "support/folder_lock.hpp"
 #include "training/checkpoint/save_signal.hpp"
@@ -23,6 +24,9 @@ class Checkpoints {
   bool step_ended(const TrainState& state);
   /// Of the checkpoint after the last step; 0 where there was none.
   double saving_seconds() const { return saving_seconds_; }
+  /// After the last step, on every rank: throws SystemError where what was trained since the checkpoint before is kept
+  /// nowhere.
+  void require_saved() const;
 
  private:
   const TrainingRun& training_;
@@ -30,6 +34,7 @@ class Checkpoints {
   std::optional<FolderLock> lock_;  ///< of rank 0
   SaveSignal signal_;
   double saving_seconds_ = 0;
+  std::string lost_;  ///< why the last one could not be saved
 };
 
 }  // namespace plumbline

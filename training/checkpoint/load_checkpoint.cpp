@@ -29,14 +29,23 @@ void load(const TensorFiles& files, const std::string& name, at::Tensor& value, 
   }
 }
 
+/// A run may have been killed after it named a checkpoint, and before it moved the link.
+void mend_latest(const fs::path& checkpoint) {
+  try {
+    point_latest_at(checkpoint);
+  } catch (const SystemError& error) {
+    std::fprintf(stderr, "warning: %s\n", error.what());
+  }
+}
+
 }  // namespace
 
 ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
   const CheckpointFile file = read_checkpoint_file(checkpoint);
   require_same_settings(file, training, checkpoint);
   if (file.steps > training.run.train.steps) {
-    throw InputError(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, and " +
-                     training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
+    throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, and " +
+                          training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
   }
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::other);
@@ -65,18 +74,24 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
   std::vector<fs::path> candidates{resume};
   if (latest) candidates = whole_checkpoints(*training.run.checkpoint.folder);
   for (const fs::path& candidate : candidates) {
-    std::string failure;
+    std::string failure, unfit;
     ResumedFrom from;
     try {
       from = load_checkpoint(candidate, training, state);
+    } catch (const UnfitCheckpoint& error) {
+      unfit = error.what();
     } catch (const std::exception& error) {
       failure = describe_failure(error).words;
     }
     // All take the same one: a tensor that one rank finds damaged is damaged for all.
+    unfit = group.first_said(unfit);
     failure = group.first_said(failure);
-    if (failure.empty()) return from;
-    const bool damaged = latest && candidate != candidates.back();
-    if (!damaged) throw InputError(failure);
+    if (!unfit.empty()) throw InputError(unfit);
+    if (failure.empty()) {
+      if (latest && group.rank() == 0) mend_latest(candidate);
+      return from;
+    }
+    if (!latest || candidate == candidates.back()) throw InputError(failure);
     if (group.rank() == 0) std::fprintf(stderr, "warning: %s; taking the checkpoint before it\n", failure.c_str());
   }
   if (group.rank() == 0) {

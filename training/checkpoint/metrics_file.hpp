@@ -1,4 +1,5 @@
-// metrics.csv beside the checkpoints: how a training goes, a row a step, for plots and for whoever watches.
+// metrics.csv beside the checkpoints, else in the record: how a training goes, a row a step, for plots and for whoever
+// watches.
 #pragma once
 
 #include <cstdint>

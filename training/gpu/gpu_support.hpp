@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+
+#include "training/gpu/gpu_timer.hpp"
 
 namespace plumbline {
 
@@ -56,6 +59,7 @@ class GpuSupport {
   virtual void use(int index) = 0;
   /// Waits until all work put on the calling thread's stream has ended.
   virtual void synchronise() = 0;
+  virtual std::unique_ptr<GpuTimer> make_timer() = 0;
 
   virtual GpuFreeMemory free_memory(int index) = 0;
   virtual GpuAllocatorBytes allocator_bytes(int index) = 0;

@@ -15,14 +15,15 @@ std::vector<double> right_coefficients(double norm, const Manifest& manifest) {
   if (!manifest.clip_norm || std::isnan(norm)) return {clip_coefficient_of(norm, manifest.clip_norm)};
   if (manifest.norm_order == "canonical" && manifest.clip_epsilon == 0)
     return {clip_coefficient_of(norm, manifest.clip_norm)};
-  const double limit = *manifest.clip_norm;
   std::vector<Storage> computed = {Storage::float64, Storage::float32};
   if (is_storage(manifest.dtype)) computed.push_back(storage_of(manifest.dtype));
   std::vector<double> right;
   for (const Storage storage : computed) {
     const double sum = rounded(storage, norm + rounded(storage, manifest.clip_epsilon));
-    right.push_back(std::min(1.0, rounded(storage, limit / sum)));
-    right.push_back(std::min(1.0, rounded(storage, rounded(storage, 1 / sum) * limit)));
+    for (const double limit : {*manifest.clip_norm, rounded(storage, *manifest.clip_norm)}) {  // torch rounds it too
+      right.push_back(std::min(1.0, rounded(storage, limit / sum)));
+      right.push_back(std::min(1.0, rounded(storage, rounded(storage, 1 / sum) * limit)));
+    }
   }
   return right;
 }

@@ -137,7 +137,8 @@ void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit
       audit_boundary_row(row, rank.rank, before + i, dumps.find(rank.rank, step, key), audit);
     }
     for (const auto& [key, tensor] : dumps.file(rank.rank, step).entries()) {
-      if (with_row[rank.rank].contains(key) || key.starts_with("gradient_use/")) continue;
+      if (with_row[rank.rank].contains(key)) continue;
+      if (key.starts_with("gradient_use/") || key.starts_with("gradient_after/")) continue;
       Finding finding;
       finding.file = Dumps::name(rank.rank, step);
       finding.step = step;

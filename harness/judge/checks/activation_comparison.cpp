@@ -51,6 +51,7 @@ class PeakComparison {
 
   bool lacking() const { return lacking_; }
   std::int64_t most() const { return most_; }
+  bool exact() const { return std::ranges::all_of(peaks_, &PredictedPeak::exact); }
 
  private:
   static bool agrees(std::int64_t measured, std::int64_t predicted, bool exact) {
@@ -202,6 +203,10 @@ class ActivationsPart : public MemoryPart {
     findings.judgement.absorb(std::move(judgement_));
     if (std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank.lacking(); }))
       findings.lack("peak_bytes or activation_peak_bytes");
+    if (!std::ranges::all_of(ranks_, &PeakComparison::exact))
+      findings.judgement.leave_out(
+          "whether split backward passes keep less than an upper limit (the reference's saved.csv has no input_bytes: "
+          "record it without --without-split-backward)");
     std::int64_t actions = 0;
     for (const auto& list : evidence_.compute_list->ranks) actions += std::ssize(list);
     findings.floors["actions"] = actions * evidence_.steps();

@@ -74,6 +74,7 @@ class AsAskedCheck::OfRecord {
     rates();
     microbatches();
     data();
+    evaluated_data();
   }
 
  private:
@@ -101,6 +102,7 @@ class AsAskedCheck::OfRecord {
     demand_object("optimizer", request_.optimizer);
     if (manifest.json.contains("learning_rate_schedule"))
       demand_object("learning_rate_schedule", request_.learning_rate_schedule);
+    evaluation();
     schedule();
     stages();
     ranks();
@@ -130,6 +132,16 @@ class AsAskedCheck::OfRecord {
       if (name == "decay" && told.is_null()) told = "all";  // which is what a manifest without it says
       demand_equal(std::string(key) + "." + name, value, told);
     }
+  }
+
+  void evaluation() {
+    if (!request_.evaluation) return;
+    const auto& asked = *request_.evaluation;
+    const auto& ran = record_.manifest.evaluation;
+    demand_equal("evaluation", asked ? "made" : "none", ran ? "made" : "none");
+    if (!asked || !ran) return;
+    demand_equal("evaluation.every", asked->every, ran->every);
+    demand_equal("evaluation.microbatches", std::ssize(asked->microbatches), ran->microbatches);
   }
 
   void schedule() {
@@ -207,12 +219,34 @@ class AsAskedCheck::OfRecord {
 
   /// The ids and labels themselves, read again from where they were to come from.
   void open_source() {
-    if (!request_.data || !request_.microbatches) return;
-    with_source([&] { source_.emplace(*request_.data, *request_.microbatches); });
+    if (request_.data && request_.microbatches)
+      with_source(source_, "", [&] { source_.emplace(*request_.data, *request_.microbatches); });
+    if (!request_.evaluation || !*request_.evaluation) return;
+    const RequestedEvaluation& asked = **request_.evaluation;
+    with_source(evaluated_, "evaluation, ", [&] {
+      evaluated_.emplace(asked.data, asked.microbatches);
+      for (std::int64_t m = 0; m < std::ssize(asked.microbatches); ++m)
+        evaluated_digests_.push_back(evaluated_->data_digest(0, m));
+    });
+  }
+
+  /// All evaluations are of the same data: those of step 0.
+  void evaluated_data() {
+    for (const auto& rank : record_.ranks) {
+      for (const auto& row : rank.evaluation) {
+        const std::int64_t microbatch = row.microbatch.value_or(std::ssize(evaluated_digests_));
+        if (!evaluated_ || row.data_digest.empty() || microbatch >= std::ssize(evaluated_digests_)) continue;
+        const std::string& expected = evaluated_digests_[static_cast<std::size_t>(microbatch)];
+        judgement_.compare_or_look_at(candidate_, "data_digests");
+        if (expected != row.data_digest)
+          report(Part::data, "ids and labels of microbatch " + std::to_string(microbatch) + " of an evaluation",
+                 expected, row.data_digest, rank.rank, row.step);
+      }
+    }
   }
 
   void data() {
-    with_source([&] {
+    with_source(source_, "", [&] {
       std::map<std::int64_t, std::string> expected;  // by microbatch
       for (const auto& rank : record_.ranks) {
         for (const auto& row : rank.microbatches) {
@@ -229,12 +263,12 @@ class AsAskedCheck::OfRecord {
   }
 
   template <class Use>
-  void with_source(Use use) {
+  void with_source(std::optional<TokenSource>& source, const char* whose, Use use) {
     try {
       use();
     } catch (const InputError& error) {
-      source_.reset();
-      judgement_.leave_out(std::string("ids and labels: ") + error.what());
+      source.reset();
+      judgement_.leave_out(whose + std::string("ids and labels: ") + error.what());
     }
   }
 
@@ -255,7 +289,8 @@ class AsAskedCheck::OfRecord {
   bool external_;
   Judgement& judgement_;
   std::optional<auditing::LearningRateForm> rates_;
-  std::optional<TokenSource> source_;
+  std::optional<TokenSource> source_, evaluated_;
+  std::vector<std::string> evaluated_digests_;  ///< by microbatch
 };
 
 AsAskedCheck::AsAskedCheck(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate)

@@ -16,8 +16,9 @@ namespace plumbline::judging {
 /// arrived, nor begins before that without having waited; no STEP ends while another rank still computes (its
 /// gradient norm needs all gradients).
 ///
-/// Not of runs on GPUs, where an action's times are those of its launch; not between ranks whose clocks nobody
-/// compared (no clock_skew_ns): both are left out with a word.
+/// Not of runs on GPUs whose times are those of launches; not between ranks whose clocks nobody compared (no
+/// clock_skew_ns): both are left out with a word. Where a GPU's times are its own, messages keep the host's: they are
+/// not held to the order of the computations.
 class TimesComparison {
  public:
   TimesComparison(const Record& record, const std::string& whose, Judgement& judgement);

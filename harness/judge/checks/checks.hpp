@@ -32,6 +32,7 @@ std::unique_ptr<StepCheck> gradients_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> nonzero_gradients_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> gradient_norm_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> parameters_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> evaluation_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> audit_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> variable_lengths_check(const CellEvidence& evidence);

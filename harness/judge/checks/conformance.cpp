@@ -70,15 +70,16 @@ class ConformanceCheck : public StepCheck {
       judgement_.diverge(beside(-1, Beside::whole_record, 0), std::move(divergence));
       return judgement_.conclude_as(Outcome::fails, "");
     }
+    const std::int64_t of_reference = reference_list_ ? std::ssize(reference_list_->texts) : 0;
     return judgement_.conclude(std::to_string(planned_) + " actions a step were executed as listed on every rank",
-                               {{"actions", planned_ * evidence_.steps()}});
+                               {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 
  private:
   /// Each row says one action of the notation, and its cells for stage and microbatch say the same.
   void notation(const std::string& whose, const Record& record) {
     for (const RankRecord& rank : record.ranks) {
-      judgement_.look_at("actions", std::ssize(rank.actions));
+      judgement_.look_at("written_actions", std::ssize(rank.actions));
       for (const ActionRow& row : rank.actions) {
         const auto written = parse_action(row.action);
         if (!written) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/loss_sum.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -58,9 +59,7 @@ class LossCheck : public StepCheck {
     }
   }
 
-  /// The step's loss is the sum over its microbatches. In whatever precision a trainer adds, each of the M additions
-  /// and the M + 1 roundings to fp32 is off by at most half an ulp of the running sum; losses are positive, so (2M + 1)
-  /// 2^-24 of the sum bounds it.
+  /// The step's loss is the sum over its microbatches.
   void demand_sum(const RecordIndex& rows, std::int64_t step, const std::string& whose) {
     double sum = 0;
     for (std::int64_t m = 0; m < evidence_.microbatches(); ++m) {
@@ -71,9 +70,8 @@ class LossCheck : public StepCheck {
     const auto total = values(rows.steps());
     if (total.size() != 1) return;
     const double loss = static_cast<double>(*total.front().row->loss);
-    const double limit = static_cast<double>(2 * evidence_.microbatches() + 1) * std::ldexp(1.0, -24) * std::abs(sum);
     judgement_.compare_or_look_at(whose == "candidate", "sums");
-    if (!(std::abs(loss - sum) <= limit)) {
+    if (!(std::abs(loss - sum) <= rounding_of_loss_sum(evidence_.microbatches(), sum))) {
       report(at_step_loss(step), step, {}, total.front().rank, to_text(sum), to_text(loss),
              whose + ": not the sum over the microbatches, within rounding: ");
     }

@@ -27,6 +27,7 @@ RecordIndex::RecordIndex(const std::vector<RankRecord>& ranks) {
     }
     for (const auto& row : rank.microbatches) microbatches_[row.microbatch].push_back({rank.rank, &row});
     for (const auto& row : rank.steps) steps_.push_back({rank.rank, &row});
+    for (const auto& row : rank.evaluation) evaluation_[row.microbatch].push_back({rank.rank, &row});
   }
 }
 
@@ -41,6 +42,10 @@ const std::vector<Placed<BoundaryRow>>& RecordIndex::boundaries(std::int64_t mic
 
 const std::vector<Placed<MicrobatchRow>>& RecordIndex::microbatches(std::int64_t microbatch) const {
   return find_rows(microbatches_, microbatch);
+}
+
+const std::vector<Placed<EvaluationRow>>& RecordIndex::evaluation(std::optional<std::int64_t> microbatch) const {
+  return find_rows(evaluation_, microbatch);
 }
 
 std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -31,6 +32,8 @@ class RecordIndex {
                                                      const std::string& cut) const;
   const std::vector<Placed<MicrobatchRow>>& microbatches(std::int64_t microbatch) const;
   const std::vector<Placed<StepRow>>& steps() const { return steps_; }
+  /// Of the evaluation after the step: a microbatch's, or without one the whole one's.
+  const std::vector<Placed<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
 
   /// All of them, for what is not asked for by key: rows that should not be there.
   const std::vector<Placed<TensorRow>>& all_tensors() const { return all_tensors_; }
@@ -43,6 +46,7 @@ class RecordIndex {
   std::map<std::tuple<std::int64_t, std::string, std::string>, std::vector<Placed<BoundaryRow>>> boundaries_;
   std::map<std::int64_t, std::vector<Placed<MicrobatchRow>>> microbatches_;
   std::vector<Placed<StepRow>> steps_;
+  std::map<std::optional<std::int64_t>, std::vector<Placed<EvaluationRow>>> evaluation_;
 };
 
 /// Bytes of the activation that crosses a cut, for each microbatch of the step: batch x sequence x hidden x bytes of

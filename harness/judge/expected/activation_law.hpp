@@ -21,7 +21,7 @@ struct PredictedPeak {
   Action action;
   std::int64_t bytes = 0;
   std::string unit;   ///< where in the action the peak lies; "relay" for a stage without units
-  bool exact = true;  ///< false: an upper limit, because the split columns are absent
+  bool exact = true;  ///< false: an upper limit, because the columns of split backward are empty
 };
 
 /// One entry per compute action of the list, in order; activations live before the first are 0. `boundary_bytes`: of

@@ -77,6 +77,19 @@ RequestedData data_from(const Json& json) {
   return data;
 }
 
+Json evaluation_json(const std::optional<RequestedEvaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  return {{"every", evaluation->every},
+          {"microbatches", microbatches_json(evaluation->microbatches)},
+          {"data", data_json(evaluation->data)}};
+}
+
+std::optional<RequestedEvaluation> evaluation_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return RequestedEvaluation{json.at("every").get<std::int64_t>(), microbatches_from(json.at("microbatches")),
+                             data_from(json.at("data"))};
+}
+
 /// One key of the schema: how it is written, and how it is read back.
 struct Field {
   const char* key;
@@ -153,6 +166,8 @@ const std::vector<Field>& fields() {
       plain("threads", &Request::threads),
       plain("recompute", &Request::recompute),
       structured<RequestedData>("data", &Request::data, data_json, data_from),
+      structured<std::optional<RequestedEvaluation>>("evaluation", &Request::evaluation, evaluation_json,
+                                                     evaluation_from),
   };
   return all;
 }

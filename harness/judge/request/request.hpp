@@ -38,6 +38,13 @@ struct RequestedData {
   std::string shuffle = "none";  ///< none | windows
 };
 
+/// The loss on data that is not trained on.
+struct RequestedEvaluation {
+  std::int64_t every = 0;  ///< steps from one to the next; 0: after the last alone
+  std::vector<RequestedMicrobatch> microbatches;
+  RequestedData data;
+};
+
 /// A field that is absent was not asked for.
 struct Request {
   std::optional<std::string> role;
@@ -59,6 +66,7 @@ struct Request {
   std::optional<std::int64_t> threads;   ///< that compute, of each rank
   std::optional<std::string> recompute;  ///< none | layer
   std::optional<RequestedData> data;
+  std::optional<std::optional<RequestedEvaluation>> evaluation;  ///< nothing within: none is to be made
 };
 
 /// XXH3-128 of a model configuration's canonical JSON: keys sorted, no blanks.

@@ -61,6 +61,7 @@ std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, con
   }
   std::vector<Fingerprint> found = crossing_fingerprints(runs, first);
   for (const Fingerprint& each : gradient_fingerprints(runs)) found.push_back(each);
+  for (const Fingerprint& each : microbatch_fingerprints(runs)) found.push_back(each);
   for (const Fingerprint& each : update_fingerprints(runs)) found.push_back(each);
   findings.fingerprints = merged(std::move(found));
   if (findings.fingerprints.empty()) findings.otherwise = otherwise_words(relation, key);

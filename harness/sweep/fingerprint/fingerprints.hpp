@@ -28,6 +28,10 @@ std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const Fir
 /// use, zero, one bit.
 std::vector<Fingerprint> gradient_fingerprints(const DumpedRuns& runs);
 
+/// The same where one microbatch is missing, counted twice, taken for another, or all there is; nothing where the
+/// reference did not dump what its gradients were after each microbatch.
+std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs);
+
 /// Gradients that are right and what became of them: the norm, parameters that were not updated.
 std::vector<Fingerprint> update_fingerprints(const DumpedRuns& runs);
 

@@ -140,15 +140,10 @@ std::optional<Fingerprint> all_zero(const std::vector<GradientPair>& wrong, cons
                      "the graph is detached, the parameter frozen, or the backward pass does not reach it"};
 }
 
-bool is_tied(const std::string& name, const StepFacts& facts) {
-  return std::ranges::any_of(facts.tied,
-                             [&](const auto& group) { return std::ranges::find(group, name) != group.end(); });
-}
-
 /// Only the tied weight's gradient differs.
 std::optional<Fingerprint> tied_not_reduced(const std::vector<GradientPair>& wrong,
                                             const std::vector<GradientPair>& all, const DumpedRuns& runs) {
-  if (!std::ranges::all_of(wrong, [&](const GradientPair& p) { return is_tied(p.parameter, runs.facts); }))
+  if (!std::ranges::all_of(wrong, [&](const GradientPair& p) { return runs.facts.is_tied(p.parameter); }))
     return std::nullopt;
   std::string use;
   for (const GradientPair& pair : wrong) {

@@ -1,10 +1,16 @@
 #include "harness/sweep/fingerprint/step_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "record/record.hpp"
 
 namespace plumbline {
+
+bool StepFacts::is_tied(const std::string& parameter) const {
+  return std::ranges::any_of(tied,
+                             [&](const auto& group) { return std::ranges::find(group, parameter) != group.end(); });
+}
 
 StepFacts step_facts(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                      std::int64_t step) {
@@ -12,6 +18,7 @@ StepFacts step_facts(const std::filesystem::path& reference, const std::filesyst
   StepFacts facts;
   facts.step = step;
   facts.microbatches = alone.manifest.microbatches;
+  facts.sums_microbatches_apart = alone.manifest.accumulation == "listed";
   facts.stages = std::ssize(piped.manifest.stages);
   facts.tied = piped.manifest.tied;
   for (const RankRecord& rank : alone.ranks) {

@@ -13,12 +13,15 @@ namespace plumbline {
 struct StepFacts {
   std::int64_t step = 0;
   std::int64_t microbatches = 0, stages = 0;
+  bool sums_microbatches_apart = false;          ///< the reference, told an order of summing, keeps each one's gradient
   std::int64_t valid_tokens = 0;                 ///< of the step
   std::vector<std::vector<std::string>> tied;    ///< names that are one weight
   std::map<std::string, std::int64_t> stage_of;  ///< of the candidate's parameters
   std::optional<double> reference_norm;          ///< global gradient norm of the step
   std::map<std::int64_t, double> norms;          ///< the candidate's, by rank
   std::map<std::int64_t, double> own_norms;      ///< of the gradients that a rank holds, by rank
+
+  bool is_tied(const std::string& parameter) const;
 };
 
 /// From the two records' manifests and tables. Throws InputError for a record that cannot be read.

@@ -172,15 +172,13 @@ TEST_F(TakeBaseline, TheSameFilesElsewhereAreTheSameRun) {
 
 TEST(AskedDigest, WhatAnEarlierRequestDidNotHaveToSayChangesNothing) {
   const Json earlier = {{"seed", 1}, {"optimizer", {{"name", "sgd"}}}};
-  Json now = {{"seed", 1},
-              {"first_step", 0},
-              {"optimizer", {{"name", "sgd"}, {"decay", "all"}}},
-              {"threads", 1},
-              {"recompute", "none"}};
+  Json now = {{"seed", 1},    {"first_step", 0},     {"optimizer", {{"name", "sgd"}, {"decay", "all"}}},
+              {"threads", 1}, {"recompute", "none"}, {"evaluation", nullptr}};
   EXPECT_EQ(asked_digest(now), asked_digest(earlier));
   for (const auto& [key, value] : {std::pair{"/first_step", Json(2)},
                                    {"/threads", 2},
                                    {"/recompute", "layer"},
+                                   {"/evaluation", 1},
                                    {"/optimizer/decay", "matrices"}}) {
     Json other = now;
     other[Json::json_pointer(key)] = value;

@@ -14,11 +14,11 @@ using ::testing::Not;
 
 TEST(BenchPage, SaysThatTheMachineWasQuietOrThatItWasNot) {
   BenchResult result = bench_result();
-  EXPECT_THAT(bench_page(result), AllOf(HasSubstr("The machine was quiet"), HasSubstr("by up to 2.0 %")));
+  EXPECT_THAT(bench_page(result), AllOf(HasSubstr("The machine was quiet"), HasSubstr("within 2.0 % of 1")));
   EXPECT_THAT(bench_text(result), ::testing::StartsWith("The machine was quiet"));
 
   result.noise = 0.31;
-  EXPECT_THAT(bench_page(result), AllOf(HasSubstr("THE MACHINE WAS NOT QUIET"), HasSubstr("by up to 31.0 %")));
+  EXPECT_THAT(bench_page(result), AllOf(HasSubstr("THE MACHINE WAS NOT QUIET"), HasSubstr("within 31.0 % of 1")));
   EXPECT_THAT(bench_text(result), ::testing::StartsWith("THE MACHINE WAS NOT QUIET"));
 }
 

@@ -84,9 +84,26 @@ TEST(SummariseBench, WhatTheScheduleAllowsIsItsSimulationAndTheEndOfTheStepAsMea
   EXPECT_DOUBLE_EQ(*cell.simulated_speed, 100 / (45.0 + 10));
 }
 
-TEST(SummariseBench, NoiseIsTheLargestDifferenceOfASecondReferenceInAnyRound) {
-  EXPECT_DOUBLE_EQ(noise_of({{{round_of(100), round_of(100)}, {round_of(100), round_of(80)}}}), 0.25);
-  EXPECT_DOUBLE_EQ(noise_of({{{round_of(100)}, {round_of(100)}}, {{round_of(100)}, {round_of(125)}}}), 0.2);
+BenchReference with_second(const std::vector<double>& step_ms) {
+  ReferenceRounds rounds;
+  for (const double each : step_ms) {
+    rounds.first.push_back(round_of(100));
+    rounds.second.push_back(round_of(each));
+  }
+  BenchReference reference;
+  summarise(rounds, reference);
+  return reference;
+}
+
+TEST(SummariseBench, NoiseIsHowFarOffOneTheMedianOfASecondReferenceMayLie) {
+  EXPECT_DOUBLE_EQ(noise_of({with_second({100, 80})}), 0.25) << "of few rounds the farthest";
+  EXPECT_DOUBLE_EQ(noise_of({with_second({100}), with_second({125})}), 0.2) << "the noisier of two references";
+  std::vector<double> rounds(24, 100);
+  rounds[3] = 50;
+  rounds[11] = 200;
+  EXPECT_DOUBLE_EQ(noise_of({with_second(rounds)}), 0) << "single rounds move no median";
+  for (std::size_t i = 0; i < 12; ++i) rounds[2 * i] = 80;
+  EXPECT_DOUBLE_EQ(noise_of({with_second(rounds)}), 0.25) << "every other round is slower";
   BenchResult result;
   result.quiet_limit = 0.05;
   result.noise = 0.04;

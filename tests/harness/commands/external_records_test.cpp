@@ -189,6 +189,13 @@ TEST_F(PythonWriter, AnotherEpsilonOfClippingIsAnotherTraining) {
   EXPECT_THAT(comparison_text(compare_records(one, two)), HasSubstr("clip_epsilon is 0 in the reference"));
 }
 
+TEST_F(PythonWriter, RecordsOfOtherStepsAreNotCompared) {
+  const auto one = write("one"), two = write("two", "--stages embed_tokens/layers.0,norm,lm_head");
+  set_manifest(two, "every", 10);
+
+  EXPECT_THAT(comparison_text(compare_records(one, two)), HasSubstr("every is 1 in the reference and 10"));
+}
+
 TEST_F(PythonWriter, AnotherSeedIsRedAndSaysWhy) {
   const auto verdict = compare_records(write("one"), write("other", "--seed 2"));
 

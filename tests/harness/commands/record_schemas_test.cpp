@@ -57,13 +57,27 @@ TEST_F(RecordSchemas, RefuseWhatTheReaderRefuses) {
   };
 
   EXPECT_FALSE(refused(cell.candidate.manifest));
-  for (const auto& damage :
-       {change("run_id", ""), change("role", "judge"), change("world_size", 0), change("steps", 1.5),
-        change("stages", Json::array()), change("clip_norm", "1"), change("level", "all"), change("model", "llama"),
-        change("tied", Json::array({Json::array({"one"})})), change("optimizer", Json{{"name", "adamw"}}),
-        change("norm_order", "per_rank"), change("clip_epsilon", 1e-6), change("schema", "plumbline-record/3"),
-        change("model", gone), change("clip_norm", gone), change("learning_rate_schedule", gone),
-        change("loss_scaling", "between"), change("recompute", "all"), change("clock_skew_ns", -1)}) {
+  for (const auto& damage : {change("run_id", ""),
+                             change("role", "judge"),
+                             change("world_size", 0),
+                             change("steps", 1.5),
+                             change("stages", Json::array()),
+                             change("clip_norm", "1"),
+                             change("level", "all"),
+                             change("model", "llama"),
+                             change("tied", Json::array({Json::array({"one"})})),
+                             change("optimizer", Json{{"name", "adamw"}}),
+                             change("norm_order", "per_rank"),
+                             change("clip_epsilon", 1e-6),
+                             change("schema", "plumbline-record/3"),
+                             change("model", gone),
+                             change("clip_norm", gone),
+                             change("learning_rate_schedule", gone),
+                             change("loss_scaling", "between"),
+                             change("recompute", "all"),
+                             change("clock_skew_ns", -1),
+                             change("every", 0),
+                             change("every", "10")}) {
     Json json = cell.candidate.manifest;
     damage(json);
     EXPECT_TRUE(refused(json)) << json_text(json);

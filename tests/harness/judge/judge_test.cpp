@@ -24,7 +24,7 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "empty_partitions", "resume", "repeatability"));
+              ElementsAre("as_asked", "evaluation", "empty_partitions", "resume", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
@@ -49,7 +49,8 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
   const CellVerdict verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
-  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable), ElementsAre("as_asked", "resume", "repeatability"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
+              ElementsAre("as_asked", "evaluation", "resume", "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -60,9 +61,10 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   std::vector<std::string> names;
   for (const auto& check : verdict.checks) names.push_back(check.name);
   EXPECT_EQ(names, check_names());
-  EXPECT_THAT(names, ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients",
-                                 "nonzero_gradients", "gradient_norm", "parameters", "audit", "empty_partitions",
-                                 "variable_lengths", "memory", "conformance", "resume", "repeatability"));
+  EXPECT_THAT(names,
+              ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients",
+                          "nonzero_gradients", "gradient_norm", "parameters", "evaluation", "audit", "empty_partitions",
+                          "variable_lengths", "memory", "conformance", "resume", "repeatability"));
 }
 
 TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {

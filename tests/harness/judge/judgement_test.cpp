@@ -37,6 +37,20 @@ TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
   EXPECT_THAT(judged.result.reason, HasSubstr("3 differences in all; in that step: early, next)"));
 }
 
+TEST(Judgement, TakesAPartsDivergencesAmongItsOwn) {
+  for (const bool part_is_earlier : {false, true}) {
+    Judgement whole("memory", "memory", "exact"), part("memory", "memory", "exact");
+    whole.diverge(at_gradient(part_is_earlier ? 1 : 0, 0, 0), item("own"));
+    part.diverge(at_gradient(part_is_earlier ? 0 : 1, 0, 0), item("of the part"));
+    whole.absorb(std::move(part));
+
+    const auto judged = whole.conclude("", {});
+
+    EXPECT_EQ(judged.result.first_divergence->item, part_is_earlier ? "of the part" : "own");
+    EXPECT_THAT(judged.result.reason, HasSubstr("2 differences in all"));
+  }
+}
+
 TEST(Judgement, NoOutcomeHidesADivergence) {
   Judgement judgement("gradient_norm", "R4", "0 ULP");
   judgement.diverge(at_norm(0), item("norm"));

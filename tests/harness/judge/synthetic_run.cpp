@@ -98,10 +98,11 @@ Kept kept(const judging::ExpectedModel& model, const std::string& unit, std::int
   return {saved, saved + 100 + 10 * lengths[microbatch], saved + 300};
 }
 
-/// The memory law, written a second time and for F and B only.
+/// The memory law, written a second time and for F and B only; a split backward that keeps nothing from I to W.
 std::int64_t action_peak(const judging::ExpectedModel& model, const std::vector<std::string>& units,
                          judging::AttentionKernel kernel, const Action& action, std::int64_t& live) {
   if (units.empty()) return live + crossing_bytes(action.microbatch);
+  if (action.type == ActionType::backward_weight) return live;
   std::int64_t peak = 0;
   if (action.type == ActionType::forward) {
     for (const auto& unit : units) {
@@ -434,6 +435,7 @@ void write_run(const SyntheticRun& run, const std::filesystem::path& folder) {
       add_rows(writer, rank.memory, step.step);
       add_rows(writer, rank.traffic, step.step);
       writer.end_step(step);
+      add_rows(writer, rank.evaluation, step.step);
     }
     if (!rank.gpu_memory.empty()) {
       CsvWriter file(writer.folder() / table_of<GpuMemoryRow>().file, header_of<GpuMemoryRow>());

@@ -47,5 +47,37 @@ TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
   EXPECT_TRUE(fs::exists(folder_ / "out/launches" / id / "finding.json"));
 }
 
+TEST_F(RunSweep, TheReferenceMayMakeTheFirstPart) {
+  folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\nsteps = 5\n");
+  sweep_file(
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 1\nschedule = \"sequential\"\nresume_at = 2\nresume_world = 3\n"
+      "resume_schedule = \"1f1b\"\n");
+  const std::string id = "a-1f1b-w3-resumed-at-2-from-sequential-w1";
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  const fs::path begun = folder_ / "out/launches" / ("begun-" + id);
+  EXPECT_THAT(bytes_of(begun / "command.txt"),
+              AllOf(HasSubstr("plumbline-reference"), HasSubstr("--stop-after 2"), Not(HasSubstr("mpirun"))));
+  EXPECT_THAT(bytes_of(begun / "run.toml"), Not(HasSubstr("sequential")));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr("fake-mpirun -n 3"));
+}
+
+TEST_F(RunSweep, TheReferenceMakesAFirstPartOnOneRankAlone) {
+  folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\nsteps = 5\n");
+  const auto refused = [&](const std::string& cell) {
+    sweep_file("[[cell]]\nrun = \"a.toml\"\nschedule = \"sequential\"\n" + cell);
+    try {
+      read_sweep_file(options_.sweep_file);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(refused("world_size = 2\nresume_at = 2\nresume_schedule = \"1f1b\"\n"), HasSubstr("runs on 1 rank"));
+  EXPECT_THAT(refused("world_size = 1\nresume_at = 2\n"), HasSubstr("resume_schedule"));
+  EXPECT_THAT(refused("world_size = 1\n"), HasSubstr("sequential"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -50,11 +50,21 @@ TEST_F(MakePlan, MatrixIsRunsTimesSchedulesTimesWorldsInThisOrder) {
 
   EXPECT_THAT(ids(made), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "a-afab-w1", "a-afab-w2"));
   EXPECT_THAT(made.references, SizeIs(1)) << "one reference serves all worlds and schedules";
+  EXPECT_FALSE(made.references[0].splits_backward);
   EXPECT_EQ(made.cells[3].plan.world, 2);
   EXPECT_EQ(made.cells[3].plan.schedule, "afab");
   EXPECT_EQ(made.cells[3].plan.model, "small");
   EXPECT_EQ(made.cells[3].plan.optimizer, "adamw");
   EXPECT_EQ(made.cells[3].plan.run, "a");
+}
+
+TEST_F(MakePlan, AReferenceKnowsWhetherAnyCellOfTheWholeSweepSplitsTheBackward) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"afab\", \"zb-h1\"]\n");
+
+  ASSERT_THAT(made.references, SizeIs(1));
+  EXPECT_TRUE(made.references[0].splits_backward);
+  EXPECT_TRUE(select_cells(made, {"a-afab-w2"}).references.at(0).splits_backward)
+      << "what is run of the sweep now decides nothing: the rest may follow";
 }
 
 TEST_F(MakePlan, ScheduleIsTheRunFilesOwnWhenNoneIsNamed) {

@@ -232,6 +232,18 @@ TEST_F(RunSweep, AReferenceIsToldTheOrderOfAListFromAFile) {
   EXPECT_TRUE(result.verdict.holds);
 }
 
+TEST_F(RunSweep, AReferenceMeasuresASplitBackwardOnlyWhereACellHasOne) {
+  for (const auto& [schedules, without] : {std::pair{"\"1f1b\", \"afab\"", true}, {"\"1f1b\", \"zb-h1\"", false}}) {
+    sweep_file(std::string("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [") + schedules + "]\n");
+    fs::remove_all(folder_ / "out");
+
+    run();
+
+    const std::string command = bytes_of(folder_ / "out/launches/reference-a/command.txt");
+    EXPECT_EQ(command.find("--without-split-backward") != std::string::npos, without) << command;
+  }
+}
+
 TEST_F(RunSweep, AnotherListInAFileIsAnotherSweep) {
   folder_.file("mine.csv", "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
   sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"mine.csv\"]\n");

@@ -20,6 +20,8 @@ class FakeGpus : public GpuSupport {
   int resets = 0;
   Allocated allocated;
   Freed freed;
+  int marks = 0;                         ///< put on the stream
+  std::vector<std::int64_t> before_end;  ///< when each was reached
 
   GpuVersions versions() override { return installed; }
   int device_count(std::string& why) override {
@@ -27,6 +29,15 @@ class FakeGpus : public GpuSupport {
     return static_cast<int>(devices.size());
   }
   GpuDevice device(int index) override { return devices.at(static_cast<std::size_t>(index)); }
+  std::unique_ptr<GpuTimer> make_timer() override {
+    struct Timer : GpuTimer {
+      explicit Timer(FakeGpus& its) : gpus(its) {}
+      void mark() override { ++gpus.marks; }
+      std::vector<std::int64_t> take() override { return gpus.before_end; }
+      FakeGpus& gpus;
+    };
+    return std::make_unique<Timer>(*this);
+  }
   void use(int) override {}
   void synchronise() override {}
   GpuFreeMemory free_memory(int) override { return memory; }

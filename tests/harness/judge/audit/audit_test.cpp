@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/audit/power.hpp"
 #include "tests/harness/judge/audit/trained_run.hpp"
 
@@ -156,6 +157,21 @@ TEST_P(AuditOfEachKind, AUseOfATiedWeightThatIsNotAddedIsRed) {
   if (!GetParam().tied) return;
 
   expect_first(audit(Mistake::tied_use_dropped), Place::gradient, 0, "gradient");
+}
+
+TEST(RightCoefficients, LimitThatFloat32RoundsIsRightAsTorchRoundsIt) {
+  Manifest manifest;
+  manifest.dtype = "float32";
+  manifest.clip_norm = 0.6;
+  manifest.norm_order = "per_rank";
+  manifest.clip_epsilon = 1e-6;
+  const double of_torch = 0.05941339209675789,
+               next = 0.05941339582204819;  // 0.6 / (tensor(norm) + 1e-6), and one above
+
+  const auto right = right_coefficients(10.098732948303223, manifest);
+
+  EXPECT_THAT(right, Contains(of_torch));
+  EXPECT_THAT(right, ::testing::Not(Contains(next)));
 }
 
 }  // namespace

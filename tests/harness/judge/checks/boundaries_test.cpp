@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "harness/judge/expected/zero_digests.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -194,14 +195,16 @@ TEST(Boundaries, AtOneStageNothingCrosses) {
 }
 
 TEST(Boundaries, AnotherFactorOnBoundaryGradientsIsNotHiddenAsAHold) {
-  SyntheticCell cell;
-  cell.candidate.manifest["loss_scaling"] = "after";
-  cell.candidate.manifest["boundary_gradient_factor"] = 10;
+  const std::vector<std::pair<std::string, Json>> others{{"loss_scaling", "after"}, {"boundary_gradient_factor", 10}};
+  for (const auto& [key, value] : others) {  // either of the two
+    SyntheticCell cell;
+    cell.candidate.manifest[key] = value;
 
-  const auto verdict = cell.judge();
+    const auto verdict = cell.judge();
 
-  EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::not_run);
+    EXPECT_FALSE(verdict.holds) << key;
+    EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::not_run) << key;
+  }
 }
 
 TEST(Boundaries, LocalHandOverWithinARankIsOneRow) {
@@ -212,6 +215,30 @@ TEST(Boundaries, LocalHandOverWithinARankIsOneRow) {
   rows.back().side = "local";
 
   EXPECT_EQ(expect_boundaries_red(cell, {0, 0, "forward", "layers.1"}).expected, "no row");
+}
+
+TEST(Boundaries, TheReferenceHasNoCutThatTheModelLacks) {
+  SyntheticCell cell;
+  auto row = boundary_row(cell.reference, 1, 2, "forward", "norm", "computed");
+  row.cut = "layers.7";
+  cell.reference.ranks[0].boundaries.push_back(row);
+
+  EXPECT_EQ(expect_boundaries_red(cell, {1, 2, "forward", "layers.7"}).expected, "no such cut in this model");
+}
+
+TEST(Boundaries, OfZerosAloneShowNothing) {
+  SyntheticCell cell;
+  judging::ZeroDigests zeros;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.boundaries) row.digest = zeros.digest(row.dtype, row.shape);
+    }
+  }
+
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(to_text(result_of(verdict, "boundaries").outcome), "not_triggered");
 }
 
 }  // namespace

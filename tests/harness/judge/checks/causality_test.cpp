@@ -125,6 +125,43 @@ TEST(Causality, TimesOfLaunchesOnAGpuTellNothing) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::Not(Contains("conformance")));
 }
 
+struct CellOfGpus : SyntheticCell {
+  CellOfGpus() : SyntheticCell(plan()) {
+    reference.manifest["action_times"] = "gpu";
+    candidate.manifest["action_times"] = "gpu";
+  }
+  static SyntheticPlan plan() {
+    SyntheticPlan made;
+    made.device = "cuda";
+    return made;
+  }
+};
+
+TEST(Causality, TimesThatGpusTookAreJudged) {
+  CellOfGpus right;
+  EXPECT_THAT(with_outcome(right.judge(), Outcome::fails), ::testing::Not(Contains("conformance")));
+
+  CellOfGpus cell;
+  action_row(cell.candidate, 1, "1F2").wait_ns = 0;
+  const auto verdict = cell.judge();
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
+  EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("to compute after 1RECV_F2 has ended"));
+}
+
+TEST(Causality, OnAGpuAMessageIsIssuedWhileTheComputationInFrontOfItWaitsForItsTurn) {
+  CellOfGpus cell;
+  auto& send = action_row(cell.candidate, 1, "0SEND_F2");
+  const auto& forward = action_row(cell.candidate, 1, "0F2");
+  ASSERT_LE(forward.start_ns, send.start_ns);
+  send.start_ns = forward.start_ns - 1;
+
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::Not(Contains("conformance")));
+
+  CellOfGpus computations;
+  action_row(computations.candidate, 0, "1B1").start_ns = 5;
+  EXPECT_THAT(with_outcome(computations.judge(), Outcome::fails), Contains("conformance"));
+}
+
 TEST(Causality, TheReferenceTakesOneMicrobatchAfterTheOther) {
   SyntheticCell cell;
   auto &first = action_row(cell.reference, 1, "0F1"), &second = action_row(cell.reference, 1, "0B0");

@@ -31,6 +31,12 @@ TEST(GradientNorm, CoefficientWithAnEpsilonInBothRecordsIsRecomputed) {
   expect_red(cell, {"gradient_norm"}, "clip_coefficient", 0);
 }
 
+TEST(GradientNorm, ACoefficientOfTheReferenceThatDoesNotFollowFromItsNorm) {
+  SyntheticCell cell;
+  cell.reference.ranks[0].steps[0].clip_coefficient = std::nextafter(0.5, 1.0);
+  EXPECT_THAT(expect_red(cell, {"gradient_norm"}, "clip_coefficient", 0).words, HasSubstr("the reference: "));
+}
+
 TEST(GradientNorm, NanInBothRecords) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {

@@ -65,6 +65,27 @@ TEST(Gradients, InfinityInTheCandidate) {
   expect_red(cell, {"gradients", "nonzero_gradients"}, head_weight, 1);
 }
 
+TEST(Gradients, WhatIsNoNumberIsToldOfTheRecordThatHasIt) {
+  for (const bool of_reference : {true, false}) {
+    SyntheticCell cell;
+    auto& row = tensor_row(of_reference ? cell.reference : cell.candidate, 0, "gradient", embedding_weight);
+    row.inf = 1;
+    row.digest = other_digest;
+
+    EXPECT_THAT(result_of(cell.judge(), "gradients").reason,
+                HasSubstr((of_reference ? "the reference's own tensor" : "the candidate's tensor") +
+                          std::string(" holds 0 NaN and 1 infinite")));
+  }
+}
+
+TEST(Gradients, CopiesOfATiedWeightThatDifferInBothRecordsAlike) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate})
+    tensor_row(*run, 1, "gradient", head_weight).digest = other_digest;
+
+  EXPECT_THAT(expect_red(cell, {"gradients"}, head_weight, 1).words, HasSubstr("the copies of the tied weight differ"));
+}
+
 TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
   SyntheticCell cell;
   // Of 20 gradients of one size, the tied weight once, 19 are left to make up the norm.

@@ -53,13 +53,13 @@ TEST(Loss, MinusZeroIsNotZero) {
 TEST(Loss, NanInBothRecordsFailsAndIsNamed) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) loss(*run, 1, 2) = std::numeric_limits<float>::quiet_NaN();
-  expect_loss_red(cell, 1, 2, "nan");
+  expect_loss_red(cell, 1, 2, "the reference itself: loss of the microbatch at step 1, microbatch 2 is nan");
 }
 
 TEST(Loss, InfinityInTheCandidate) {
   SyntheticCell cell;
   loss(cell.candidate, 0, 0) = std::numeric_limits<float>::infinity();
-  expect_loss_red(cell, 0, 0, "inf");
+  expect_loss_red(cell, 0, 0, "not finite: loss of the microbatch at step 0, microbatch 0 is inf");
 }
 
 TEST(Loss, NoRankWithTheLoss) {
@@ -68,10 +68,24 @@ TEST(Loss, NoRankWithTheLoss) {
   expect_loss_red(cell, 0, 1, "one rank with the loss");
 }
 
+TEST(Loss, TwoRanksWithTheLoss) {
+  SyntheticCell cell;
+  for (auto& row : cell.candidate.ranks[0].microbatches) {
+    if (row.step == 0 && row.microbatch == 1) row.loss = loss(cell.candidate, 0, 1);
+  }
+  expect_loss_red(cell, 0, 1, "is 2, not one rank with the loss");
+}
+
 TEST(Loss, StepThatIsNotTheSumInBothRecords) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) *run->ranks.back().steps[1].loss += 1e-4F;
   expect_loss_red(cell, 1, std::nullopt, "not the sum over the microbatches");
+}
+
+TEST(Loss, EachRecordIsHeldToItsOwnSum) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) *run->ranks.back().steps[1].loss += 1e-4F;
+  EXPECT_THAT(result_of(cell.judge(), "loss").reason, HasSubstr("2 differences in all"));
 }
 
 }  // namespace

@@ -78,6 +78,18 @@ TEST(Memory, ReferenceThatLeaksIsSeenAgainstItsClosedForm) {
   EXPECT_THAT(found.words, HasSubstr("closed form"));
 }
 
+TEST(Memory, ASplitBackwardThatNobodyMeasuredIsHeldToUpperLimitsAndThatIsSaid) {
+  SyntheticPlan plan;
+  plan.schedule = "zb-h1";
+  SyntheticCell cell(plan);
+  ASSERT_FALSE(cell.reference.ranks[0].saved[0].input_bytes);
+
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("whether split backward passes keep less"));
+
+  SyntheticCell whole;
+  EXPECT_THAT(result_of(whole.judge(), "memory").reason, ::testing::Not(HasSubstr("split backward")));
+}
+
 TEST(Memory, WholeModelOnARank) {
   SyntheticCell cell;
   for (auto& row : cell.candidate.ranks[0].memory)

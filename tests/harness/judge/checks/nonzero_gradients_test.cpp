@@ -115,7 +115,9 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAMicrobatchWithValidLabels) {
       }
     }
   }
-  EXPECT_EQ(expect_red(cell, {"nonzero_gradients"}, "layers.1", 0).microbatch, 2);
+  const auto found = expect_red(cell, {"nonzero_gradients"}, "layers.1", 0);
+  EXPECT_EQ(found.microbatch, 2);
+  EXPECT_THAT(found.words, HasSubstr("reference: ")) << "of both the first";
 }
 
 TEST(NonzeroGradients, ZeroBoundaryGradientOfAFullyMaskedMicrobatchIsRight) {

@@ -43,10 +43,43 @@ TEST(Parameters, LearningRateOfOneRank) {
   EXPECT_EQ(expect_red(cell, {"parameters"}, "learning_rate", 1).rank, 1);
 }
 
+TEST(Parameters, ALearningRateThatNeitherRecordTells) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) rank.steps[1].learning_rate.reset();
+  }
+  EXPECT_THAT(expect_red(cell, {"parameters"}, "learning_rate", 1).words, HasSubstr("is absent"));
+}
+
+TEST(Parameters, WhereNoneMovesAWrongUpdateIsNotShown) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.tensors) {
+        if (row.kind == "parameter") row.digest = other_digest;
+      }
+    }
+  }
+
+  EXPECT_THAT(result_of(cell.judge(), "parameters").not_shown,
+              ::testing::Contains(HasSubstr("no parameter of the reference differs from the step before")));
+}
+
 TEST(Parameters, NanAtTheStartOfBothIsNamedAndNothingAfterIsJudged) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) tensor_row(*run, -1, "parameter", "model.norm.weight").nan = 1;
   expect_red(cell, {"parameters"}, "model.norm.weight", -1);
+}
+
+TEST(Parameters, BehindAnotherStartNothingIsCounted) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, -1, "parameter", "model.norm.weight").digest = other_digest;
+  tensor_row(cell.candidate, 1, "moment2", "model.norm.weight").digest = other_digest;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(verdict.first_divergence.value().step, -1);
+  EXPECT_THAT(result_of(verdict, "parameters").reason, ::testing::Not(HasSubstr("differences in all")));
 }
 
 TEST(Parameters, WholeModelOnEachRankIsARowTooMany) {

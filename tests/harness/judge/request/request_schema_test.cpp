@@ -75,7 +75,7 @@ TEST(RequestSchema, AcceptsWhatASweepWritesAndNoDamage) {
   };
 
   EXPECT_TRUE(valid(example()));
-  for (const std::string name : {"quick", "bf16"}) {
+  for (const std::string name : {"quick", "bf16", "evaluation"}) {
     const SweepFile file = read_sweep_file(fs::path(PLUMBLINE_FIXTURES) / "sweeps" / (name + ".toml"));
     const SweepPlan plan = make_plan(file);
     EXPECT_TRUE(valid(to_json(make_request(file, plan.references.front())))) << name;

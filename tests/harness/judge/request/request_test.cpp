@@ -32,6 +32,7 @@ Request whole() {
   request.threads = 2;
   request.recompute = "layer";
   request.data = RequestedData{{"/a.bin", "/b.bin"}, {4, 6}, "uint32", 9, "windows"};
+  request.evaluation.emplace(RequestedEvaluation{2, {{{4, 2}, false}}, {{"/c.bin"}, {8}, "uint32", 9, "none"}});
   return request;
 }
 
@@ -50,6 +51,20 @@ TEST(RequestFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to_json(request_from_json(written, "x")), written);
   EXPECT_EQ(written.at("data").at("files").at(1).at("bytes"), 6);
   EXPECT_THAT(not_asked(whole()), ::testing::IsEmpty());
+}
+
+TEST(RequestFile, NoEvaluationIsAskedForByNull) {
+  Request request = whole();
+  request.evaluation.emplace();
+  const Json written = to_json(request);
+  EXPECT_TRUE(written.at("evaluation").is_null());
+  const Request read = request_from_json(written, "x");
+  ASSERT_TRUE(read.evaluation);
+  EXPECT_FALSE(*read.evaluation);
+  EXPECT_THAT(not_asked(read), ::testing::IsEmpty());
+
+  const Request evaluates = request_from_json(to_json(whole()), "x");
+  EXPECT_EQ((*evaluates.evaluation)->data.files.front(), "/c.bin");
 }
 
 TEST(RequestFile, AKeyThatIsAbsentWasNotAskedAndIsNamed) {

@@ -100,7 +100,27 @@ class Fingerprints : public ::testing::Test {
     write_safetensors(path, named);
   }
 
-  /// All three families over what was set up.
+  /// What a microbatch adds to a gradient; the last one the rest, and number 2 nothing.
+  Values part(const std::string& name, int microbatch) const {
+    const Values first{0.3F, -0.9F, 1.5F, 0.2F}, second{-1.2F, 0.4F, 0.1F, 2.5F};
+    if (microbatch == 0) return first;
+    if (microbatch == 1) return second;
+    if (microbatch == 2) return {0, 0, 0, 0};
+    return plus(plus(reference_.at("gradient/" + name), times(first, -1)), times(second, -1));
+  }
+  void dump_after_each_microbatch() {
+    for (const char* name : {"embed", "a", "b", "head"}) {
+      Values sum{0, 0, 0, 0};
+      for (int microbatch = 0; microbatch < 4; ++microbatch) {
+        const Values own = part(name, microbatch);
+        sum = plus(sum, own);
+        reference_["gradient_after/" + std::to_string(microbatch) + "/" + name] =
+            facts_.sums_microbatches_apart ? own : sum;
+      }
+    }
+  }
+
+  /// All families over what was set up.
   std::vector<Fingerprint> found() {
     const fs::path one = folder_ / "one", other = folder_ / "other";
     dump(one, 0, 1, reference_);
@@ -113,6 +133,7 @@ class Fingerprints : public ::testing::Test {
     const DumpedRuns runs{alone, piped, alone_before, piped_before, facts_};
     auto all = crossing_fingerprints(runs, first_);
     for (const auto& each : gradient_fingerprints(runs)) all.push_back(each);
+    for (const auto& each : microbatch_fingerprints(runs)) all.push_back(each);
     for (const auto& each : update_fingerprints(runs)) all.push_back(each);
     return all;
   }
@@ -212,6 +233,71 @@ TEST_F(Fingerprints, TheStepBeforeAsItWasClippedIsNotZeroedEither) {
 
   ASSERT_THAT(names_of(all), ElementsAre("not_zeroed"));
   EXPECT_THAT(all[0].words, HasSubstr("this step's and 0.2500 x those of the step before"));
+}
+
+TEST_F(Fingerprints, OneMicrobatchAloneWasOverwrittenAndNotAddedUp) {
+  for (const bool apart : {false, true}) {
+    facts_.sums_microbatches_apart = apart;
+    dump_after_each_microbatch();
+    for (const char* name : {"embed", "a", "b", "head"}) gradient(name) = part(name, 3);
+
+    const auto all = found();
+
+    ASSERT_THAT(names_of(all), ElementsAre("one_microbatch_only"));
+    EXPECT_THAT(all[0].words, HasSubstr("microbatch 3 alone, the last one"));
+    EXPECT_THAT(all[0].evidence, HasSubstr("over 4 gradients that differ"));
+  }
+}
+
+TEST_F(Fingerprints, AMicrobatchTwiceOrMissingIsNamed) {
+  dump_after_each_microbatch();
+  gradient("a") = plus(gradient("a"), part("a", 1));
+  const auto twice = found();
+  ASSERT_THAT(names_of(twice), ElementsAre("microbatch_twice"));
+  EXPECT_THAT(twice[0].words, HasSubstr("what microbatch 1 adds twice"));
+
+  gradient("a") = plus(reference_["gradient/a"], times(part("a", 3), -1));
+  const auto missing = found();
+  ASSERT_THAT(names_of(missing), ElementsAre("microbatch_missing"));
+  EXPECT_THAT(missing[0].words, HasSubstr("lack what microbatch 3 adds"));
+}
+
+TEST_F(Fingerprints, AMicrobatchInPlaceOfAnotherIsNamedWithBoth) {
+  dump_after_each_microbatch();
+  for (const char* name : {"b", "head"})
+    gradient(name) = plus(plus(gradient(name), part(name, 1)), times(part(name, 0), -1));
+
+  const auto all = found();
+
+  ASSERT_THAT(names_of(all), ElementsAre("microbatch_of_another"));
+  EXPECT_THAT(all[0].words, HasSubstr("what microbatch 1 adds in place of what microbatch 0 adds"));
+}
+
+TEST_F(Fingerprints, OfALargeGradientSomeElementsAreLookedAt) {
+  const auto long_one = [](const Values& values) {
+    Values all;
+    for (int i = 0; i < 2500; ++i) all.insert(all.end(), values.begin(), values.end());
+    return all;
+  };
+  dump_after_each_microbatch();
+  for (auto& [key, values] : reference_) {
+    if (key.ends_with("/a")) values = long_one(values);
+  }
+  gradient("a") = plus(long_one(gradient("a")), long_one(part("a", 1)));
+
+  const auto all = found();
+
+  ASSERT_THAT(names_of(all), ElementsAre("microbatch_twice"));
+  EXPECT_THAT(all[0].evidence, HasSubstr("at most 4096 elements of each"));
+}
+
+TEST_F(Fingerprints, OfMicrobatchesNothingIsSaidWithoutTheirDumpsOrOfOtherValues) {
+  gradient("a") = plus(gradient("a"), part("a", 1));
+  EXPECT_THAT(names_of(found()), IsEmpty());
+
+  dump_after_each_microbatch();
+  gradient("a") = plus(gradient("a"), {0, 0.3F, 0, 0});
+  EXPECT_THAT(names_of(found()), IsEmpty());
 }
 
 TEST_F(Fingerprints, OnlyTheTiedWeightIsATiedGradientNotReduced) {

@@ -1,0 +1,26 @@
+# What `cmake --install` puts where: programs, the library that writes records (find_package(plumbline), plumbline::record), schemas, docs.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(PLUMBLINE_TRAINERS)
+  # LibTorch stays where it is; where that is below the project, CMake's own INSTALL_RPATH_USE_LINK_PATH leaves it out.
+  set_target_properties(plumbline-reference plumbline-pipeline PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIR}" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS plumbline-reference plumbline-pipeline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  if(TARGET plumbline_gpu_module)
+    set_target_properties(plumbline_gpu_module PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIR}" INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS plumbline_gpu_module LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # programs look beside themselves
+  endif()
+endif()
+
+# One header, with nothing but the standard library in it; two archives, which an imported target joins.
+install(FILES record/external_record.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/plumbline")
+install(FILES $<TARGET_FILE:plumbline_record> $<TARGET_FILE:plumbline_support> DESTINATION "${CMAKE_INSTALL_LIBDIR}/plumbline")
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/plumbline")
+configure_package_config_file(cmake/plumblineConfig.cmake.in "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" INSTALL_DESTINATION "${package}"
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/plumblineConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" "${CMAKE_BINARY_DIR}/generated/plumblineConfigVersion.cmake" DESTINATION "${package}")
+
+install(DIRECTORY docs/schemas DESTINATION "${CMAKE_INSTALL_DATADIR}/plumbline")
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN schemas EXCLUDE PATTERN decisions EXCLUDE)
+install(FILES CHANGELOG.md VERSION DESTINATION "${CMAKE_INSTALL_DOCDIR}")

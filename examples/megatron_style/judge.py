@@ -1,0 +1,46 @@
+"""Trains on one device and as 1F1B by hand, right and wrong, and holds the records against each other.
+
+    python judge.py --worlds 2 4 --out build/examples/megatron_style
+
+Ends with 1 where a right pipeline does not hold, or a wrong one is not red at its place.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import plumbline
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from judging import Example, verdict_words  # noqa: E402
+from wrong_ways import WRONG_WAYS  # noqa: E402
+
+EXAMPLE = Example(HERE)
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--out", type=pathlib.Path, required=True)
+    ask.add_argument("--worlds", type=int, nargs="*", default=[2])
+    ask.add_argument("--wrong", nargs="*", help="only these wrong ways")
+    args = ask.parse_args()
+    if args.out.exists():
+        raise SystemExit(f"{args.out}: is there already")
+    args.out.mkdir(parents=True)
+    unlike = 0
+    for norm in ("gathered", "all-reduced"):
+        reference = EXAMPLE.train(args.out / norm / "one", 1, "--norm", norm)
+        for world in args.worlds:
+            found = plumbline.compare(reference, EXAMPLE.train(args.out / norm / str(world), world, "--norm", norm))
+            unlike += not found.holds
+            print(f"{norm} norm, {world} ranks: {verdict_words(found)}", flush=True)
+    ways = [way for way in WRONG_WAYS if args.wrong is None or way.name in args.wrong]
+    unlike += EXAMPLE.missed(ways, args.out / "wrong")
+    print("all as expected" if unlike == 0 else f"{unlike} not as expected")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

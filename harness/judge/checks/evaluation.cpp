@@ -1,0 +1,162 @@
+// evaluation (R1): the losses on data that is not trained on, bit for bit.
+#include <bit>
+#include <cmath>
+
+#include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/loss_sum.hpp"
+#include "support/numbers.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class EvaluationCheck : public StepCheck {
+ public:
+  explicit EvaluationCheck(const CellEvidence& evidence)
+      : evidence_(evidence), judgement_("evaluation", "R1", "0 ULP: the loss of every evaluation") {
+    if (!compared()) return;
+    const EvaluationPlan &theirs = *evidence.reference.manifest.evaluation,
+                         &mine = *evidence.candidate.manifest.evaluation;
+    demand_plan("microbatches", theirs.microbatches, mine.microbatches);
+    demand_plan("every", theirs.every, mine.every);
+  }
+
+  void step(const StepEvidence& now) override {
+    if (now.step < 0 || !compared()) return;
+    if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
+    for (std::int64_t m = 0; m < microbatches(); ++m) compare(now, m);
+    compare(now, {});
+    demand_sum(now.step, now.reference_rows, "reference");
+    demand_sum(now.step, now.candidate_rows, "candidate");
+  }
+
+  Judged conclude() override {
+    if (!compared()) {
+      judgement_.diverge(at_structure(), -1, {}, "manifest.json evaluation", told(evidence_.reference),
+                         told(evidence_.candidate),
+                         "evaluation is " + told(evidence_.reference) + " in the reference's manifest.json, " +
+                             told(evidence_.candidate) + " in the candidate's: run both with the same [evaluate]");
+      return judgement_.conclude_as(Outcome::fails, "");
+    }
+    if (!evidence_.values->exact()) {
+      return judgement_.conclude_as(Outcome::not_applicable,
+                                    "the calibrated tier measures no limits of evaluations; compare in bits");
+    }
+    const std::int64_t all = evaluations() * microbatches();
+    return judgement_.conclude(std::to_string(all) + " losses of " + std::to_string(evaluations()) +
+                                   " evaluations are the same bits, on the same data",
+                               {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}},
+                               {"nonzero_losses"});
+  }
+
+ private:
+  bool compared() const { return evidence_.reference.manifest.evaluation && evidence_.candidate.manifest.evaluation; }
+  std::int64_t microbatches() const { return evidence_.reference.manifest.evaluation->microbatches; }
+  static std::string told(const Record& record) {
+    return record.manifest.evaluation ? "every " + to_text(record.manifest.evaluation->every) : "absent";
+  }
+
+  void demand_plan(const char* key, std::int64_t expected, std::int64_t got) {
+    judgement_.compare("plans");
+    if (expected == got) return;
+    judgement_.diverge(
+        at_structure(), -1, {}, std::string("manifest.json evaluation.") + key, to_text(expected), to_text(got),
+        std::string("evaluation.") + key + " is " + to_text(expected) + " in the reference's manifest.json, " +
+            to_text(got) + " in the candidate's: run both with the same [evaluate]");
+  }
+
+  /// After whose steps bits are compared.
+  std::int64_t evaluations() const {
+    std::int64_t count = 0;
+    const std::int64_t end = evidence_.parted.value_or(evidence_.last_step() + 1);
+    for (std::int64_t step = evidence_.first_step(); step < end; ++step) {
+      if (evidence_.reference.manifest.evaluates_after(step)) ++count;
+    }
+    return count;
+  }
+
+  void compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
+    const std::int64_t step = now.step;
+    const auto &theirs = now.reference_rows.evaluation(microbatch), &mine = now.candidate_rows.evaluation(microbatch);
+    for (const auto& [rows, whose] : {std::pair{theirs.size(), "the reference: "}, {mine.size(), "the candidate: "}}) {
+      if (rows != 1) return report(step, microbatch, {}, "rows", "1", std::to_string(rows), whose);
+    }
+    const EvaluationRow &want = *theirs.front().row, &have = *mine.front().row;
+    const std::int64_t rank = mine.front().rank;
+    judgement_.compare(microbatch ? "evaluation_losses" : "evaluations");
+    if (want.loss != 0) judgement_.compare("nonzero_losses");
+    if (want.tokens != have.tokens)
+      report(step, microbatch, rank, "tokens", to_text(want.tokens), to_text(have.tokens), "");
+    if (want.valid_tokens != have.valid_tokens)
+      report(step, microbatch, rank, "valid_tokens", to_text(want.valid_tokens), to_text(have.valid_tokens), "");
+    data(step, microbatch, rank, want, have);
+    if (!std::isfinite(want.loss))
+      return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself: ");
+    if (std::bit_cast<std::uint32_t>(want.loss) != std::bit_cast<std::uint32_t>(have.loss))
+      report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "");
+  }
+
+  void data(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
+            const EvaluationRow& have) {
+    if (!microbatch) return;
+    if (want.data_digest.empty() || have.data_digest.empty()) {
+      if (!said_without_data_) judgement_.leave_out("data_digest of evaluation.csv");
+      said_without_data_ = true;
+      return;
+    }
+    judgement_.compare("digests");
+    if (want.data_digest != have.data_digest)
+      report(step, microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
+  }
+
+  /// Of loss and tokens; the loss within the roundings of its sum.
+  void demand_sum(std::int64_t step, const RecordIndex& rows, const std::string& whose) {
+    double loss = 0;
+    std::int64_t tokens = 0, valid_tokens = 0;
+    for (std::int64_t m = 0; m < microbatches(); ++m) {
+      const auto& found = rows.evaluation(m);
+      if (found.size() != 1) return;  // reported already
+      loss += static_cast<double>(found.front().row->loss);
+      tokens += found.front().row->tokens;
+      valid_tokens += found.front().row->valid_tokens;
+    }
+    const auto& whole = rows.evaluation({});
+    if (whole.size() != 1) return;
+    const EvaluationRow& row = *whole.front().row;
+    const std::int64_t rank = whole.front().rank;
+    judgement_.compare_or_look_at(whose == "candidate", "sums");
+    const std::string why = whose + ", not the sum over the microbatches: ";
+    if (!(std::abs(static_cast<double>(row.loss) - loss) <= rounding_of_loss_sum(microbatches(), loss)))
+      report(step, {}, rank, "loss", to_text(loss), to_text(row.loss), why);
+    if (row.tokens != tokens) report(step, {}, rank, "tokens", to_text(tokens), to_text(row.tokens), why);
+    if (row.valid_tokens != valid_tokens)
+      report(step, {}, rank, "valid_tokens", to_text(valid_tokens), to_text(row.valid_tokens), why);
+  }
+
+  void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,
+              const std::string& what, const std::string& expected, const std::string& got, const std::string& why) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.microbatch = microbatch;
+    divergence.rank = rank;
+    const auto& units = evidence_.model.units;
+    if (!units.empty()) divergence.stage = evidence_.stages.stage_of(units.back());
+    divergence.item = "evaluation.csv " + what;
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words =
+        why + what + " of the evaluation after " + step_words(step, microbatch) + " is " + got + ", not " + expected;
+    judgement_.diverge(at_evaluation(step, microbatch.value_or(microbatches())), std::move(divergence));
+  }
+
+  const CellEvidence& evidence_;
+  Judgement judgement_;
+  bool said_without_data_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StepCheck> evaluation_check(const CellEvidence& evidence) {
+  return std::make_unique<EvaluationCheck>(evidence);
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,26 @@
+// What a row of tensors.csv says beside the digest, of elements in host memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "record/rows.hpp"
+
+namespace plumbline {
+
+struct TensorStatistics {
+  double l2 = 0;  ///< added in fp64
+  float max_abs = 0;
+  std::int64_t nonzero = 0;  ///< NaN counts
+  std::optional<std::int64_t> nonzero_rows;
+  std::int64_t nan = 0, inf = 0;
+};
+
+/// `bytes` are contiguous and need not be aligned; as many as dtype and shape give (std::logic_error else). dtypes:
+/// float32, float64, bfloat16, float16.
+TensorStatistics tensor_statistics(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+}  // namespace plumbline

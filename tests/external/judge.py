@@ -1,0 +1,61 @@
+"""judge.py PLUMBLINE [NAME...]: makes each pair (or those named), has it judged, and ends with 1 where the verdict is not the one that pairs.py says."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from pairs import PAIRS, RIGHT, WRONG, reference_of
+from trainer import Trainer
+
+
+def judged(program, one, other):
+    ended = subprocess.run([program, "compare", str(one), str(other), "--json"], capture_output=True, text=True)
+    verdict = json.loads(ended.stdout) if ended.returncode in (0, 1) and ended.stdout else None
+    return ended.returncode, verdict, ended.stderr
+
+
+def objection(pair, code, verdict, said, text):
+    """What is not as it should be; nothing where all is."""
+    if pair.check == "refused":
+        return None if code == 2 and all(word in said for word in pair.place) else f"not refused with {pair.place}: {code}, {said}"
+    if verdict is None:
+        return f"no verdict: {code}, {said}"
+    cell = verdict["cells"][0]
+    reds = [check["name"] for check in cell["checks"] if check["outcome"] == "fails"]
+    if not pair.check:
+        if code or reds or not cell["holds"]:
+            return f"a right pair is red: {reds}"
+        return None if pair.says in text else f"the verdict does not say {pair.says!r}"
+    if code != 1 or pair.check not in reds:
+        return f"{pair.check} is not red, but {reds}"
+    reason = next(check["reason"] for check in cell["checks"] if check["name"] == pair.check)
+    words = (cell["first_divergence"] or {"words": ""})["words"]
+    place = words if words and pair.check not in ("completion", "census", "conformance") else reason
+    missing = [word for word in pair.place if word not in place]
+    return f"{missing} not in {place!r}" if missing else None
+
+
+def main():
+    program, names = sys.argv[1], sys.argv[2:]
+    unlike = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number, pair in enumerate(PAIRS):
+            if names and pair.name not in names:
+                continue
+            at = pathlib.Path(folder) / str(number)
+            at.mkdir()
+            one, other = Trainer(reference_of(pair)).train(at / "one"), Trainer(pair.run).train(at / "other")
+            code, verdict, said = judged(program, one, other)
+            text = subprocess.run([program, "compare", str(one), str(other)], capture_output=True, text=True).stdout if pair.says or names else ""
+            found = objection(pair, code, verdict, said, text)
+            unlike += found is not None
+            if found is not None or names:
+                print(f"{'as expected' if found is None else 'NOT AS EXPECTED'}: {pair.name}: {found or ''}\n{text if names else ''}", flush=True)
+    print(f"{len(RIGHT)} right pairs, {len(WRONG)} wrong ones: {'all as expected' if unlike == 0 else f'{unlike} not as expected'}")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Pairs of records of small models, right and wrong, and what the judge has to say of each: verdict, check, place."""
+
+from dataclasses import dataclass, replace
+
+from trainer import Run
+
+ADAMW = {"name": "adamw", "learning_rate": 0.05, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.1}
+MOMENTUM = {"name": "sgd", "learning_rate": 0.2, "momentum": 0.9, "weight_decay": 0.01}
+SIGNS = {"name": "signs", "learning_rate": 0.5, "weight_decay": 0.0}
+
+TWO, THREE, FIVE = [[0, 1], [2, 3, 4]], [[0], [1, 2], [3, 4]], [[0], [1], [2], [3], [4]]
+LOOPED = {"stages": [[0], [1], [2, 3], [4]], "ranks": [0, 1, 0, 1]}
+V_SHAPED = {"stages": [[0], [1], [2, 3], [4]], "ranks": [0, 1, 1, 0]}
+RELAY = [[0, 1], [], [2, 3, 4]]
+ONE_RUN = {"run_id": "3f0c2a4e-0d0b-4f6e-9a8b-0c9d6f1c2b3a"}
+
+
+@dataclass
+class Pair:
+    name: str
+    run: Run  # of the pipeline; the reference is the same on one device
+    reference: dict  # what that one has otherwise
+    check: str = ""  # that is red; empty: the pair is right
+    place: tuple = ()  # texts in the words of the first divergence, or in what the judge refuses
+    says: str = ""  # of a right one: a text of the verdict
+
+
+def right(name, stages=None, says="", reference=None, **changes):
+    return Pair(name, Run(stages=stages, **changes), reference or {}, says=says)
+
+
+def wrong(name, check, *place, stages=TWO, reference=None, **changes):
+    return Pair(name, Run(stages=stages, wrong=name, **changes), reference or {}, check, place)
+
+
+RIGHT = [
+    right("two ranks", TWO),
+    right("a rank for each unit", FIVE),
+    right("rows without tokens", [[0], [1, 2], [3, 4]], model="rows", dtype="float64"),
+    right("looped stages", **LOOPED, optimizer=ADAMW, clip=0.4),
+    right("stages in a V", **V_SHAPED, dtype="float64", optimizer=MOMENTUM),
+    right("an empty stage between", RELAY),
+    right("backward passes descending", TWO, order="descending"),
+    right("gradients summed in a listed order", THREE, order="listed"),
+    right("tied weights", TWO, tied=True, optimizer=ADAMW, clip=0.5),
+    right("tied weights on one rank", **V_SHAPED, tied=True, optimizer=MOMENTUM),
+    right("norm summed by rank", THREE, clip=0.4, norm_order="per_rank", epsilon=1e-6, optimizer=ADAMW, dtype="float64", seed=4, lengths=[3, 5, 1, 3, 4], says="up to the norm"),
+    right("loss scaled afterwards", TWO, scaling="after"),
+    right("a frozen parameter", TWO, frozen=("up.bias",), optimizer=ADAMW),
+    right("an optimiser without a name", TWO, optimizer=SIGNS),
+    right("a schedule to hold it to", THREE, schedule="GPipe", says="conformance        holds"),
+    right("dumps of values", TWO, level="dump", optimizer=ADAMW, clip=0.4, dtype="float32"),
+    right("three steps of seven microbatches", THREE, steps=3, lengths=[2, 4, 1, 3, 5, 2, 6], optimizer=ADAMW, clip=0.5),
+    right("lines as Windows ends them", TWO, line_end="\r\n"),
+    right("keys of its own, and none that may be left out", TWO, extra={"frozen": None, "loss_scaling": None, "norm_order": None, "notes": ["a, \"b\"", 1]}),
+    right("a clip limit that is never reached", TWO, clip=1e6, dtype="float64"),
+]
+
+WRONG = [
+    wrong("labels of another microbatch", "loss", "loss", "step 0", "microbatch 0"),
+    wrong("input of another step", "data", "step 1", "microbatch 0"),
+    wrong("mean of means", "loss", "step 0"),
+    wrong("loss told without its scale", "loss", "step 0", "microbatch 0"),
+    wrong("loss not scaled", "boundaries", "backward", "cut down", "step 0"),
+    wrong("divided twice", "gradients", "gradient", "step 0", scaling="after"),
+    wrong("forward received late", "boundaries", "forward", "cut down", "step 1", "microbatch 1", "as received"),
+    wrong("backward received late", "boundaries", "backward", "cut down", "step 1", "microbatch 1", "as received"),
+    wrong("forward one bit", "boundaries", "forward", "cut down", "step 1", "microbatch 1", "as sent", dtype="float64"),
+    wrong("backward one bit", "boundaries", "backward", "cut down", "step 1", "microbatch 1", "as sent", dtype="float64", stages=TWO),
+    wrong("gradient in half precision", "boundaries", "backward", "step 0"),
+    wrong("receive not told", "boundaries", "step 1", "microbatch 1"),
+    wrong("boundary under another microbatch", "boundaries", "forward", "step 1", "microbatch 0"),
+    wrong("graph cut", "gradients", "gradient embed.weight", "step 0"),
+    wrong("microbatch dropped", "gradients", "gradient embed.weight", "step 0"),
+    wrong("not zeroed", "gradients", "gradient", "step 1"),
+    wrong("order of accumulation", "gradients", "gradient", "step 0", dtype="float64"),
+    wrong("one gradient zero", "gradients", "gradient down.weight", "step 1"),
+    wrong("tied gradients not reduced", "gradients", "gradient embed.weight", "step 0", tied=True),
+    wrong("tied weight counted twice", "gradient_norm", "step 0", tied=True, clip=0.4),
+    wrong("tied copy not updated", "parameters", "parameter head.weight", "step 0", tied=True),
+    wrong("norm of its own stage", "gradient_norm", "step 0", clip=0.4),
+    wrong("norm told wrong on one rank", "gradient_norm", "step 0", "rank 1", clip=0.4),
+    wrong("coefficient not limited", "gradient_norm", "step 0", clip=1e6),
+    wrong("coefficient not applied", "parameters", "step 0", clip=0.1),
+    wrong("no weight decay on one stage", "parameters", "parameter down.", "step 0", optimizer=ADAMW),
+    wrong("another beta", "parameters", "down.", "step 0", optimizer=ADAMW),
+    wrong("steps counted from 0", "parameters", "parameter", "step 1", optimizer=ADAMW),
+    wrong("momentum forgotten", "parameters", "step 1", optimizer=MOMENTUM),
+    wrong("another learning rate", "parameters", "step 1"),
+    wrong("stage not updated", "parameters", "parameter down.", "step 1"),
+    wrong("updated twice", "parameters", "parameter down.", "step 0"),
+    wrong("another start", "parameters", "parameter down.weight", "start"),
+    wrong("parameter not held", "census", "scale.gain"),
+    wrong("held twice", "census", "down.weight"),
+    wrong("not a number", "loss", "step 1", "microbatch 0"),
+    wrong("rank died", "completion", "rank 1"),
+    wrong("rank failed", "completion", "rank 1"),
+    wrong("actions in another order", "conformance", "step 0", stages=THREE, schedule="GPipe"),
+    wrong("units in another order", "census", "not in the order of the model"),
+    wrong("another seed", "data", "seed", reference={"seed": 2}),
+    wrong("another run of the same name", "data", "of one run", reference={"extra": ONE_RUN}, extra=ONE_RUN),
+    wrong("a dtype that there is not", "data", "dtype is float32", extra={"dtype": "float31"}),
+    wrong("a stage on no rank", "refused", "stages", extra={"world_size": 1}),
+    wrong("another limit", "data", "clip_norm", reference={"clip": 0.3}, clip=0.4),
+    wrong("another order is declared", "data", "accumulation", reference={"order": "descending"}),
+]
+
+PAIRS = RIGHT + WRONG
+
+
+def reference_of(pair):
+    """The same on one device, in order of the pipeline's."""
+    alike = {"stages": None, "ranks": None, "wrong": "", "schedule": None, "line_end": "\n", "extra": {}}
+    return replace(pair.run, **(alike | pair.reference))

@@ -1,0 +1,173 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Evaluates after each step, on two microbatches; both records.
+struct EvaluatedCell : SyntheticCell {
+  explicit EvaluatedCell(std::int64_t every = 1) {
+    for (SyntheticRun* run : {&reference, &candidate}) add(*run, every);
+  }
+
+  static void add(SyntheticRun& run, std::int64_t every) {
+    run.manifest["evaluation"] = {{"every", every}, {"microbatches", 2}};
+    auto& rows = run.ranks.back().evaluation;
+    for (std::int64_t step = every == 0 ? synthetic_steps - 1 : 0; step < synthetic_steps; ++step) {
+      rows.push_back({step, 0, 7, 7, 1.5F, std::string(32, 'a')});
+      rows.push_back({step, 1, 3, 2, 0.25F, std::string(32, 'b')});
+      rows.push_back({step, std::nullopt, 10, 9, 1.75F, ""});
+    }
+  }
+
+  /// Of the candidate: 0 and 1 are the microbatches after step 0, 2 is the whole; 3 to 5 after step 1.
+  EvaluationRow& row(std::size_t index) { return candidate.ranks.back().evaluation.at(index); }
+};
+
+void expect_evaluation_red(SyntheticCell& cell, std::int64_t step, std::optional<std::int64_t> microbatch,
+                           const std::string& item, const std::string& words) {
+  const auto verdict = cell.judge();
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("evaluation"));
+  const auto& place = result_of(verdict, "evaluation").first_divergence;
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->step, step);
+  EXPECT_EQ(place->microbatch, microbatch);
+  EXPECT_EQ(place->item, item);
+  EXPECT_THAT(place->words, HasSubstr(words));
+}
+
+TEST(EvaluationCheck, DoesNotApplyWhereNeitherRunWasToEvaluate) {
+  SyntheticCell cell;
+  const CellVerdict verdict = cell.judge();
+  EXPECT_TRUE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "evaluation").outcome, Outcome::not_applicable);
+}
+
+TEST(EvaluationCheck, CountsWhatItCompared) {
+  EvaluatedCell cell;
+  const CheckResult found = result_of(cell.judge(), "evaluation");
+  EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+  EXPECT_EQ(found.compared.at("evaluation_losses"), 4);
+  EXPECT_EQ(found.compared.at("evaluations"), 2);
+  EXPECT_EQ(found.compared.at("digests"), 4);
+  EXPECT_EQ(found.compared.at("sums"), 2);
+  EXPECT_EQ(found.looked_at.at("sums"), 2);
+}
+
+TEST(EvaluationCheck, AfterTheLastStepAlone) {
+  EvaluatedCell cell(0);
+  const CheckResult found = result_of(cell.judge(), "evaluation");
+  EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+  EXPECT_EQ(found.compared.at("evaluations"), 1);
+}
+
+TEST(EvaluationCheck, OneUlpInAMicrobatch) {
+  EvaluatedCell cell;
+  cell.row(4).loss = std::nextafter(cell.row(4).loss, 10.0F);
+  expect_evaluation_red(cell, 1, 1, "evaluation.csv loss", "loss of the evaluation after step 1, microbatch 1");
+}
+
+TEST(EvaluationCheck, MinusZeroIsNotZero) {
+  EvaluatedCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->ranks.back().evaluation[1].loss = 0.0F;
+    run->ranks.back().evaluation[2].loss = 1.5F;
+  }
+  cell.row(1).loss = -0.0F;
+  expect_evaluation_red(cell, 0, 1, "evaluation.csv loss", "is -0, not 0");
+}
+
+TEST(EvaluationCheck, OneUlpInTheWhole) {
+  EvaluatedCell cell;
+  cell.row(2).loss = std::nextafter(cell.row(2).loss, 0.0F);
+  expect_evaluation_red(cell, 0, std::nullopt, "evaluation.csv loss", "loss of the evaluation after step 0 is");
+}
+
+TEST(EvaluationCheck, OtherDataAndOtherTokens) {
+  EvaluatedCell data;
+  data.row(0).data_digest = other_digest;
+  expect_evaluation_red(data, 0, 0, "evaluation.csv data_digest", other_digest);
+
+  EvaluatedCell tokens;
+  tokens.row(3).tokens = 8;
+  expect_evaluation_red(tokens, 1, 0, "evaluation.csv tokens", "is 8, not 7");
+}
+
+TEST(EvaluationCheck, AMissingRow) {
+  EvaluatedCell cell;
+  auto& rows = cell.candidate.ranks.back().evaluation;
+  rows.erase(rows.begin() + 1);
+  expect_evaluation_red(cell, 0, 1, "evaluation.csv rows", "the candidate: rows");
+}
+
+TEST(EvaluationCheck, AWholeThatIsNotTheSumInBothRecords) {
+  EvaluatedCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation[5].loss += 1e-3F;
+  expect_evaluation_red(cell, 1, std::nullopt, "evaluation.csv loss", "not the sum over the microbatches");
+}
+
+TEST(EvaluationCheck, NotANumberInBothRecordsIsNamed) {
+  EvaluatedCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate})
+    run->ranks.back().evaluation[0].loss = std::numeric_limits<float>::quiet_NaN();
+  expect_evaluation_red(cell, 0, 0, "evaluation.csv loss", "the reference itself");
+}
+
+TEST(EvaluationCheck, OneThatEvaluatesAndOneThatDoesNot) {
+  for (const bool reference : {true, false}) {
+    SyntheticCell cell;
+    EvaluatedCell::add(reference ? cell.reference : cell.candidate, 1);
+    const auto verdict = cell.judge();
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("evaluation"));
+    EXPECT_THAT(result_of(verdict, "evaluation").reason, HasSubstr("run both with the same [evaluate]"));
+  }
+}
+
+TEST(EvaluationCheck, AfterOtherSteps) {
+  SyntheticCell cell;
+  EvaluatedCell::add(cell.reference, 0);
+  EvaluatedCell::add(cell.candidate, 1);
+  const auto verdict = cell.judge();
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("evaluation"));
+  EXPECT_THAT(result_of(verdict, "evaluation").reason, HasSubstr("evaluation.every is 0"));
+}
+
+TEST(EvaluationCheck, OfARunThatWasGoneOnWithFromThereOn) {
+  EvaluatedCell cell;
+  begin_with_second_step(cell.candidate);
+  std::erase_if(cell.candidate.ranks.back().evaluation, [](const EvaluationRow& row) { return row.step == 0; });
+  const auto verdict = cell.judge();
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(result_of(verdict, "evaluation").compared.at("evaluations"), 1);
+}
+
+TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
+  EvaluatedCell cell;
+  cell.plan.request.emplace();
+  cell.plan.request->evaluation.emplace();  // none
+  EXPECT_THAT(result_of(cell.judge(), "as_asked").reason, HasSubstr("evaluation is made, asked for was none"));
+
+  SyntheticCell without;
+  without.plan.request.emplace();
+  without.plan.request->evaluation.emplace(RequestedEvaluation{.every = 1, .microbatches = {{{7}, false}}, .data = {}});
+  EXPECT_THAT(result_of(without.judge(), "as_asked").reason, HasSubstr("evaluation is none, asked for was made"));
+
+  SyntheticCell as_asked;
+  as_asked.plan.request.emplace();
+  as_asked.plan.request->evaluation.emplace();
+  const CellVerdict verdict = as_asked.judge();
+  EXPECT_EQ(result_of(verdict, "as_asked").outcome, Outcome::holds);
+  EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run was to evaluate");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

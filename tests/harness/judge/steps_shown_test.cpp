@@ -1,0 +1,54 @@
+// A check that was not shown every step does not hold, whatever it saw in the others: its floors are those of the whole
+// run.
+#include <gmock/gmock.h>
+
+#include "harness/judge/evidence/step_evidence.hpp"
+#include "harness/judge/rules.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+
+class StepsShown : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// What the check concludes once it was shown the start and so many steps.
+  CheckResult conclude_after(std::int64_t steps) {
+    SyntheticPlan plan = with_empty_stage();
+    SyntheticCell cell(plan);
+    cell.write_reference();
+    cell.write_candidate();
+    RecordReading reference(cell.folder / "reference"), candidate(cell.folder / "candidate");
+    reference.go_to(-1);
+    candidate.go_to(-1);
+    const CellEvidence evidence(cell.plan, *reference.record(), *candidate.record(), nullptr);
+    const auto check = rule_of(GetParam()).make(evidence);
+    RecordIndex before;
+    for (std::int64_t step = -1; step < steps; ++step) {
+      if (step >= 0) {
+        reference.go_to(step);
+        candidate.go_to(step);
+      }
+      StepEvidence now(evidence, step, reference.before(), candidate.before(), std::move(before));
+      check->step(now);
+      before = std::move(now.reference_rows);
+    }
+    return check->conclude().result;
+  }
+};
+
+TEST_P(StepsShown, AreAllDemanded) {
+  const CheckResult whole = conclude_after(synthetic_steps), part = conclude_after(synthetic_steps - 1);
+
+  EXPECT_EQ(to_text(whole.outcome), "holds") << whole.reason;
+  EXPECT_EQ(to_text(part.outcome), "fails") << part.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(EachCheck, StepsShown,
+                         ::testing::Values("data", "loss", "boundaries", "gradients", "nonzero_gradients", "parameters",
+                                           "empty_partitions", "memory", "conformance"),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace plumbline::testing

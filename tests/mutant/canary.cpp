@@ -1,0 +1,184 @@
+#include "tests/mutant/canary.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "harness/judge/judge.hpp"
+#include "support/files.hpp"
+#include "tests/mutant/kill_matrix.hpp"
+#include "tests/mutant/kill_page.hpp"
+
+namespace plumbline {
+
+namespace fs = std::filesystem;
+
+std::string canary_name(const ::testing::TestParamInfo<Canary>& tested) {
+  return tested.param.name;
+}
+
+void PrintTo(const Canary& canary, std::ostream* out) {
+  *out << canary.name;
+}
+
+namespace {
+
+/// Of this process, among others that run canaries at the same time.
+fs::path out_folder() {
+  const char* name = std::getenv("PLUMBLINE_CANARIES");
+  return fs::path(PLUMBLINE_CANARY_OUT) / (name == nullptr ? "all" : name);
+}
+
+fs::path folder(const std::string& name) {
+  const fs::path path = out_folder() / name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
+}
+
+int execute(const std::string& program, const std::string& arguments, const fs::path& out) {
+  const std::string command = std::string(PLUMBLINE_BIN) + "/" + program + " " + arguments + " --quiet > " +
+                              (out / "output").string() + " 2>&1";
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+std::string run_file(const std::string& run) {
+  return std::string(PLUMBLINE_FIXTURES) + "/runs/" + run + ".toml";
+}
+
+/// One reference a run, shared by all canaries of this process.
+fs::path reference(const std::string& run) {
+  static std::map<std::string, fs::path> made;
+  if (!made.contains(run)) {
+    const fs::path out = folder("reference-" + run);
+    EXPECT_EQ(execute("plumbline-reference", run_file(run) + " --record " + (out / "record").string(), out), 0)
+        << "see " << out / "output";
+    made[run] = out / "record";
+  }
+  return made[run];
+}
+
+/// The checkpoint of a run without fault that stopped after so many steps, on two ranks; shared as references are.
+fs::path stopped(const std::string& run, std::int64_t steps) {
+  static std::map<std::string, fs::path> made;
+  const std::string name = "stopped-" + run + "-" + std::to_string(steps);
+  if (!made.contains(name)) {
+    const fs::path out = folder(name);
+    EXPECT_EQ(execute("plumbline-pipeline",
+                      run_file(run) + " --transport threads --world 2 --stop-after " + std::to_string(steps) +
+                          " --checkpoint " + (out / "checkpoints").string(),
+                      out),
+              0)
+        << "see " << out / "output";
+    made[name] = out / "checkpoints" / ("step-0000000" + std::to_string(steps));
+  }
+  return made[name];
+}
+
+/// `code`: how the trainer ended.
+CellVerdict judge(const Canary& canary, int& code) {
+  const fs::path out = folder(canary.name);
+  const std::string goes_on = canary.resume_at > 0 ? " --resume " + stopped(canary.run, canary.resume_at).string() : "";
+  const std::string arguments = (canary.fault.empty() ? "" : "--fault " + canary.fault + " ") + run_file(canary.run) +
+                                " --transport threads --world " + std::to_string(canary.world) + " --schedule " +
+                                canary.schedule + " --record " + (out / "record").string() + goes_on;
+  code = execute(canary.fault.empty() ? "plumbline-pipeline" : "plumbline-mutant", arguments, out);
+  CellPlan plan;
+  plan.id = canary.name;
+  plan.run = canary.run;
+  plan.world = canary.world;
+  plan.schedule = canary.schedule;
+  plan.optimizer = "sgd";
+  plan.launch.emplace();
+  plan.launch->exit_code = code;
+  return judge_cell(plan, reference(canary.run), out / "record");
+}
+
+const CheckResult& find(const CellVerdict& verdict, const std::string& check) {
+  return *std::ranges::find(verdict.checks, check, &CheckResult::name);
+}
+
+std::string failures(const CellVerdict& verdict) {
+  std::string text;
+  for (const CheckResult& check : verdict.checks) {
+    if (check.outcome == Outcome::fails) text += check.name + ": " + check.reason + "\n";
+  }
+  return text;
+}
+
+/// kill_matrix.csv and its summary, of all canaries that this process ran.
+class KillMatrix : public ::testing::Environment {
+ public:
+  static std::vector<mutant::Trial>& trials() {
+    static std::vector<mutant::Trial> all;
+    return all;
+  }
+  void TearDown() override {
+    if (trials().empty()) return;
+    const fs::path out = out_folder();
+    mutant::write_kill_matrix(out / "kill_matrix.csv", trials());
+    mutant::write_kill_page(out / "kill_matrix.html", trials());
+    std::printf("%s\n%s\n", mutant::kill_summary(trials()).c_str(), (out / "kill_matrix.html").c_str());
+  }
+};
+const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);
+
+/// What the canary's fault turned red, and whether at its place; what ends a trainer before it records has none.
+mutant::Trial trial_of(const Canary& canary, const CellVerdict& verdict) {
+  mutant::Trial trial;
+  trial.name = canary.name;
+  trial.fault = canary.fault;
+  trial.run = canary.run;
+  trial.schedule = canary.schedule;
+  trial.world = canary.world;
+  trial.expected = canary.check;
+  for (const CheckResult& check : verdict.checks)
+    if (check.outcome == Outcome::fails) trial.red.push_back(check.name);
+  trial.place_asked = !canary.check.empty() && canary.said.empty();
+  if (!trial.place_asked) return trial;
+  const auto& place = find(verdict, canary.check).first_divergence;
+  if (!place) return trial;
+  trial.first = place->words;
+  trial.place_right = (!canary.step || place->step == *canary.step) &&
+                      (!canary.microbatch || place->microbatch == canary.microbatch) &&
+                      place->direction == canary.direction && place->item.find(canary.item) != std::string::npos &&
+                      (!canary.rank || place->rank == canary.rank);
+  if (!canary.of_the_verdict) return trial;
+  const auto& first = verdict.first_divergence;
+  // Two checks may see the same place.
+  const auto key = [](const FirstDivergence& at) { return std::tie(at.step, at.microbatch, at.direction, at.item); };
+  const bool of_the_verdict = first && key(*first) == key(*place);
+  if (!of_the_verdict) trial.first = "the verdict's is another: " + (first ? first->words : "none");
+  trial.place_right = trial.place_right && of_the_verdict;
+  return trial;
+}
+
+TEST_P(Canaries, TurnTheirCheckRed) {
+  const Canary& canary = GetParam();
+
+  int code = -1;
+  const CellVerdict verdict = judge(canary, code);
+  const std::string output = read_file(out_folder() / canary.name / "output");
+  mutant::Trial& trial = KillMatrix::trials().emplace_back(trial_of(canary, verdict));
+  // Any other end would turn completion red too, whatever the fault does.
+  trial.ended_as_expected = code == (canary.said.empty() ? 0 : 1) && output.find(canary.said) != std::string::npos;
+  EXPECT_TRUE(trial.ended_as_expected) << "exit code " << code << ", and it said: " << output;
+
+  if (canary.check.empty()) {
+    EXPECT_TRUE(verdict.holds) << failures(verdict);
+    return;
+  }
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(to_text(find(verdict, canary.check).outcome), "fails") << failures(verdict);
+  for (const std::string& name : canary.still_hold) {
+    EXPECT_EQ(to_text(find(verdict, name).outcome), "holds") << failures(verdict);
+  }
+  EXPECT_EQ(trial.place_right, trial.place_asked) << trial.first << "\n" << failures(verdict);
+}
+
+}  // namespace
+}  // namespace plumbline

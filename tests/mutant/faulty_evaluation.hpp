@@ -1,0 +1,14 @@
+// What can go wrong with an evaluation between two steps, one fault each.
+#pragma once
+
+#include <memory>
+
+#include "tests/mutant/fault.hpp"
+#include "tests/mutant/seams.hpp"
+
+namespace plumbline::mutant {
+
+/// E-gradients, E-data, E-loss.
+std::unique_ptr<Seams> make_faulty_evaluation(const Fault& fault);
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,19 @@
+// Faults in what gradients are scaled by, and in how microbatches' are added up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/mutant/fault.hpp"
+#include "tests/mutant/seams.hpp"
+
+namespace plumbline::mutant {
+
+/// C12, G2, G3, G4, G5, G9, G10, G11.
+std::unique_ptr<Seams> make_gradient_fault(const Fault& fault);
+
+/// Whether it is of the above.
+bool is_gradient_fault(const std::string& id);
+
+}  // namespace plumbline::mutant

@@ -1,0 +1,103 @@
+#include "pipeline/transport/message.hpp"
+
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Microbatch 3 of step 2, from stage 0 to stage 1.
+Operation one_message(ActionType type) {
+  Operation operation;
+  operation.action = {type == ActionType::send_forward ? 0 : 1, type, 3};
+  operation.peer = type == ActionType::send_forward ? 1 : 0;
+  operation.header.to_stage = 1;
+  operation.header.step = 2;
+  operation.header.microbatch = 3;
+  operation.header.dtype = static_cast<std::int32_t>(at::kFloat);
+  operation.header.dimensions = 3;
+  operation.header.sizes = {2, 5, 8, 0};
+  operation.header.sequence = 4;
+  if (type == ActionType::send_forward) operation.payload = at::zeros({2, 5, 8});
+  return operation;
+}
+
+std::string refusal_of(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Message, EachFieldOfTheHeaderIsHeldToWhatIsExpected) {
+  const Operation receive = one_message(ActionType::receive_forward);
+  const std::vector<std::pair<std::string, void (*)(MessageHeader&)>> changes{
+      {"magic number", [](MessageHeader& header) { ++header.magic; }},
+      {"direction", [](MessageHeader& header) { header.direction = Direction::backward; }},
+      {"step", [](MessageHeader& header) { ++header.step; }},
+      {"microbatch", [](MessageHeader& header) { ++header.microbatch; }},
+      {"stage", [](MessageHeader& header) { ++header.from_stage; }},
+      {"stage", [](MessageHeader& header) { ++header.to_stage; }},
+      {"dtype", [](MessageHeader& header) { header.dtype = static_cast<std::int32_t>(at::kDouble); }},
+      {"shape", [](MessageHeader& header) { header.dimensions = 2; }},
+      {"shape", [](MessageHeader& header) { ++header.sizes[1]; }},
+      {"sequence number", [](MessageHeader& header) { ++header.sequence; }}};
+  for (const auto& [field, change] : changes) {
+    MessageHeader got = receive.header;
+    change(got);
+    EXPECT_THAT(refusal_of([&] { check_header(1, receive, got); }), HasSubstr("they differ in the " + field + ":"));
+  }
+  EXPECT_EQ(refusal_of([&] { check_header(1, receive, receive.header); }), "");
+}
+
+TEST(Message, APayloadIsWhatItsHeaderSays) {
+  const Operation send = one_message(ActionType::send_forward);
+  const auto refusal = [&](const std::function<void(Operation&)>& change) {
+    Operation changed = send;
+    change(changed);
+    return refusal_of([&] { check_payload(0, changed); });
+  };
+
+  EXPECT_EQ(refusal([](Operation&) {}), "");
+  EXPECT_THAT(refusal([](Operation& changed) { changed.payload = at::Tensor(); }), HasSubstr("is missing"));
+  EXPECT_THAT(refusal([](Operation& changed) {
+                changed.payload = at::zeros({5, 2, 8}).transpose(0, 1);
+              }),
+              HasSubstr("is not contiguous"));
+  EXPECT_THAT(refusal([](Operation& changed) {
+                changed.payload = at::zeros({2, 4, 8});
+              }),
+              HasSubstr("is 2x4x8 float32, not what its header says"));
+  EXPECT_THAT(refusal([](Operation& changed) {
+                changed.payload = at::zeros({2, 5, 8}, at::kDouble);
+              }),
+              HasSubstr("is 2x5x8 float64, not what its header says"));
+}
+
+TEST(Message, ABufferHasOneToFourDimensionsOfPossibleSizes) {
+  const auto refusal = [](std::int32_t dimensions, std::int64_t size) {
+    MessageHeader header = one_message(ActionType::receive_forward).header;
+    header.dimensions = dimensions;
+    header.sizes[0] = size;
+    return refusal_of([&] { allocate_buffer(1, header); });
+  };
+
+  EXPECT_EQ(refusal(3, 2), "");
+  EXPECT_THAT(refusal(0, 2), HasSubstr("it has 0 dimensions, 1 to 4 are possible"));
+  EXPECT_THAT(refusal(5, 2), HasSubstr("it has 5 dimensions, 1 to 4 are possible"));
+  EXPECT_THAT(refusal(3, -1), HasSubstr("impossible sizes"));
+  EXPECT_THAT(refusal(3, std::int64_t{1} << 62), HasSubstr("impossible sizes"));
+}
+
+}  // namespace
+}  // namespace plumbline

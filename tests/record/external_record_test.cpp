@@ -1,0 +1,165 @@
+#include "record/external_record.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+
+#include "record/record.hpp"
+#include "record/tensor_statistics.hpp"
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// Two ranks, one parameter each, one microbatch, two steps.
+ExternalRun two_stages() {
+  ExternalRun run;
+  run.optimizer = R"({"name": "sgd", "learning_rate": 0.1, "momentum": 0, "weight_decay": 0})";
+  run.steps = 2;
+  run.microbatches = 1;
+  run.stages = {{0, {"first"}}, {1, {"second"}}};
+  return run;
+}
+
+const std::array<float, 2> values{1, -2};
+const TensorView tensor{"float32", {1, 2}, values.data()};
+
+void make_step(ExternalRecord& record, std::int64_t rank) {
+  record.begin_step(0.1);
+  record.microbatch(microbatch_of_rows(1, {tensor}));
+  if (rank == 0) record.sent(0, 1, 0, tensor);
+  if (rank == 1) record.received(1, 0, 0, tensor);
+  if (rank == 1) record.loss(0, 0.5F);
+  record.gradient(rank, "weight", tensor);
+  record.end_action(record.begin_action(rank, "STEP"));
+  record.after_step("parameter", rank, "weight", tensor);
+  record.end_step();
+}
+
+TEST(ExternalRecord, IsReadStrictlyAsItWasTold) {
+  const TemporaryFolder folder;
+  for (const std::int64_t rank : {0, 1}) {
+    ExternalRecord record(folder / "record", two_stages(), rank);
+    record.initial_parameter(rank, "weight", tensor);
+    make_step(record, rank);
+    make_step(record, rank);
+    record.finish();
+  }
+
+  const Record read = read_record(folder / "record");
+
+  EXPECT_EQ(read.manifest.world_size, 2);
+  EXPECT_EQ(read.manifest.role, "external");
+  ASSERT_EQ(read.ranks.size(), 2U);
+  EXPECT_EQ(read.ranks[1].exit->status, "ok");
+  EXPECT_EQ(read.ranks[1].steps[1].loss, 0.5F);
+  EXPECT_FALSE(read.ranks[0].steps[1].loss.has_value());
+  ASSERT_EQ(read.ranks[0].boundaries.size(), 2U);
+  EXPECT_EQ(read.ranks[0].boundaries[0].cut, "second");
+  EXPECT_EQ(read.ranks[0].boundaries[0].side, "send");
+  EXPECT_EQ(read.ranks[0].boundaries[0].bytes, 8);
+  EXPECT_EQ(read.ranks[0].tensors.size(), 1U + 2 * 2);
+  EXPECT_EQ(read.ranks[0].tensors[0].step, -1);
+  EXPECT_EQ(read.ranks[0].exit->data_digest, read.ranks[1].exit->data_digest);
+}
+
+TEST(ExternalRecord, RunThatEndsEarlySaysErrorAndKeepsItsSteps) {
+  const TemporaryFolder folder;
+  {
+    ExternalRun run = two_stages();
+    run.stages = {{0, {"first", "second"}}};
+    ExternalRecord record(folder / "record", run);
+    record.begin_step(0.1);
+    record.microbatch(microbatch_of_rows(1, {tensor}));
+    record.loss(0, 1);
+    record.end_step();
+    EXPECT_THROW(record.finish(), std::logic_error);
+  }
+  const Record read = read_record(folder / "record");
+  EXPECT_EQ(read.ranks[0].exit->status, "error");
+  EXPECT_EQ(read.ranks[0].steps.size(), 1U);
+}
+
+TEST(ExternalRecord, RefusesWhatNoReaderWouldTake) {
+  const TemporaryFolder folder;
+  const auto of = [&](auto change) {
+    ExternalRun run = two_stages();
+    change(run);
+    ExternalRecord(folder / "refused", run);
+  };
+  EXPECT_THAT([&] { of([](ExternalRun& run) { run.optimizer = "sgd"; }); },
+              ThrowsMessage<InputError>(HasSubstr("optimizer is no JSON object")));
+  EXPECT_THAT([&] { of([](ExternalRun& run) { run.stages.clear(); }); },
+              ThrowsMessage<InputError>(HasSubstr("rank 0 has no stage")));
+  EXPECT_THAT([&] { of([](ExternalRun& run) { run.steps = 0; }); }, ThrowsMessage<InputError>(HasSubstr("steps")));
+  EXPECT_THAT([&] { of([](ExternalRun& run) { run.accumulation = "any"; }); },
+              ThrowsMessage<InputError>(HasSubstr("accumulation")));
+  EXPECT_THAT([&] { ExternalRecord(folder / "never made", two_stages(), 1); },
+              ThrowsMessage<InputError>(HasSubstr("let rank 0 make its ExternalRecord first")));
+}
+
+TEST(ExternalRecord, RefusesCallsOutOfOrderAndStepsThatLackSomething) {
+  const TemporaryFolder folder;
+  ExternalRun run = two_stages();
+  run.stages = {{0, {"first", "second"}}};
+  run.clip_norm = 1;
+  ExternalRecord record(folder / "record", run);
+  EXPECT_THROW(record.loss(0, 1), std::logic_error);
+  EXPECT_THROW(record.end_step(), std::logic_error);
+  record.begin_step(0.1);
+  EXPECT_THROW(record.begin_step(0.1), std::logic_error);
+  EXPECT_THROW(record.initial_parameter(0, "weight", tensor), std::logic_error);
+  EXPECT_THROW(record.end_action(0), std::logic_error);
+  EXPECT_THAT([&] { record.sent(0, 7, 0, tensor); }, ThrowsMessage<InputError>(HasSubstr("stage 7 is none of the 1")));
+  EXPECT_THAT(
+      [&] {
+        record.gradient(0, "weight", {"float8", {2}, values.data()});
+      },
+      ThrowsMessage<InputError>(HasSubstr("dtype 'float8' is not known")));
+  EXPECT_THAT([&] { record.after_step("moment3", 0, "weight", tensor); },
+              ThrowsMessage<InputError>(HasSubstr("moment3")));
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("0 microbatches were told, of 1")));
+  record.microbatch(microbatch_of_rows(1, {tensor}));
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("no loss was told")));
+  record.loss(1, 1);
+  EXPECT_THAT([&] { record.end_step(); }, ThrowsMessage<InputError>(HasSubstr("losses of")));
+}
+
+TEST(ExternalMicrobatch, TokensAreDigestedAsIdsThenLabels) {
+  const std::array<std::int64_t, 3> ids{1, 2, 3}, labels{2, -100, 4};
+  const auto fed = microbatch_of_tokens(1, 3, ids.data(), labels.data());
+  EXPECT_EQ(fed.valid_tokens, 2);
+  const std::array<std::int64_t, 6> both{1, 2, 3, 2, -100, 4};
+  const auto whole = microbatch_of_rows(2, {{"int64", {2, 1, 3}, both.data()}});
+  EXPECT_EQ(fed.digest.size(), 32U);
+  EXPECT_NE(fed.digest, whole.digest) << "that one is a digest of digests";
+}
+
+TEST(TensorStatistics, OfEachDtype) {
+  const std::array<float, 6> floats{3, 0, 0, 0, -4, 0};
+  const auto of_float = tensor_statistics("float32", {3, 2}, std::as_bytes(std::span(floats)));
+  EXPECT_EQ(of_float.l2, 5);
+  EXPECT_EQ(of_float.max_abs, 4.0F);
+  EXPECT_EQ(of_float.nonzero, 2);
+  EXPECT_EQ(of_float.nonzero_rows, 2);
+  const std::array<std::uint16_t, 3> halves{0x3E00, 0xFC00, 0x0001};  // 1.5, -inf, the smallest
+  const auto of_half = tensor_statistics("float16", {3}, std::as_bytes(std::span(halves)));
+  EXPECT_EQ(of_half.inf, 1);
+  EXPECT_EQ(of_half.nonzero, 3);
+  EXPECT_FALSE(of_half.nonzero_rows.has_value());
+  const std::array<std::uint16_t, 2> brains{0xC000, 0x7FC0};  // -2, NaN
+  const auto of_brain = tensor_statistics("bfloat16", {2}, std::as_bytes(std::span(brains)));
+  EXPECT_EQ(of_brain.nan, 1);
+  EXPECT_TRUE(std::isnan(of_brain.l2));
+  const std::array<double, 1> wide{1e300};
+  EXPECT_TRUE(std::isinf(tensor_statistics("float64", {1}, std::as_bytes(std::span(wide))).max_abs));
+  EXPECT_THROW(tensor_statistics("float32", {3}, std::as_bytes(std::span(wide))), std::logic_error);
+}
+
+}  // namespace
+}  // namespace plumbline::testing
