@@ -1,7 +1,11 @@
 // plumbline-reference: trains on one device, or holds the model against goldens.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <system_error>
 
 #include "reference/export.hpp"
 #include "reference/golden.hpp"
@@ -9,6 +13,7 @@
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
 #include "training/environment.hpp"
 #include "training/gpu/gpu_capabilities.hpp"
 
@@ -31,6 +36,19 @@ int print_capabilities() {
   return 0;
 }
 
+/// Becomes plumbline-pipeline, which knows partitions and schedules, and whose table begins with the reference.
+[[noreturn]] void print_memory_plan(const ReferenceOptions& options) {
+  const std::string program = (plumbline::program_folder() / "plumbline-pipeline").string();
+  std::vector<std::string> command{program, options.run_file.string(), "--plan"};
+  if (options.text) command.insert(command.end(), {"--text", options.text->string()});
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  throw plumbline::SystemError("--plan: " + program + " cannot be started: " + std::generic_category().message(errno) +
+                               "; build it, or put it beside plumbline-reference");
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
@@ -43,6 +61,7 @@ int run(int argc, char** argv) {
   ReferenceOptions options;
   bool capabilities = false;
   bool quiet = false;
+  bool plan = false;
   std::filesystem::path exported;
   std::vector<std::filesystem::path> goldens;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
@@ -71,6 +90,7 @@ int run(int argc, char** argv) {
       "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
       "or empty (docs/data.md)");
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
+  app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "No progress line");
   try {
@@ -82,8 +102,9 @@ int run(int argc, char** argv) {
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
-        "give a run file, with --record DIR, --checkpoint DIR or --export DIR, or --golden DIR; see --help");
+        "give a run file, with --record DIR, --checkpoint DIR, --export DIR or --plan, or --golden DIR; see --help");
   }
+  if (plan) print_memory_plan(options);
   if (options.shadow && options.perturb) {
     throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");
   }

@@ -283,7 +283,7 @@ void train_reference(const ReferenceOptions& options) {
     const GpuFreeMemory memory = load_gpu_module().free_memory(0);
     check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
   } else {
-    require_memory(need, "the machine");
+    require_memory(need, "the run");
     require_free(need, free_memory(), "the machine");
   }
   ManifestSchedule schedule;

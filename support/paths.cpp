@@ -39,6 +39,12 @@ std::vector<fs::path> files_matching(const fs::path& pattern) {
   return files;
 }
 
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path(".") : program.parent_path();
+}
+
 fs::path temporary_folder() {
   std::error_code error;
   const fs::path path = fs::temp_directory_path(error);

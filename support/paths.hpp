@@ -17,6 +17,9 @@ bool folder_exists(const std::filesystem::path& path);
 /// way cannot be read.
 std::vector<std::filesystem::path> files_matching(const std::filesystem::path& pattern);
 
+/// The folder that the running program lies in: what is built together lies together.
+std::filesystem::path program_folder();
+
 /// The system's folder for temporary files. Throws InputError when TMPDIR names none.
 std::filesystem::path temporary_folder();
 

@@ -89,8 +89,8 @@ std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::in
 
 void require_memory(const MemoryPlan& plan, const std::string& who) {
   if (plan.total() <= memory_limit()) return;
-  throw SystemError(who + " has " + bytes_text(memory_limit()) + " of memory, and the plan for it is " + to_text(plan) +
-                    "; use a smaller model or batch, or more ranks on more machines");
+  throw SystemError("this machine has " + bytes_text(memory_limit()) + " of memory, and the plan for " + who + " is " +
+                    to_text(plan) + "; use a smaller model or batch, or more ranks on more machines");
 }
 
 void require_free(const MemoryPlan& plan, std::int64_t free_bytes, const std::string& who) {

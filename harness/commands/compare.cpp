@@ -94,11 +94,6 @@ Verdict comparison(const std::filesystem::path& reference, const std::filesystem
   verdict.tier = calibration ? Tier::calibrated : Tier::bits;
   verdict.machine = Json::object();
   verdict.selection.cells = verdict.selection.of_cells = 1;
-  for (const auto& check : cell.checks) {
-    if (check.outcome == Outcome::not_run || check.outcome == Outcome::not_triggered) {
-      verdict.not_run.push_back(check.name + ": " + check.reason);
-    }
-  }
   judging::BenchRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
   ReferenceVerdict alone;

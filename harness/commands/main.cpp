@@ -20,6 +20,7 @@
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -28,13 +29,6 @@ using namespace plumbline;
 
 int as_int(ExitCode code) {
   return static_cast<int>(code);
-}
-
-/// The folder this program lies in: the trainers lie beside it.
-fs::path own_folder() {
-  std::error_code error;
-  const auto self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path(".") : self.parent_path();
 }
 
 Json harness_json() {
@@ -58,7 +52,7 @@ int run(int argc, char** argv) {
       "Exit codes: 0 holds, 1 does not hold, 2 usage or input error, 3 the machine did not let us do the work.");
 
   app.failure_message(told_with_near_words);
-  const auto run_sweep = add_sweep_command(app, argv[0], own_folder(), harness_json());
+  const auto run_sweep = add_sweep_command(app, argv[0], program_folder(), harness_json());
 
   std::string reference, candidate;
   std::optional<fs::path> calibration;
@@ -81,7 +75,7 @@ int run(int argc, char** argv) {
   const auto run_merge = add_merge_command(app, harness_json());
   const auto run_report = add_report_command(app);
 
-  fs::path doctor_trainers = own_folder();
+  fs::path doctor_trainers = program_folder();
   bool doctor_json = false;
   auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
   doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
@@ -92,10 +86,10 @@ int run(int argc, char** argv) {
   doctor_command->footer("Example: plumbline doctor");
 
   const auto run_baseline = add_baseline_command(app);
-  const auto run_bench_command = add_bench_command(app, argv[0], own_folder(), harness_json());
+  const auto run_bench_command = add_bench_command(app, argv[0], program_folder(), harness_json());
   const auto run_history = add_history_command(app);
   const auto run_schedule = add_schedule_command(app);
-  const auto run_calibrate = add_calibrate_command(app, own_folder());
+  const auto run_calibrate = add_calibrate_command(app, program_folder());
   const auto run_record = add_record_command(app);
 
   try {

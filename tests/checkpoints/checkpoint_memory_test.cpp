@@ -34,11 +34,11 @@ struct Part {
     const MemoryScope scope(MemoryOwner::other);
     set_initial_values(slice, training.run);
   }
-  /// Of its parameters.
+  /// Of its parameters, as they are saved.
   std::int64_t largest() const {
     std::int64_t bytes = 0;
     for (const TrainedParameter& each : state.parameters) {
-      bytes = std::max(bytes, static_cast<std::int64_t>(each.value.nbytes()));
+      bytes = std::max(bytes, static_cast<std::int64_t>(each.trained().nbytes()));
     }
     return bytes;
   }
@@ -58,7 +58,7 @@ class CheckpointMemory : public ::testing::TestWithParam<const char*> {
     return load_training_run(
         folder_.file("run.toml", std::string("[model]\nconfig = \"" PLUMBLINE_FIXTURES
                                              "/models/untied-128/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                             "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\ndtype = \"") +
+                                             "/corpus/\"\nlengths = [4]\n[train]\nsteps = 3\nprecision = \"") +
                                      GetParam() + "\"\n"),
         {});
   }
@@ -97,7 +97,7 @@ TEST_P(CheckpointMemory, LoadingTakesWhatCheckingOneOfTheRanksOwnTensorsTakes) {
   const fs::path checkpoint = save(run, whole);
   for (const UnitRange units : {UnitRange{2, 3}, UnitRange{5, 6}}) {  // a layer; the norm, of a few hundred bytes
     Part part(run, units);
-    const std::int64_t elements = part.largest() / part.state.parameters.front().value.element_size();
+    const std::int64_t elements = part.largest() / part.state.parameters.front().trained().element_size();
     constexpr std::int64_t flags = 3;  // bytes an element: whether each is finite, and what that is made of
     EXPECT_LE(most_more([&] { load_checkpoint(checkpoint, run, part.state); }), part.largest() + flags * elements)
         << units.first;
@@ -130,8 +130,8 @@ TEST_P(CheckpointMemory, LoadingReadsTheRanksOwnTensorsAlone) {
               HasSubstr("model.layers.3.mlp.up_proj.weight: is not what was written"));
 }
 
-INSTANTIATE_TEST_SUITE_P(, CheckpointMemory, ::testing::Values("float32", "float64", "bfloat16"),
-                         [](const auto& dtype) { return std::string(dtype.param); });
+INSTANTIATE_TEST_SUITE_P(, CheckpointMemory, ::testing::Values("float32", "float64", "bfloat16", "mixed"),
+                         [](const auto& precision) { return std::string(precision.param); });
 
 }  // namespace
 }  // namespace plumbline

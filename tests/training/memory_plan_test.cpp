@@ -111,8 +111,9 @@ TEST(MemoryPlanTest, WhatTheMachineCannotHoldIsNamedBeforeAnythingIsMade) {
     require_memory(plan, "rank 2");
     FAIL() << "a plan of 5 EiB fitted";
   } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 2 has "), HasSubstr("of memory, and the plan for it is at least "),
-                                    HasSubstr("5.00 EiB: parameters 1.00 EiB")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("this machine has "), HasSubstr("of memory, and the plan for rank 2 is at least "),
+                      HasSubstr("5.00 EiB: parameters 1.00 EiB")));
   }
 }
 

@@ -1,11 +1,11 @@
 // Loads the CUDA half from beside the program.
 #include <dlfcn.h>
 
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 
 #include "support/error.hpp"
+#include "support/paths.hpp"
 #include "training/gpu/gpu_module.hpp"
 
 namespace plumbline {
@@ -22,9 +22,7 @@ std::string loader_error() {
 }
 
 Loaded load() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string path = (program.parent_path() / "plumbline-gpu.so").string();
+  const std::string path = (program_folder() / "plumbline-gpu.so").string();
   Loaded loaded;
   // Never unloaded: LibTorch keeps pointers into its CUDA half.
   loaded.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
