@@ -1,5 +1,4 @@
-// evaluation (R1): the losses on data that is not trained on, bit for bit.
-#include <bit>
+// evaluation (R1): the losses on data that is not trained on, bit for bit or within limits.
 #include <cmath>
 
 #include "harness/judge/checks/checks.hpp"
@@ -12,7 +11,7 @@ namespace {
 class EvaluationCheck : public StepCheck {
  public:
   explicit EvaluationCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("evaluation", "R1", "0 ULP: the loss of every evaluation") {
+      : evidence_(evidence), judgement_("evaluation", "R1", value_limit(evidence)) {
     if (!compared()) return;
     const EvaluationPlan &theirs = *evidence.reference.manifest.evaluation,
                          &mine = *evidence.candidate.manifest.evaluation;
@@ -37,13 +36,9 @@ class EvaluationCheck : public StepCheck {
                              told(evidence_.candidate) + " in the candidate's: run both with the same [evaluate]");
       return judgement_.conclude_as(Outcome::fails, "");
     }
-    if (!evidence_.values->exact()) {
-      return judgement_.conclude_as(Outcome::not_applicable,
-                                    "the calibrated tier measures no limits of evaluations; compare in bits");
-    }
     const std::int64_t all = evaluations() * microbatches();
     return judgement_.conclude(std::to_string(all) + " losses of " + std::to_string(evaluations()) +
-                                   " evaluations are the same bits, on the same data",
+                                   " evaluations are " + agreement(evidence_) + ", on the same data",
                                {{"plans", 2}, {"evaluation_losses", all}, {"evaluations", evaluations()}},
                                {"nonzero_losses"});
   }
@@ -91,8 +86,10 @@ class EvaluationCheck : public StepCheck {
     data(step, microbatch, rank, want, have);
     if (!std::isfinite(want.loss))
       return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself: ");
-    if (std::bit_cast<std::uint32_t>(want.loss) != std::bit_cast<std::uint32_t>(have.loss))
-      report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "");
+    if (!std::isfinite(have.loss))
+      return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite: ");
+    if (const auto wrong = judgement_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
+      report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ");
   }
 
   void data(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,

@@ -45,6 +45,7 @@ class Measuring {
   void scalars() {
     const auto &mine = run_.ranks.at(0), &truth = shadow_.ranks.at(0);
     if (mine.microbatches.size() != truth.microbatches.size()) lacks(run_, "equal number of rows in microbatches.csv");
+    if (mine.evaluation.size() != truth.evaluation.size()) lacks(run_, "equal number of rows in evaluation.csv");
     if (mine.steps.size() != truth.steps.size()) lacks(run_, "equal number of rows in steps.csv");
     for (std::size_t i = 0; i < truth.microbatches.size(); ++i) {
       const MicrobatchRow& row = truth.microbatches[i];
@@ -54,6 +55,10 @@ class Measuring {
       const StepRow& row = truth.steps[i];
       add({row.step, "loss"}, mine.steps[i].loss, row.loss);
       add({row.step, "gradient_norm"}, mine.steps[i].gradient_norm, row.gradient_norm);
+    }
+    for (std::size_t i = 0; i < truth.evaluation.size(); ++i) {
+      const EvaluationRow& row = truth.evaluation[i];
+      add({row.step, evaluation_item(row.microbatch)}, std::optional(mine.evaluation[i].loss), std::optional(row.loss));
     }
   }
 
@@ -80,6 +85,10 @@ class Measuring {
 
 std::string loss_item(std::int64_t microbatch) {
   return "loss/" + std::to_string(microbatch);
+}
+
+std::string evaluation_item(std::optional<std::int64_t> microbatch) {
+  return microbatch ? "evaluation/" + std::to_string(*microbatch) : "evaluation";
 }
 
 std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut) {

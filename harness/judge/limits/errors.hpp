@@ -4,15 +4,16 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "record/record.hpp"
 
 namespace plumbline::judging {
 
-/// One value on the ladder: "loss/3" of a microbatch, "loss" and "gradient_norm" of a step, "gradient/NAME",
-/// "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no item: it is the
-/// same in bits or the runs are not compared.
+/// One value on the ladder: "loss/3" of a microbatch, "loss", "gradient_norm" and "evaluation" of a step,
+/// "gradient/NAME", "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no
+/// item: it is the same in bits or the runs are not compared.
 struct Item {
   std::int64_t step = 0;
   std::string name;
@@ -20,6 +21,8 @@ struct Item {
 };
 
 std::string loss_item(std::int64_t microbatch);
+/// "evaluation/3", or "evaluation" of the whole one after the step.
+std::string evaluation_item(std::optional<std::int64_t> microbatch);
 std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut);
 
 struct ItemError {

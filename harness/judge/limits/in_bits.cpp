@@ -7,6 +7,11 @@
 namespace plumbline::judging {
 namespace {
 
+ComparedValue losses(float reference, float candidate) {
+  if (std::bit_cast<std::uint32_t>(reference) == std::bit_cast<std::uint32_t>(candidate)) return {};
+  return {ValueDifference{to_text(reference), to_text(candidate), ""}};
+}
+
 ComparedValue digests(const std::string& reference, const std::string& candidate) {
   if (candidate == reference) return {};
   return {ValueDifference{reference, candidate, "the bits differ"}};
@@ -19,8 +24,10 @@ class InBits : public ValueComparison {
   bool exact() const override { return true; }
 
   ComparedValue loss(std::int64_t, std::optional<std::int64_t>, float reference, float candidate) override {
-    if (std::bit_cast<std::uint32_t>(reference) == std::bit_cast<std::uint32_t>(candidate)) return {};
-    return {ValueDifference{to_text(reference), to_text(candidate), ""}};
+    return losses(reference, candidate);
+  }
+  ComparedValue evaluation_loss(std::int64_t, std::optional<std::int64_t>, float reference, float candidate) override {
+    return losses(reference, candidate);
   }
   ComparedValue gradient_norm(std::int64_t, double reference, double candidate) override {
     if (std::bit_cast<std::uint64_t>(reference) == std::bit_cast<std::uint64_t>(candidate)) return {};

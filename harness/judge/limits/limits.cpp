@@ -15,15 +15,21 @@ bool is_loss(const std::string& item) {
   return item == "loss" || item.starts_with("loss/");
 }
 
+bool is_evaluation(const std::string& item) {
+  return item == "evaluation" || item.starts_with("evaluation/");
+}
+
 /// Single numbers of a kind are pooled; a tensor stands for itself.
 std::string pool_of(const std::string& item) {
-  return is_loss(item) ? "loss" : item == "gradient_norm" ? item : "";
+  if (is_loss(item)) return "loss";
+  if (is_evaluation(item)) return "evaluation";
+  return item == "gradient_norm" ? item : "";
 }
 
 /// What no error can be told from: one rounding to the dtype in which the record holds the item. Losses are float32 in
 /// every run; a norm's float64 is that of gradients in the run's dtype.
 double one_rounding(const std::string& item, const std::string& dtype) {
-  return auditing::unit_roundoff(auditing::storage_of(is_loss(item) ? "float32" : dtype));
+  return auditing::unit_roundoff(auditing::storage_of(is_loss(item) || is_evaluation(item) ? "float32" : dtype));
 }
 
 double factor_of(double left_out) {

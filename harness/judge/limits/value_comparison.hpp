@@ -36,6 +36,9 @@ class ValueComparison {
   /// `microbatch`: absent for the step's loss.
   virtual ComparedValue loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
                              float candidate) = 0;
+  /// Of the evaluation after the step; `microbatch` as for a loss.
+  virtual ComparedValue evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
+                                        float candidate) = 0;
   virtual ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) = 0;
   /// `rank`: the candidate's, whose row is `candidate`.
   virtual ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) = 0;

@@ -68,6 +68,19 @@ ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> 
   throw InputError(shadow_.path.string() + ": the shadow holds no " + item + " at step " + std::to_string(step));
 }
 
+ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float,
+                                            float candidate) {
+  const std::string item = evaluation_item(microbatch);
+  for (const EvaluationRow& row : shadow_.ranks.at(0).evaluation) {
+    if (row.step == step && row.microbatch == microbatch) {
+      return outcome(
+          measured({step, item}, relative_error(static_cast<double>(candidate), static_cast<double>(row.loss))),
+          to_text(candidate));
+    }
+  }
+  throw InputError(shadow_.path.string() + ": the shadow holds no " + item + " at step " + std::to_string(step));
+}
+
 ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double candidate) {
   for (const StepRow& row : shadow_.ranks.at(0).steps) {
     if (row.step == step && row.gradient_norm) {

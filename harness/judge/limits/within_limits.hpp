@@ -27,6 +27,8 @@ class WithinLimits : public ValueComparison {
   bool exact() const override { return false; }
   ComparedValue loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
                      float candidate) override;
+  ComparedValue evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
+                                float candidate) override;
   ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) override;
   ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) override;
   ComparedValue boundary(std::int64_t rank, const BoundaryRow& reference, const BoundaryRow& candidate) override;

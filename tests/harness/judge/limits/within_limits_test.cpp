@@ -111,6 +111,42 @@ TEST(CalibratedTier, LossAndNormHaveLimitsToo) {
   EXPECT_THAT(failing_checks(norms.compare()), ElementsAre("gradient_norm"));
 }
 
+/// After step 1: a microbatch and the whole, off the truth by 1 ULP in the reference, by `ulps` in the candidate.
+void add_evaluation(CalibratedCell& cell, int ulps) {
+  const auto add = [](SyntheticRun& run, int off) {
+    run.manifest["evaluation"] = {{"every", 2}, {"microbatches", 1}};
+    const float loss = 1.5F + static_cast<float>(off) * 0x1p-23F;
+    run.ranks.back().evaluation = {{1, 0, 7, 7, loss, std::string(32, 'a')}, {1, std::nullopt, 7, 7, loss, ""}};
+  };
+  add(cell.shadow.run, 0);
+  add(cell.reference.run, 1);
+  add(cell.candidate.run, ulps);
+}
+
+TEST(CalibratedTier, EvaluationsHaveLimitsToo) {
+  CalibratedCell within, beyond;
+  add_evaluation(within, 2);
+  add_evaluation(beyond, 5);
+
+  const auto holds = within.compare();
+  EXPECT_TRUE(holds.holds) << comparison_text(holds);
+  EXPECT_NEAR(result_of(holds, "evaluation").margin.value_or(NAN), 0.5, 1e-6);
+  EXPECT_THAT(failing_checks(within.compare_in_bits()), ::testing::Contains("evaluation"));
+  EXPECT_THAT(failing_checks(beyond.compare()), ElementsAre("evaluation"));
+}
+
+TEST(CalibratedTier, AnEvaluationThatWasNotCalibratedIsTold) {
+  CalibratedCell cell;
+  add_evaluation(cell, 2);
+
+  const auto verdict = cell.compare([](judging::Calibration& calibration) {
+    std::erase_if(calibration.limits, [](const auto& each) { return each.first.name.starts_with("evaluation"); });
+  });
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("the calibration has no limit for evaluation/0 at step 1"));
+}
+
 TEST(CalibratedTier, EveryRankHasTheSameNormAndTheCoefficientThatFollows) {
   CalibratedCell one_rank, coefficient;
   one_rank.candidate.run.ranks[1].steps[0].gradient_norm = std::nextafter(2.0, 3.0);
