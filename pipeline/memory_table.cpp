@@ -7,7 +7,6 @@
 
 #include "pipeline/job_memory.hpp"
 #include "pipeline/pipeline_plan.hpp"
-#include "pipeline/rank_memory.hpp"
 #include "support/error.hpp"
 #include "support/free_memory.hpp"
 #include "support/machine_memory.hpp"
@@ -27,16 +26,6 @@ std::string line(const std::array<std::string, 7>& cells) {
 std::string line(const std::string& ranks, const MemoryPlan& largest, std::int64_t all) {
   return line({ranks, bytes_text(largest.total()), bytes_text(largest.parameters), bytes_text(largest.gradients),
                bytes_text(largest.optimizer), bytes_text(largest.activations), bytes_text(all)});
-}
-
-/// One device, one microbatch after the other.
-MemoryPlan plan_of_reference(const TrainingRun& training) {
-  ActionList list;
-  for (std::int32_t m = 0; m < static_cast<std::int32_t>(training.plan.microbatches()); ++m) {
-    list.push_back({0, ActionType::forward, m});
-    list.push_back({0, ActionType::backward, m});
-  }
-  return plan_rank_memory(training.config, {all_units(training.config)}, {0}, list, training.plan, training.run.train);
 }
 
 std::string line_of(const TrainingRun& training, int world) {
@@ -62,7 +51,7 @@ std::string memory_table(const TrainingRun& training) {
                       ", precision " + training.run.train.dtype + ", recompute " +
                       to_text(training.run.train.recompute) + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
-  const MemoryPlan reference = plan_of_reference(training);
+  const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run.train);
   table += line("reference", reference, reference.total());
   for (int world = 1; world <= most_ranks; ++world) table += line_of(training, world);
   return table + "Free on this machine: " + bytes_text(free_memory()) +

@@ -228,21 +228,6 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
   return EvaluationResult{losses.read(), fed.end_step()};
 }
 
-/// One microbatch at a time is in flight: the longest decides.
-MemoryPlan plan_reference_memory(const TrainingRun& training) {
-  const UnitRange all = all_units(training.config);
-  const at::ScalarType dtype = computed_type(training.run.train);
-  const Recompute recompute = training.run.train.recompute;
-  MemoryPlan plan = plan_state(training.config, {all}, training.run.train);
-  for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
-    const std::int64_t tokens = training.plan.padded_tokens(microbatch);
-    const std::int64_t kept = plan_saved(training.config, all, tokens, dtype, recompute);
-    plan.activations = std::max(plan.activations,
-                                sum_of_sizes({kept, plan_recomputed(training.config, all, tokens, dtype, recompute)}));
-  }
-  return plan;
-}
-
 void warn_of_equal_microbatches(const BatchPlan& plan) {
   for (const auto& [a, b] : plan.equal_microbatches(0)) {
     std::fprintf(
@@ -273,7 +258,7 @@ void train_reference(const ReferenceOptions& options) {
   }
   if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
   const auto units = unit_names(training.config);
-  const MemoryPlan need = plan_reference_memory(training);
+  const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
   const std::string memory_plan_text = "the plan is " + to_text(need);
   if (options.device == "cuda") {
     training.device = at::Device(at::kCUDA, 0);

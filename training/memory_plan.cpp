@@ -87,6 +87,19 @@ std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::in
   return std::max<std::int64_t>(beyond, 0);
 }
 
+MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const TrainSettings& train) {
+  const UnitRange all = all_units(config);
+  const c10::ScalarType dtype = computed_type(train);
+  MemoryPlan plan = plan_state(config, {all}, train);
+  for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
+    const std::int64_t tokens = batches.padded_tokens(microbatch);
+    plan.activations =
+        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, train.recompute),
+                                                 plan_recomputed(config, all, tokens, dtype, train.recompute)}));
+  }
+  return plan;
+}
+
 void require_memory(const MemoryPlan& plan, const std::string& who) {
   if (plan.total() <= memory_limit()) return;
   throw SystemError("this machine has " + bytes_text(memory_limit()) + " of memory, and the plan for " + who + " is " +

@@ -9,6 +9,7 @@
 
 #include "model/recompute.hpp"
 #include "model/unit.hpp"
+#include "training/batch_plan.hpp"
 #include "training/run_file.hpp"
 
 namespace plumbline {
@@ -40,6 +41,9 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
 /// let go of by then. 0 where it does not.
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                              Recompute recompute);
+
+/// All of it on one device, where one microbatch at a time is in flight: the longest decides.
+MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const TrainSettings& train);
 
 /// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".
 void require_memory(const MemoryPlan& plan, const std::string& who);
