@@ -1,0 +1,54 @@
+// A run record: manifest, exit file, each table, schedule; and what a rank shows while it runs.
+#include "record/bench_result.hpp"
+#include "record/exit_file.hpp"
+#include "record/launch_finding.hpp"
+#include "record/progress_page.hpp"
+#include "record/record.hpp"
+#include "record/verdict.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace plumbline::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string frozen = "tests/frozen_records/schema-2/";
+
+void read_whole(const fs::path& record, const fs::path&) {
+  static_cast<void>(read_record(record));
+}
+
+/// In a right record that has the table, of two ranks or of a reference.
+Reader table(const std::string& name, const std::string& record = "pipeline") {
+  return {"table-" + name, "rank-0/" + name + ".csv", read_whole, frozen + record};
+}
+
+/// In one of a GPU that evaluates, as far as the manifest says.
+Reader late_table(const std::string& name) {
+  return {"table-" + name, "rank-0/" + name + ".csv", read_whole, "tests/fuzz/seeds/evaluated"};
+}
+
+const Registration all[] = {
+    Registration({"manifest", "manifest.json", [](const fs::path& record, const fs::path&) { read_manifest(record); },
+                  frozen + "pipeline"}),
+    Registration({"manifest-and-tables", "manifest.json", read_whole, frozen + "pipeline"}),
+    Registration({"exit", "rank-0/exit.json", read_whole, frozen + "pipeline"}),
+    Registration(table("steps")),
+    Registration(table("microbatches")),
+    Registration(table("tensors")),
+    Registration(table("boundaries")),
+    Registration(table("actions")),
+    Registration(table("memory")),
+    Registration(table("traffic")),
+    Registration(table("saved", "reference")),
+    Registration(late_table("gpu_memory")),
+    Registration(late_table("evaluation")),
+    Registration({"progress", "progress", [](const fs::path&, const fs::path& file) { read_progress(file); }}),
+    Registration(
+        {"launch-finding", "finding.json", [](const fs::path&, const fs::path& file) { read_launch_finding(file); }}),
+    Registration({"verdict", "verdict.json", [](const fs::path&, const fs::path& file) { read_verdict(file); }}),
+    Registration({"bench", "bench.json", [](const fs::path&, const fs::path& file) { read_bench_result(file); }}),
+};
+
+}  // namespace
+}  // namespace plumbline::fuzzing
