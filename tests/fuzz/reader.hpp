@@ -18,6 +18,9 @@ struct Reader {
   std::string beside = {};  ///< a folder of the tree; empty: none
 };
 
+/// The name of the one that is wrong, in scripts/fuzz's program alone.
+inline constexpr const char* planted_reader = "planted";
+
 /// All that were registered, by name.
 std::vector<Reader> readers();
 

@@ -12,27 +12,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string frozen = "tests/frozen_records/schema-2/";
+// Small ones, of one step; every table stands in one of them.
+const std::string pipeline = "tests/fuzz/seeds/record", reference = "tests/fuzz/seeds/reference";
 
 void read_whole(const fs::path& record, const fs::path&) {
   static_cast<void>(read_record(record));
 }
 
-/// In a right record that has the table, of two ranks or of a reference.
-Reader table(const std::string& name, const std::string& record = "pipeline") {
-  return {"table-" + name, "rank-0/" + name + ".csv", read_whole, frozen + record};
-}
-
-/// In one of a GPU that evaluates, as far as the manifest says.
-Reader late_table(const std::string& name) {
-  return {"table-" + name, "rank-0/" + name + ".csv", read_whole, "tests/fuzz/seeds/evaluated"};
+/// In a right record that has the table.
+Reader table(const std::string& name, const std::string& rank = "rank-0", const std::string& record = pipeline) {
+  return {"table-" + name, rank + "/" + name + ".csv", read_whole, record};
 }
 
 const Registration all[] = {
     Registration({"manifest", "manifest.json", [](const fs::path& record, const fs::path&) { read_manifest(record); },
-                  frozen + "pipeline"}),
-    Registration({"manifest-and-tables", "manifest.json", read_whole, frozen + "pipeline"}),
-    Registration({"exit", "rank-0/exit.json", read_whole, frozen + "pipeline"}),
+                  pipeline}),
+    Registration({"manifest-and-tables", "manifest.json", read_whole, pipeline}),
+    Registration({"exit", "rank-0/exit.json", read_whole, pipeline}),
     Registration(table("steps")),
     Registration(table("microbatches")),
     Registration(table("tensors")),
@@ -40,9 +36,9 @@ const Registration all[] = {
     Registration(table("actions")),
     Registration(table("memory")),
     Registration(table("traffic")),
-    Registration(table("saved", "reference")),
-    Registration(late_table("gpu_memory")),
-    Registration(late_table("evaluation")),
+    Registration(table("saved", "rank-0", reference)),
+    Registration(table("gpu_memory")),
+    Registration(table("evaluation", "rank-1")),
     Registration({"progress", "progress", [](const fs::path&, const fs::path& file) { read_progress(file); }}),
     Registration(
         {"launch-finding", "finding.json", [](const fs::path&, const fs::path& file) { read_launch_finding(file); }}),
