@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly witness faults examples judge wheel publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly fuzz witness faults examples judge wheel publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -10,6 +10,7 @@ help: ## this list
 	@echo
 	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
+	@echo '  PART=NAMES     parts of make nightly                AGAIN=1   those that held, too'
 	@echo '  FAULTS=--quick  twelve faults for make faults'
 	@echo '  PUBLISH=FILES  other sweep files for make publish   PUBLISHED=DIR  where their pages go'
 
@@ -22,8 +23,11 @@ test: ## set up, build everything, run every test but those of the label nightly
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
-nightly: ## what takes hours: the large sweeps, the witness, sanitizers, each header alone
+nightly: ## what takes hours, in parts: headers asan tsan fuzz strict calibrated witness default sweeps mutants tests
 	@scripts/nightly
+
+fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N READER': others)
+	@scripts/fuzz $(FUZZ)
 
 witness: ## transformers and torch.optim train the same runs, and are held against the reference in bits
 	@scripts/witness
@@ -67,4 +71,4 @@ format: ## clang-format on all C++ files
 clean: ## remove build/ (the packages, LibTorch and finished runs stay)
 	rm -rf build
 
-export SWEEP OUT TESTS JOBS PUBLISH PUBLISHED
+export SWEEP OUT TESTS JOBS PUBLISH PUBLISHED PART AGAIN

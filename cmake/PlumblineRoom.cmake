@@ -4,7 +4,15 @@ add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off
                        $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-subobject-linkage>)
-if(PLUMBLINE_SANITIZE)
+if(PLUMBLINE_SANITIZE STREQUAL "fuzzer")
+  set(sanitizers -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_compile_options(plumbline_options INTERFACE ${sanitizers} -w) # warnings are g++'s to give
+  target_link_options(plumbline_options INTERFACE ${sanitizers})
+elseif(PLUMBLINE_SANITIZE STREQUAL "thread")
+  set(sanitizers -fsanitize=thread -fno-omit-frame-pointer -g1)
+  target_compile_options(plumbline_options INTERFACE ${sanitizers} -Wno-tsan) # of fences, of which ThreadSanitizer sees nothing
+  target_link_options(plumbline_options INTERFACE ${sanitizers})
+elseif(PLUMBLINE_SANITIZE)
   # g++ sees uninitialised values in instrumented code (std::regex, for one) that are none.
   set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -Wno-maybe-uninitialized)
   target_compile_options(plumbline_options INTERFACE ${sanitizers})

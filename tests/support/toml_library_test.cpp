@@ -41,6 +41,14 @@ TEST(TomlLibrary, WhatItsParserAssertsIsRefusedWithItsPlace) {
   }
 }
 
+// Undefined behaviour in toml++ 3.3 as it comes, which only a sanitizer tells (the inputs of tests/fuzz/found).
+TEST(TomlLibrary, CharactersBesideItsTableOfBlanksAreNone) {
+  for (const std::string character : {"\xC2\xA1", "\xC3\x87", "\xD2\x99", "\xE3\x81\x82", "\xEF\xB7\x90"}) {
+    EXPECT_THAT(refusal_of(character + " = 1\n"), StartsWith("run.toml:1:1: not valid TOML"));
+    EXPECT_THAT(refusal_of("a = 1 " + character + "\n"), StartsWith("run.toml:1:7: not valid TOML"));
+  }
+}
+
 TEST(TomlLibrary, WhatIsNoTextIsRefusedWithItsPlace) {
   EXPECT_THAT(refusal_of("a = 1\nb = '\xFF'\n"), StartsWith("run.toml:2:6: the byte 0xFF is no UTF-8"));
   EXPECT_THAT(refusal_of(std::string("a = 1\n[\0]\n", 10)), StartsWith("run.toml:2:2: the byte 0x00"));

@@ -1,0 +1,109 @@
+// Every reader with every seed, its own and those of all others, and with everything that libFuzzer found
+// (found/<reader>/): taken, or refused by an error of the project.
+#include <glob.h>
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/files.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace plumbline::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path tree = PLUMBLINE_SOURCE;
+
+std::vector<fs::path> files_like(const std::string& pattern) {
+  glob_t found{};
+  ::glob((tree / pattern).c_str(), 0, nullptr, &found);
+  std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return files;
+}
+
+/// By reader, as seeds.txt lists them.
+std::map<std::string, std::vector<fs::path>> seeds() {
+  std::map<std::string, std::vector<fs::path>> all;
+  std::istringstream list(read_file(tree / "tests/fuzz/seeds.txt"));
+  for (std::string line; std::getline(list, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream words(line);
+    std::string reader, pattern;
+    words >> reader >> pattern;
+    const std::vector<fs::path> files = files_like(pattern);
+    EXPECT_FALSE(files.empty()) << pattern << " is no file's name";
+    all[reader].insert(all[reader].end(), files.begin(), files.end());
+  }
+  return all;
+}
+
+void expect_taken_or_refused(const Feeder& feeder, const fs::path& file, const std::string& reader) {
+  try {
+    feeder.feed(read_file(file));
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << reader << " of " << file << " throws what is no error of the project: " << error.what();
+  }
+}
+
+TEST(FuzzedReaders, TakeTheirSeeds) {
+  const auto all = seeds();
+  std::set<std::string> fed;
+
+  for (const Reader& reader : readers()) {
+    ASSERT_TRUE(all.contains(reader.name)) << reader.name << " has no seeds";
+    const Feeder feeder(reader);
+    for (const fs::path& seed : all.at(reader.name)) {
+      try {
+        const auto refused = feeder.feed(read_file(seed));
+        EXPECT_FALSE(refused) << reader.name << " of " << seed << ": " << refused.value_or("");
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << reader.name << " of " << seed << ": " << error.what();
+      }
+    }
+    fed.insert(reader.name);
+  }
+
+  EXPECT_EQ(fed.size(), all.size()) << "seeds.txt names a reader that there is not";
+}
+
+TEST(FuzzedReaders, TakeOrRefuseTheSeedsOfAllOthers) {
+  const auto all = seeds();
+  for (const Reader& reader : readers()) {
+    const Feeder feeder(reader);
+    for (const auto& [other, files] : all) expect_taken_or_refused(feeder, files.front(), reader.name);
+  }
+}
+
+TEST(FuzzedReaders, TakeOrRefuseWhatWasFound) {
+  std::set<std::string> names;
+  std::size_t inputs = 0;
+  for (const Reader& reader : readers()) {
+    names.insert(reader.name);
+    const Feeder feeder(reader);
+    for (const fs::path& file : files_like("tests/fuzz/found/" + reader.name + "/*")) {
+      expect_taken_or_refused(feeder, file, reader.name);
+      ++inputs;
+    }
+  }
+
+  EXPECT_GT(inputs, 0u);
+  for (const fs::path& folder : files_like("tests/fuzz/found/*"))
+    EXPECT_TRUE(names.contains(folder.filename())) << folder << " is no reader's";
+}
+
+/// What the two above would see.
+TEST(FuzzedReaders, AnyOtherErrorIsPassedOn) {
+  const Feeder feeder(
+      {"planted", "file", [](const fs::path&, const fs::path&) { throw std::out_of_range("planted"); }});
+
+  EXPECT_THROW(feeder.feed("x"), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace plumbline::fuzzing

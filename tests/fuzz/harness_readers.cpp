@@ -1,0 +1,33 @@
+// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration, baseline, history.
+#include "harness/baseline/baseline.hpp"
+#include "harness/history/history_file.hpp"
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/request/request.hpp"
+#include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "reports/baseline_result.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace plumbline::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Registration all[] = {
+    Registration({"sweep", "sweep.toml", [](const fs::path&, const fs::path& file) { read_sweep_file(file); },
+                  "tests/fuzz/seeds/run"}),
+    Registration({"request", "request.json", [](const fs::path&, const fs::path& file) { read_request(file); }}),
+    Registration({"kept-sweep", "sweep.json", [](const fs::path&, const fs::path& file) { read_kept_sweep(file); }}),
+    Registration({"sweep-folder", "sweep.json",
+                  [](const fs::path& folder, const fs::path&) { static_cast<void>(SweepFolder(folder)); }}),
+    Registration({"calibration", "calibration.json",
+                  [](const fs::path&, const fs::path& file) { judging::read_calibration(file); }}),
+    Registration({"baseline", "baseline.json", [](const fs::path&, const fs::path& file) { read_baseline(file); }}),
+    Registration({"baseline-result", "baseline.json",
+                  [](const fs::path& folder, const fs::path&) { read_baseline_result(folder); }}),
+    Registration({"history", "history.csv", [](const fs::path&, const fs::path& file) { read_history(file); }}),
+};
+
+}  // namespace
+}  // namespace plumbline::fuzzing

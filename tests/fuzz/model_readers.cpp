@@ -1,0 +1,61 @@
+// What a run is made of: model config, weights, run file, token files. They lie in rooms that link LibTorch, but need
+// none of it: their sources are compiled into these programs alone.
+#include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/request/token_file.hpp"
+#include "harness/sweep/run_variant.hpp"
+#include "model/config.hpp"
+#include "support/files.hpp"
+#include "support/json.hpp"
+#include "support/mapped_file.hpp"
+#include "support/tensor_files.hpp"
+#include "tests/fuzz/reader.hpp"
+#include "training/run_file.hpp"
+#include "training/token_format.hpp"
+
+namespace plumbline::fuzzing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Every byte of every tensor, so that one that lies outside of the file is met.
+void read_tensors(const TensorFiles& files) {
+  std::size_t sum = 0;
+  for (const std::string& name : files.names())
+    for (const std::byte byte : files.at(name).bytes) sum += static_cast<std::size_t>(byte);
+  static_cast<void>(*static_cast<volatile std::size_t*>(&sum));
+}
+
+void read_tokens(const fs::path& file, const std::string& format) {
+  judging::TokenFile tokens(file, static_cast<std::int64_t>(file_bytes(file)), format);
+  std::vector<std::int64_t> ids;
+  tokens.append(0, tokens.tokens(), ids);
+}
+
+const Registration all[] = {
+    Registration({"model-config", "config.json", [](const fs::path&, const fs::path& file) { load_config(file); }}),
+    Registration({"expected-model", "config.json",
+                  [](const fs::path&, const fs::path& file) { judging::expected_model(read_json(file)); }}),
+    Registration({"run-file", "run.toml", [](const fs::path&, const fs::path& file) { load_run_file(file); },
+                  "tests/fuzz/seeds/run"}),
+    Registration({"run-file-of-sweep", "run.toml",
+                  [](const fs::path& folder, const fs::path& file) {
+                    read_run_facts(file, {});
+                    static_cast<void>(pipeline_run(file, {}, "1f1b", folder));
+                  },
+                  "tests/fuzz/seeds/run"}),
+    Registration({"safetensors", "model.safetensors",
+                  [](const fs::path&, const fs::path& file) { read_tensors(TensorFiles::of_model(file)); }}),
+    Registration({"safetensors-index", "model.safetensors.index.json",
+                  [](const fs::path& folder, const fs::path&) { read_tensors(TensorFiles::of_model(folder)); },
+                  "tests/fuzz/seeds/safetensors-index"}),
+    Registration(
+        {"tokens-of-judge", "text.bin", [](const fs::path&, const fs::path& file) { read_tokens(file, "uint16"); }}),
+    Registration({"tokens", "text.bin",
+                  [](const fs::path&, const fs::path& file) {
+                    const MappedFile mapped(file);
+                    static_cast<void>(token_format(file, mapped.bytes(), std::nullopt));
+                  }}),
+};
+
+}  // namespace
+}  // namespace plumbline::fuzzing
