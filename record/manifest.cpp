@@ -134,6 +134,13 @@ void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
   if (evaluation.has("source")) evaluation.text("source");
 }
 
+/// Our own trainers run one pipeline.
+void read_mesh_of(const JsonKeys& keys, Manifest& manifest) {
+  if (!keys.has_value("mesh")) return;
+  if (manifest.role != "external") keys.fail("mesh", "stands there, which an external record alone may say");
+  manifest.mesh = read_mesh(keys.object("mesh"), manifest.world_size);
+}
+
 /// How the norm was added up, and what is added to it: our own trainers have one way.
 void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
@@ -165,7 +172,6 @@ void check_optional_kinds(const JsonKeys& keys) {
     if (keys.has(key)) keys.object(key);
   if (keys.has("environment") && keys.object("environment").has_value("attention"))
     keys.object("environment").text("attention");  // the bytes of a layer are counted by it
-  if (keys.has_value("every")) keys.integer("every", 1);
   if (keys.has_value("clock_skew_ns") && !(keys.number("clock_skew_ns") >= 0))
     keys.fail("clock_skew_ns", "is negative");
 }
@@ -198,13 +204,15 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.role = keys.word("role", {"reference", "pipeline", "external"});
   keys.object("model");
   manifest.seed = keys.integer("seed", std::numeric_limits<std::int64_t>::min());
-  manifest.dtype = keys.text("dtype");
+  manifest.dtype = keys.word("dtype", {"float32", "float64", "bfloat16", "float16", "mixed"});
   manifest.device = keys.text("device");
   if (keys.has("transport")) manifest.transport = keys.text("transport");
   if (keys.has_value("recompute")) manifest.recompute = keys.word("recompute", {"none", "layer"});
   if (keys.has_value("action_times")) manifest.action_times = keys.word("action_times", {"host", "gpu"});
   manifest.world_size = keys.integer("world_size", 1, most_ranks);
   manifest.steps = keys.integer("steps", 1, most_counted);
+  if (keys.has_value("every")) manifest.every = keys.integer("every", 1, most_counted);
+  read_mesh_of(keys, manifest);
   read_start(keys, manifest);
   read_data(keys.object("data"), manifest);
   read_evaluation(keys, manifest);
@@ -227,7 +235,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
 }
 
 Manifest read_manifest(const std::filesystem::path& record) {
-  const std::filesystem::path path = record / "manifest.json";
+  const std::filesystem::path path = replica_folder(record, {}) / "manifest.json";
   if (!std::filesystem::exists(path))
     throw InputError(record.string() + ": holds no manifest.json, so it is no run record; check the path");
   return parse_manifest(path, read_json(path));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "record/mesh.hpp"
 #include "record/rows.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
@@ -66,6 +67,8 @@ struct Manifest {
   double clip_epsilon = 0;               ///< added to the norm before the limit is divided by it
   std::optional<LearningRateSchedule> learning_rate_schedule;  ///< an external record may lack it, and one of schema 1
   std::optional<EvaluationPlan> evaluation;                    ///< none: the run evaluates nothing
+  std::optional<Mesh> mesh;  ///< the record is of one pipeline of several; world_size is that one's
+  std::int64_t every = 1;    ///< step i of the record is step i x every of the run
   RecordLevel level = RecordLevel::full;
 
   /// Whether there is an evaluation after this step; after the last there always is one.

@@ -41,6 +41,7 @@ CellPlan plan_of(const Manifest& candidate) {
   plan.schedule = candidate.schedule_name;
   plan.optimizer = text_or(candidate.json.at("optimizer"), "name", "");
   plan.world = candidate.world_size;
+  if (candidate.mesh) plan.variant = candidate.mesh->name();
   return plan;
 }
 
@@ -55,6 +56,17 @@ void say_size(const std::filesystem::path& reference, const std::filesystem::pat
   } catch (const InputError& error) {
     size += (size.empty() ? "" : "; ") + std::string("no element can be named: ") + error.what();
   }
+}
+
+/// Each said once, though several checks have it.
+std::vector<std::string> not_shown_of(const CellVerdict& cell) {
+  std::vector<std::string> lines;
+  for (const auto& check : cell.checks) {
+    for (const auto& words : check.not_shown) {
+      if (std::find(lines.begin(), lines.end(), words) == lines.end()) lines.push_back(words);
+    }
+  }
+  return lines;
 }
 
 }  // namespace
@@ -127,6 +139,7 @@ std::string comparison_text(const Verdict& verdict) {
   if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;
+  for (const auto& left_out : not_shown_of(cell)) text += "\nnot shown: " + left_out;
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;

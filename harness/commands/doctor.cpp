@@ -48,6 +48,8 @@ void flatten(const Json& value, const std::string& indent, std::string& text) {
   }
 }
 
+const Json no_trainer = {{"missing", "is not here"}};
+
 /// The field of a trainer's answer, or null.
 Json of_gpu(const Json& answer, const std::string& key) {
   if (!answer.contains("gpu") || !answer.at("gpu").contains(key)) return nullptr;
@@ -64,10 +66,19 @@ bool names_transport(const Json& answer, const std::string& name) {
 
 }  // namespace
 
+bool judge_alone(const fs::path& folder) {
+  std::error_code none;
+  return !fs::exists(folder / reference_program, none) && !fs::exists(folder / pipeline_program, none);
+}
+
 Json examine_gpus(const Json& trainers) {
   const Json& pipeline = trainers.at(pipeline_program);
   Json can = Json::array(), why = Json::array(), devices = Json::array();
-  if (of_gpu(pipeline, "built") != true) {
+  if (pipeline == Json(no_trainer)) {
+    why.push_back(
+        "the trainers are asked what they can do on GPUs, and there are none here; commands of your own use "
+        "what they use");
+  } else if (of_gpu(pipeline, "built") != true) {
     why.push_back("these programs are a CPU build; make cuda builds others, in build/cuda/bin, that use GPUs");
   } else if (of_gpu(pipeline, "usable") != true) {
     why.push_back(of_gpu(pipeline, "why_not"));
@@ -110,10 +121,11 @@ Json examine_machine(const fs::path& trainers) {
   StopSignals signals;
   Json findings = {{"usable", false}};  // first: what most want to know
   Json can = Json::array(), missing = Json::array();
-  bool all_trainers = true;
+  const bool alone = judge_alone(trainers);
+  bool all_trainers = !alone;
   for (const std::string name : {reference_program, pipeline_program}) {
-    const Json answer = ask(trainers / name, signals);
-    if (answer.contains("missing")) {
+    const Json answer = alone ? no_trainer : ask(trainers / name, signals);
+    if (!alone && answer.contains("missing")) {
       all_trainers = false;
       const bool said =
           std::ranges::find(missing, answer.at("missing")) != missing.end();  // of both trainers one cause
@@ -127,7 +139,7 @@ Json examine_machine(const fs::path& trainers) {
   } catch (const SystemError& error) {
     has_mpirun = false;
     findings["programs"][mpirun] = nullptr;
-    missing.push_back(error.what());
+    if (!alone) missing.push_back(error.what());  // commands of one's own say themselves what starts them
   }
   findings["cores"] = std::thread::hardware_concurrency();
   findings["two_ranks"] = nullptr;
@@ -141,20 +153,27 @@ Json examine_machine(const fs::path& trainers) {
                         " arrived: " + ranks.at("why_not").get<std::string>());
     }
   }
+  can.push_back("sweep over commands of your own");
   can.push_back("compare and report existing records");
   findings["gpus"] = examine_gpus(findings.at("trainers"));
   findings["can"] = can;
   findings["missing"] = missing;
+  findings["judge_alone"] = alone;
   findings["usable"] = missing.empty();
   return findings;
 }
 
 std::string doctor_text(const Json& findings) {
   std::string text;
-  if (findings.at("missing").empty()) {
+  if (findings.at("judge_alone") == true) {
+    text =
+        "USABLE: records can be judged, and sweeps of commands of your own run, here\n"
+        "  Plumbline's own trainers are not beside this program: their sweeps need plumbline-reference and\n"
+        "  plumbline-pipeline (make build, or the folder that holds them with --trainers)\n";
+  } else if (findings.at("missing").empty()) {
     text = "USABLE: a sweep can run here; of two ranks that were started both arrived\n";
   } else {
-    text = "NOT USABLE: a sweep cannot run here\n";
+    text = "NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands of your own can\n";
     for (const Json& why : findings.at("missing")) text += "  " + why.get<std::string>() + "\n";
   }
   text += "\n";

@@ -8,6 +8,10 @@
 
 namespace plumbline {
 
+/// Whether the folder holds neither trainer, as where `make judge` or the wheel put the program: nothing is broken
+/// then, and what a sweep starts is the user's own.
+bool judge_alone(const std::filesystem::path& folder);
+
 /// What the trainers' answers say of GPUs: {"can": [...], "why_not_more": [...], "devices": <the pipeline's>}. An
 /// answer without "gpu" counts as a CPU build's.
 Json examine_gpus(const Json& trainers);
@@ -18,8 +22,9 @@ Json ctest_resources(const Json& findings);
 /// {"usable": true, "trainers": {"plumbline-reference": <its --capabilities> | {"missing": why}, ...}, "programs":
 /// {"mpirun": path | null}, "two_ranks": <start_two_ranks> | null where there is nothing to start, "cores": 2,
 ///  "gpus": <examine_gpus>, "can": ["sweep over MPI processes on the CPU", ...],
-///  "missing": ["mpirun: install openmpi-bin", ...]}. What is missing keeps the CPU sweep from working; what GPUs lack
-/// does not.
+///  "missing": ["mpirun: install openmpi-bin", ...], "judge_alone": false}. What is missing keeps the CPU sweep of our
+/// own trainers from working; what GPUs lack does not. Where neither trainer is there (judge_alone), nothing is
+/// missing: what a sweep then starts is the user's.
 Json examine_machine(const std::filesystem::path& trainers);
 
 /// The same for people: whether it is usable first, and then what is missing.

@@ -16,6 +16,7 @@
 #include "harness/commands/report_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/commands/sweep_command.hpp"
+#include "record/mesh.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
@@ -35,6 +36,13 @@ Json harness_json() {
   return {{"version", project_version()}, {"commit", source_commit().empty() ? Json(nullptr) : Json(source_commit())}};
 }
 
+/// Of the judge alone (make judge, the wheel) it is said first what it does not bring.
+std::string beside_text(const fs::path& folder) {
+  if (!judge_alone(folder)) return "";
+  return "Plumbline's own trainers are not beside this program: it judges records, and sweeps commands of your own\n"
+         "(docs/sweep-file.md). The sweep files in fixtures/sweeps and `calibrate` need them (make build).\n\n";
+}
+
 int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
   const Json findings = examine_machine(trainers);
   if (!resources.empty()) write_json(resources, ctest_resources(findings));
@@ -47,9 +55,9 @@ int run(int argc, char** argv) {
   app.name("plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);
-  app.footer(
-      "Example: plumbline sweep fixtures/sweeps/default.toml\n"
-      "Exit codes: 0 holds, 1 does not hold, 2 usage or input error, 3 the machine did not let us do the work.");
+  app.footer(beside_text(program_folder()) +
+             "Example: plumbline sweep fixtures/sweeps/default.toml\n"
+             "Exit codes: 0 holds, 1 does not hold, 2 usage or input error, 3 the machine did not let us do the work.");
 
   app.failure_message(told_with_near_words);
   const auto run_sweep = add_sweep_command(app, argv[0], program_folder(), harness_json());
@@ -57,6 +65,7 @@ int run(int argc, char** argv) {
   std::string reference, candidate;
   std::optional<fs::path> calibration;
   bool compare_json = false;
+  std::optional<std::int64_t> replica;
   auto* compare_command = app.add_subcommand("compare", "Judge any two run records");
   compare_command->add_option("reference", reference, "The reference's record")->required();
   compare_command->add_option("candidate", candidate, "The record to judge")->required();
@@ -66,6 +75,8 @@ int run(int argc, char** argv) {
   std::optional<fs::path> request;
   compare_command->add_option("--request", request,
                               "request.json: what was asked of the candidate, which it is then held to");
+  compare_command->add_option("--replica", replica,
+                              "Which pipeline of each, where several trained side by side (0, 1, ...)");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   std::optional<fs::path> compare_page;
   compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it");
@@ -98,7 +109,10 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? as_int(ExitCode::holds) : as_int(ExitCode::bad_input);
   }
   if (app.got_subcommand("sweep")) return run_sweep();
-  if (*compare_command) return compare(reference, candidate, compare_json, calibration, request, compare_page);
+  if (*compare_command) {
+    return compare(replica_folder(reference, replica), replica_folder(candidate, replica), compare_json, calibration,
+                   request, compare_page);
+  }
   if (app.got_subcommand("judge")) return run_judge();
   if (app.got_subcommand("merge")) return run_merge();
   if (app.got_subcommand("report")) return run_report();
@@ -108,6 +122,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
   if (app.got_subcommand("record")) return run_record();
+  if (doctor_command->count("--trainers") > 0 && judge_alone(doctor_trainers))
+    throw InputError(doctor_trainers.string() + ": holds neither plumbline-reference nor plumbline-pipeline");
   return doctor(doctor_trainers, doctor_json, resources);
 }
 

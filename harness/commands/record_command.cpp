@@ -20,6 +20,7 @@ namespace {
 
 struct CheckOptions {
   std::filesystem::path folder;
+  std::optional<std::int64_t> replica;
   bool json = false;
   bool large_dumps = false;
 };
@@ -27,9 +28,13 @@ struct CheckOptions {
 int print_check(const CheckOptions& options) {
   auditing::AuditOptions audit;
   if (options.large_dumps) audit.most_dump_bytes = std::numeric_limits<std::uintmax_t>::max();
-  const RecordCheck found = check_record(options.folder, audit);
+  const RecordCheck found = check_record(replica_folder(options.folder, options.replica), audit);
   std::cout << (options.json ? json_text(to_json(found), 2) + "\n" : to_text(found)) << std::flush;
   return static_cast<int>(found.holds() ? ExitCode::holds : ExitCode::does_not_hold);
+}
+
+void add_replica(CLI::App& command, std::optional<std::int64_t>& replica) {
+  command.add_option("--replica", replica, "Which pipeline, where several trained side by side (0, 1, ...)");
 }
 
 int print(const std::string& text) {
@@ -37,13 +42,19 @@ int print(const std::string& text) {
   return static_cast<int>(ExitCode::holds);
 }
 
+struct ShowOptions {
+  std::filesystem::path folder;
+  std::optional<std::int64_t> replica;
+};
+
 struct TraceOptions {
   std::filesystem::path folder, out = "trace.json";
-  std::optional<std::int64_t> step;
+  std::optional<std::int64_t> step, replica;
 };
 
 int write_trace(const TraceOptions& options) {
-  write_file(options.out, json_text(trace_of(read_record(options.folder), options.step)) + "\n");
+  write_file(options.out,
+             json_text(trace_of(read_record(replica_folder(options.folder, options.replica)), options.step)) + "\n");
   std::cout << options.out.string() << ": open it at https://ui.perfetto.dev or in chrome://tracing" << std::endl;
   return static_cast<int>(ExitCode::holds);
 }
@@ -59,22 +70,26 @@ std::function<int()> add_record_command(CLI::App& app) {
   check_command->add_option("folder", options->folder, "The record, with its manifest.json")->required();
   check_command->add_flag("--json", options->json, "Print it as JSON");
   check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
+  add_replica(*check_command, options->replica);
   check_command->footer("Example: plumbline record check reports/runs/latest/references/stories260k-adamw");
   const auto trace = std::make_shared<TraceOptions>();
   auto* trace_command = record->add_subcommand("trace", "Write what the ranks did when as trace events, for Perfetto");
   trace_command->add_option("folder", trace->folder, "The record, with its manifest.json")->required();
   trace_command->add_option("--out", trace->out, "The file to write")->capture_default_str();
   trace_command->add_option("--step", trace->step, "Only this step");
+  add_replica(*trace_command, trace->replica);
   trace_command->footer("Example: plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4");
-  const auto shown = std::make_shared<std::filesystem::path>();
+  const auto shown = std::make_shared<ShowOptions>();
   auto* show_command = record->add_subcommand("show", "Print what a record holds");
-  show_command->add_option("folder", *shown, "The record, with its manifest.json")->required();
+  show_command->add_option("folder", shown->folder, "The record, with its manifest.json")->required();
+  add_replica(*show_command, shown->replica);
   show_command->footer("Example: plumbline record show reports/runs/latest/references/stories260k-adamw");
   auto* rules_command = record->add_subcommand("rules", "Print what the judge asks of whom: check by role and tier");
   rules_command->footer("Example: plumbline record rules");
   return [options, trace, trace_command, shown, show_command, rules_command] {
     if (*trace_command) return write_trace(*trace);
-    if (*show_command || *rules_command) return print(*show_command ? shown_record(*shown) : rules_text());
+    if (*show_command || *rules_command)
+      return print(*show_command ? shown_record(replica_folder(shown->folder, shown->replica)) : rules_text());
     return print_check(*options);
   };
 }

@@ -63,6 +63,14 @@ std::string training_text(const Manifest& manifest) {
   return text;
 }
 
+std::string mesh_text(const Mesh& mesh) {
+  std::vector<std::string> axes, ranks;
+  for (const auto& [name, size] : mesh.axes) axes.push_back(name + " " + to_text(size));
+  for (const auto rank : mesh.replicas.at(static_cast<std::size_t>(mesh.replica))) ranks.push_back(to_text(rank));
+  return mesh.name() + " along " + mesh.pipeline + ", ranks " + join(ranks, ", ") + " of the run; axes " +
+         join(axes, ", ");
+}
+
 std::string rank_text(const RankRecord& rank, const Shown& shown) {
   std::string ended = "no exit.json: killed outright, or still running";
   if (rank.exit) ended = rank.exit->status + ", code " + std::to_string(rank.exit->code);
@@ -93,6 +101,10 @@ std::string shown_record(const std::filesystem::path& path) {
   text += line("level", to_text(manifest.level) + ", " + manifest.dtype + " on " + manifest.device);
   text += line("size", to_text(manifest.world_size) + " ranks, " + to_text(manifest.steps) + " steps of " +
                            to_text(manifest.microbatches) + " microbatches, seed " + to_text(manifest.seed));
+  if (manifest.every > 1)
+    text += line("every", to_text(manifest.every) + ": step i of the record is step " + to_text(manifest.every) +
+                              " i of the run");
+  if (manifest.mesh) text += line("mesh", mesh_text(*manifest.mesh));
   text += line("schedule", manifest.schedule_name + (record.schedule_csv ? "" : " (no schedule.csv)") +
                                ", gradients summed " + manifest.accumulation);
   text += training_text(manifest);

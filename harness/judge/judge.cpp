@@ -49,6 +49,30 @@ void tell_what_externals_lack(const RecordReading& reference, const RecordReadin
   }
 }
 
+/// By its number in the run, where not each step was recorded.
+void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
+  if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
+}
+
+/// Other pipelines of the mesh, and steps between those that are recorded.
+void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
+  std::vector<std::string> left_out;
+  if (manifest.mesh && manifest.mesh->replicas.size() > 1)
+    left_out.push_back("other pipelines of the mesh: this is " + manifest.mesh->name());
+  if (manifest.every > 1) {
+    const std::string every = std::to_string(manifest.every);
+    left_out.push_back("steps between: one of " + every + " was recorded, so that step i here is step " + every +
+                       " i of the run");
+    for (CheckResult& check : verdict.checks) {
+      if (check.first_divergence) name_step_of_run(manifest.every, *check.first_divergence);
+    }
+    if (verdict.first_divergence) name_step_of_run(manifest.every, *verdict.first_divergence);
+  }
+  for (CheckResult& check : verdict.checks) {
+    if (check.name == "completion") check.not_shown.insert(check.not_shown.end(), left_out.begin(), left_out.end());
+  }
+}
+
 }  // namespace
 
 CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
@@ -81,6 +105,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& referenc
     verdict.checks.push_back(std::move(judged.result));
   }
   tell_what_externals_lack(reference, candidate, verdict);
+  if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);
   return verdict;

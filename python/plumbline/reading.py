@@ -41,6 +41,8 @@ def _value(column: str, text: str) -> Any:
 def read(folder: str | pathlib.Path) -> RecordTables:
     """`read("rec").tensors` is a list of rows; strict reading is the judge's (`plumbline record check`)."""
     path = pathlib.Path(folder)
+    if (path / "replica-0").is_dir():
+        raise ValueError(f"{path} holds a record for each of several pipelines; read one: {path / 'replica-0'}")
     record = RecordTables(path, json.loads((path / "manifest.json").read_text()))
     for rank in range(record.manifest["world_size"]):
         inside = path / f"rank-{rank}"

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 import numpy
 
-from . import clipping, data, training
+from . import clipping, data, meshes, training
 from .digests import digest, dtype_name, hash_hex, number_text, shape_text, size_in_bytes, statistics
 from .dumps import write_dump
 from .progress import ProgressPage
@@ -75,6 +75,9 @@ class Record:
     level           "full"; "summary" without tensors, "dump" with the tensors themselves
     every           record the first of so many steps only: step i of the record is then step i * every of the run, and what lies
                     between costs nothing. The record that it is held against has the same
+    mesh            where several pipelines train side by side (data parallel, say): torch's DeviceMesh with names, or the manifest's
+                    `mesh` as a dict. Each pipeline is a record of its own, in the folder's replica-0, replica-1, ...
+    pipeline        the name of the mesh's axis along which the stages lie
     gather          of a world without torch.distributed: what gives the list of all ranks' objects for one's own
     """
 
@@ -100,6 +103,8 @@ class Record:
         rank: int | None = None,
         world_size: int | None = None,
         group: Any = None,
+        mesh: Any = None,
+        pipeline: str = "pp",
         gather: Callable[[Any], list[Any]] | None = None,
     ) -> None:
         if level not in LEVELS:
@@ -110,7 +115,8 @@ class Record:
             raise ValueError(f"every is {every}; 1 records each step, 10 the first of ten")
         if every > 1 and level == "dump":
             raise ValueError("values of an update are recomputed from those before it: at level dump record each step (every=1)")
-        self.folder = pathlib.Path(folder)
+        self._mesh, group = meshes.place_of(mesh, pipeline, group)
+        self.folder = pathlib.Path(folder) / meshes.folder_of(self._mesh)
         self.run_steps, self.every, self.steps = steps, every, -(-steps // every)  # steps: of the record
         self.microbatches, self.level = microbatches, level
         self.clip_norm, self.norm_order, self.clip_epsilon = clip_norm, norm_order, clip_epsilon
@@ -149,6 +155,7 @@ class Record:
         if self._tables is not None:
             raise RuntimeError("stages are told before the first step")
         named = list(parameters.items()) if isinstance(parameters, dict) else list(parameters)
+        meshes.refuse_shards(named)
         self.stages.append(Stage(number, list(units), named))
 
     @contextmanager
@@ -411,6 +418,7 @@ class Record:
             "clip_epsilon": self.clip_epsilon if self.clip_norm is not None else 0,
             "level": self.level,
             **({"every": self.every} if self.every > 1 else {}),
+            **({"mesh": self._mesh} if self._mesh else {}),
             "versions": training.versions(),
             "started": started["started"],
         }

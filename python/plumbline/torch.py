@@ -49,14 +49,26 @@ def as_one(tensors: Any) -> torch.Tensor:
     return torch.cat([tensor.reshape(-1) for tensor in several])
 
 
-def watch_model(record: Record, model: torch.nn.Module, units: Sequence[str] | None = None) -> None:
+def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    """What of a unit's call a pipeline would send over the cut before it: the tensors that carry a gradient and are no parameters,
+    so no masks and no tables; where none does, the first."""
+    tensors = list(_tensors((*args, *kwargs.values())))
+    carrying = [tensor for tensor in tensors if tensor.requires_grad and not isinstance(tensor, torch.nn.Parameter)]
+    return carrying or tensors[:1]
+
+
+def watch_model(
+    record: Record, model: torch.nn.Module, units: Sequence[str] | None = None, crossing: Callable[[str, Any, Any], list[torch.Tensor]] = crossing_of
+) -> None:
     """Of a run on one device: every call of the model with gradients is a microbatch, its cuts are before its units.
 
-    What stands before a unit is the first tensor of its call, and the gradient is that of the same tensor.
+    What stands at a cut is what `crossing(unit, args, kwargs)` gives of the unit's call; several tensors count as one, as where they
+    are sent together. The unit is handed views of them, whose gradients are what a pipeline sends back: a tensor's own gradient would
+    count its uses before the cut too.
     """
     names = list(units) if units is not None else units_of(model)
     record.stage(0, names, list(model.named_parameters(remove_duplicate=False)))
-    calls = _Calls(record)
+    calls = _Calls(record, crossing)
     model.register_forward_pre_hook(calls.begin)
     model.register_forward_hook(calls.end)
     for unit in names[1:]:
@@ -74,8 +86,9 @@ def watch_stage(record: Record, number: int, module: torch.nn.Module, units: Seq
 class _Calls:
     """The model's calls within a step, counted."""
 
-    def __init__(self, record: Record) -> None:
-        self.record, self.step, self.microbatch = record, -1, 0
+    def __init__(self, record: Record, crossing: Callable[[str, Any, Any], list[torch.Tensor]]) -> None:
+        self.record, self.crossing, self.step, self.microbatch = record, crossing, -1, 0
+        self.views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # of this call: what has crossed a cut, and its latest view
         self.row: list[Any] = []
         self.inside = False
 
@@ -93,6 +106,7 @@ class _Calls:
         if not self.inside:
             return
         self.inside = False
+        self.views = {}
         self.record._end_action(self.row)
         first = next((tensor for tensor in _tensors(output) if tensor.requires_grad), None)
         if first is not None:
@@ -102,16 +116,41 @@ class _Calls:
         row = self.record._begin_action(0, "B", microbatch)
         self.record._end_action(row)  # of its issue: where the backward pass ends is not seen
 
-    def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> None:
+    def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         if not self.inside:
-            return
-        tensor = next(iter(_tensors((*args, *kwargs.values()))), None)
-        if tensor is None:
+            return None
+        tensors = self.crossing(unit, args, kwargs)
+        if not tensors:
             raise TypeError(f"unit {unit} is called without a tensor, so there is none at its cut")
         microbatch = self.microbatch
-        self.record.computed(unit, "forward", microbatch, tensor)
-        if tensor.requires_grad:
-            tensor.register_hook(lambda gradient: self.record.computed(unit, "backward", microbatch, gradient))
+        self.record.computed(unit, "forward", microbatch, as_one(tensors))
+        views = {id(tensor): self._view_of(tensor) for tensor in tensors if tensor.requires_grad}
+        if not views:
+            return None
+
+        def tell(gradients: Sequence[torch.Tensor | None]) -> None:
+            self.record.computed(unit, "backward", microbatch, as_one(gradients))
+
+        torch.autograd.graph.register_multi_grad_hook(list(views.values()), tell)
+        return _replaced(args, views), _replaced(kwargs, views)
+
+    def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Of a tensor that crossed an earlier cut too, and was handed on past the unit there: a view of the one that stood there."""
+        _, latest = self.views.get(id(tensor), (tensor, tensor))
+        view = latest.view_as(latest)
+        self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
+        return view
+
+
+def _replaced(values: Any, tensors: dict[int, torch.Tensor]) -> Any:
+    """The same, with each of these tensors, by its id, in place of the one that was there."""
+    if isinstance(values, torch.Tensor):
+        return tensors.get(id(values), values)
+    if isinstance(values, dict):
+        return {key: _replaced(value, tensors) for key, value in values.items()}
+    if type(values) in (list, tuple):
+        return type(values)(_replaced(value, tensors) for value in values)
+    return values
 
 
 def _tensors(values: Any) -> Iterable[torch.Tensor]:

@@ -53,12 +53,15 @@ def compare(
     *,
     calibration: str | pathlib.Path | None = None,
     page: str | pathlib.Path | None = None,
+    replica: int | None = None,
     program: str | None = None,
 ) -> Comparison:
-    """Of two records; raises ValueError with the judge's own words for what is no record."""
+    """Of two records, or of this replica of each where several pipelines trained side by side; raises ValueError with the judge's own words for what is no record."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]
+    if replica is not None:
+        words += ["--replica", str(replica)]
     if page is not None:
         words += ["--page", str(page)]
     ended = subprocess.run(words, capture_output=True, text=True)

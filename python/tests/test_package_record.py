@@ -41,8 +41,8 @@ def weights():
 class Pipeline:
     """y = x A B, squared error: the first weight on stage 0, the second on the last."""
 
-    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS):
-        self.folder, self.world, self.wrong = folder, world, wrong
+    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None):
+        self.folder, self.world, self.wrong, self.mesh = folder, world, wrong, mesh
         self.every, self.run_steps = every, run_steps
         self.barrier, self.told = threading.Barrier(world), [None] * world
         self.wires, self.errors = {}, []
@@ -58,7 +58,7 @@ class Pipeline:
         return tell
 
     def record(self, rank, **more):
-        options = {"model": {"kind": "two products"}, "steps": self.run_steps, "every": self.every, "microbatches": BATCHES, "optimizer": OPTIMIZER}
+        options = {"model": {"kind": "two products"}, "steps": self.run_steps, "every": self.every, "microbatches": BATCHES, "optimizer": OPTIMIZER, "mesh": self.mesh}
         return plumbline.Record(self.folder, **(options | more), rank=rank, world_size=self.world, gather=self.gather(rank))
 
     def run(self):
@@ -152,6 +152,15 @@ def judge():
         return None
 
 
+def side_by_side(folder, world, wrong=None):
+    """Two pipelines of as many ranks, whose ranks take turns in the run's count."""
+    for replica in range(2):
+        replicas = [[2 * rank + other for rank in range(world)] for other in range(2)]
+        mesh = {"axes": {"dp": 2, "pp": world}, "pipeline": "pp", "replicas": replicas, "replica": replica}
+        Pipeline(folder, world, wrong if replica == 1 else None, mesh=mesh).run()
+    return folder
+
+
 class RecordTest(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -170,6 +179,23 @@ class RecordTest(unittest.TestCase):
         self.assertEqual({code["data_digest"] for code in found.exits.values()}, {found.exits[0]["data_digest"]})
         with self.assertRaisesRegex(AttributeError, "no table nothing.csv; there are actions"):
             found.nothing
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_each_pipeline_of_a_mesh_is_a_record_that_is_judged_alone(self):
+        one, two = side_by_side(self.folder / "one", 1), side_by_side(self.folder / "two", 2, "wire")
+        self.assertEqual(plumbline.read(two / "replica-1").manifest["mesh"]["replicas"], [[0, 2], [1, 3]])
+
+        right = plumbline.compare(one, two, replica=0)
+        self.assertTrue(right, right)
+        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", right.verdict["cells"][0]["checks"][1]["not_shown"])
+        wrong = plumbline.compare(one, two, replica=1)
+        self.assertEqual(wrong.first_divergence["item"], "second")
+        with self.assertRaisesRegex(ValueError, "choose one: --replica 0"):
+            plumbline.compare(one, two)
+        with self.assertRaisesRegex(ValueError, "replica-2: is not there"):
+            plumbline.compare(one, two, replica=2)
+        with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):
+            plumbline.read(two)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_two_ranks_hold_against_one_and_a_narrowed_wire_does_not(self):

@@ -121,6 +121,36 @@ class TorchTest(unittest.TestCase):
             ours, theirs = statistics(tensor), statistics(tensor.numpy())
             self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()], values)
 
+    def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
+        from plumbline.meshes import place_of
+
+        class Mesh:  # what torch's DeviceMesh says of itself, without four processes
+            mesh_dim_names, mesh = ("pp", "dp"), torch.tensor([[0, 1], [2, 3]])
+
+            def size(self, axis):
+                return self.mesh.shape[axis]
+
+            def get_rank(self):
+                return 3
+
+            def get_group(self, name):
+                return "the group of " + name
+
+        described, group = place_of(Mesh(), "pp", None)
+        self.assertEqual(described, {"axes": {"pp": 2, "dp": 2}, "pipeline": "pp", "replicas": [[0, 2], [1, 3]], "replica": 1})
+        self.assertEqual(group, "the group of pp")
+        with self.assertRaisesRegex(ValueError, "none is pipeline='stage'"):
+            place_of(Mesh(), "stage", None)
+        with self.assertRaisesRegex(ValueError, "give mesh= or group="):
+            place_of(Mesh(), "pp", "a group")
+
+    def test_a_parameter_that_a_rank_holds_in_part_is_refused_by_name(self):
+        model = made()
+        model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards
+        record = recorded(self.folder / "one", torch.optim.AdamW(model.parameters()))
+        with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part"):
+            plumbline.torch.watch_model(record, model)
+
     def test_units_are_the_modules_between_cuts(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})

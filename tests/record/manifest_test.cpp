@@ -189,6 +189,8 @@ TEST(Manifest, ARoleThatDoesNotFitIsRefused) {
 TEST(Manifest, ValuesOfAnotherKindAreRefused) {
   EXPECT_THAT(refusal(with("/role", "oracle")),
               HasSubstr("key role: 'oracle' is not known; known: reference, pipeline, external"));
+  EXPECT_THAT(refusal(with("/dtype", "float8")),
+              HasSubstr("key dtype: 'float8' is not known; known: float32, float64, bfloat16, float16, mixed"));
   EXPECT_THAT(refusal(with("/world_size", 0)), HasSubstr("key world_size: 0 is not between 1"));
   EXPECT_THAT(refusal(with("/world_size", 2.5)), HasSubstr("key world_size: must be a whole number"));
   EXPECT_THAT(refusal(with("/steps", "5")), HasSubstr("key steps: must be a whole number"));

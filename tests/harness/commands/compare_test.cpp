@@ -47,6 +47,39 @@ TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
   EXPECT_THROW(write_comparison(folder, reference, candidate, verdict), InputError) << "it is not empty";
 }
 
+/// Both are external, as a record must be that has such a key.
+void let_manifests_say(SyntheticCell& cell, const std::string& key, const Json& value) {
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    run->manifest[key] = value;
+  }
+}
+
+TEST(Compare, WhereEveryTenthStepIsRecordedTheStepOfTheRunIsTold) {
+  SyntheticCell cell;
+  let_manifests_say(cell, "every", 10);
+  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+
+  const std::string text = comparison_text(compare_records(cell.write_reference(), cell.write_candidate()));
+
+  EXPECT_THAT(text, HasSubstr("not shown: steps between: one of 10 was recorded, so that step i here is step 10 i of"));
+  EXPECT_THAT(text, HasSubstr("gradient model.norm.weight, step 1, stage 1: the bits differ"));
+  EXPECT_THAT(text, HasSubstr("(step 10 of the run)\n"));
+}
+
+TEST(Compare, OneReplicaOfAMeshIsJudgedAndTheOthersAreToldAsNotShown) {
+  SyntheticCell cell;
+  let_manifests_say(cell, "mesh", nullptr);
+  cell.candidate.manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
+
+  const auto verdict = compare_records(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_EQ(verdict.variant, "replica 1 of 2");
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("not shown: other pipelines of the mesh: this is replica 1 of 2"));
+}
+
 TEST(Compare, DataThatDoNotTellAreShownButNotRequiredWhereNobodyPlannedThem) {
   SyntheticCell cell;
   for (auto* run : {&cell.reference, &cell.candidate}) {

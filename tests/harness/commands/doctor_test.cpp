@@ -128,13 +128,17 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
   EXPECT_THAT(texts(found.at("missing")), Contains(AllOf(HasSubstr("of two ranks that were started 0 arrived"),
                                                          HasSubstr("mpirun ended with code 1 and started nothing"))));
   EXPECT_THAT(texts(found.at("can")), ::testing::Not(Contains(HasSubstr("sweep over MPI processes"))));
-  EXPECT_THAT(doctor_text(found), ::testing::StartsWith("NOT USABLE: a sweep cannot run here\n  of two ranks"));
+  EXPECT_THAT(doctor_text(found),
+              ::testing::StartsWith("NOT USABLE: a sweep of Plumbline's trainers cannot run here; one of commands "
+                                    "of your own can\n  of two ranks"));
 }
 
 TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
   const char* set = ::getenv("TMPDIR");
   const std::string before = set != nullptr ? set : "/tmp";
   const testing::TemporaryFolder folder;
+  testing::program(folder, "plumbline-reference", "echo '{}'\n");
+  testing::program(folder, "plumbline-pipeline", pipeline);
   ::setenv("TMPDIR", (folder / "no/such").c_str(), 1);
   const Json found = examine_machine(folder.path());
   ::setenv("TMPDIR", before.c_str(), 1);
@@ -150,6 +154,31 @@ TEST(Doctor, WithoutMpirunASweepCannotBe) {
   EXPECT_THAT(texts(found.at("missing")), Contains(HasSubstr("mpirun")));
   EXPECT_TRUE(found.at("two_ranks").is_null());
   EXPECT_EQ(found.at("usable"), false);
+}
+
+TEST(Doctor, TheJudgeAloneSweepsCommandsOfOnesOwn) {
+  const testing::TemporaryFolder folder;
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", folder.path().c_str(), 1);
+  const Json found = examine_machine(folder.path());
+  ::setenv("PATH", path.c_str(), 1);
+
+  EXPECT_EQ(found.at("usable"), true) << found.dump();
+  EXPECT_THAT(texts(found.at("missing")), IsEmpty());
+  EXPECT_THAT(texts(found.at("can")), Contains("sweep over commands of your own"));
+  EXPECT_THAT(texts(found.at("gpus").at("why_not_more")), Contains(HasSubstr("there are none here")));
+  EXPECT_THAT(doctor_text(found),
+              AllOf(::testing::StartsWith("USABLE: records can be judged, and sweeps of commands of your own run"),
+                    HasSubstr("Plumbline's own trainers are not beside this program")));
+}
+
+TEST(Doctor, OneTrainerWithoutTheOtherIsABrokenSetOfThem) {
+  const testing::TemporaryFolder folder;
+  testing::program(folder, "plumbline-reference", "echo '{}'\n");
+  const Json found = examine_machine(folder.path());
+
+  EXPECT_EQ(found.at("usable"), false);
+  EXPECT_THAT(texts(found.at("missing")), Contains(HasSubstr("plumbline-pipeline: no such program")));
 }
 
 TEST(Doctor, EveryGpuIsOneResourceForCTest) {

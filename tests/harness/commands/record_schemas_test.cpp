@@ -76,6 +76,9 @@ TEST_F(RecordSchemas, RefuseWhatTheReaderRefuses) {
                              change("loss_scaling", "between"),
                              change("recompute", "all"),
                              change("clock_skew_ns", -1),
+                             change("dtype", "float8"),
+                             change("mesh", Json{{"axes", {{"pp", 2}}}}),
+                             change("mesh", "2 x 2"),
                              change("every", 0),
                              change("every", "10")}) {
     Json json = cell.candidate.manifest;

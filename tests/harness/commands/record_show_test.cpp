@@ -25,6 +25,18 @@ TEST(RecordShow, TellsWhatIsThereOfEachRank) {
                   HasSubstr("10 microbatches.csv"), HasSubstr("10 send")));
 }
 
+TEST(RecordShow, AReplicaOfAMeshAndEveryKthStepAreTold) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.manifest["every"] = 10;
+  cell.candidate.manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
+
+  EXPECT_THAT(shown_record(cell.write_candidate()),
+              AllOf(HasSubstr("every           10: step i of the record is step 10 i of the run\n"),
+                    HasSubstr("mesh            replica 1 of 2 along pp, ranks 1, 3 of the run; axes dp 2, pp 2\n")));
+}
+
 TEST(RecordShow, RankThatWasKilledSaysSo) {
   SyntheticCell cell;
   const auto record = cell.write_candidate();

@@ -1,0 +1,50 @@
+"""One pipeline of several that train side by side: where its record goes, and what the manifest says of the others."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable
+
+
+def place_of(mesh: Any, pipeline: str, group: Any) -> tuple[dict[str, Any] | None, Any]:
+    """The manifest's `mesh`, and the group of this pipeline's ranks."""
+    if mesh is None or isinstance(mesh, dict):
+        return mesh, group
+    if group is not None:
+        raise ValueError("give mesh= or group=: the mesh knows the group of each pipeline")
+    names = mesh.mesh_dim_names
+    if not names or pipeline not in names:
+        raise ValueError(f"the mesh has the axes {names}, and none is pipeline={pipeline!r}; name them with mesh_dim_names=")
+    axis = names.index(pipeline)
+    replicas = mesh.mesh.movedim(axis, -1).reshape(-1, mesh.size(axis)).tolist()
+    mine = mesh.get_rank()
+    described = {
+        "axes": {name: mesh.size(number) for number, name in enumerate(names)},
+        "pipeline": pipeline,
+        "replicas": replicas,
+        "replica": next(number for number, ranks in enumerate(replicas) if mine in ranks),
+    }
+    return described, mesh.get_group(pipeline)
+
+
+def folder_of(mesh: dict[str, Any] | None) -> str:
+    """
+    >>> folder_of(None), folder_of({"replica": 1})
+    ('', 'replica-1')
+    """
+    return "" if mesh is None else f"replica-{mesh['replica']}"
+
+
+def refuse_shards(named: Iterable[tuple[str, Any]]) -> None:
+    """A part of a parameter cannot be held against the whole one: DTensors that are sharded (FSDP2, tensor parallel), and
+    what Megatron marks as such."""
+    sharded = [name for name, parameter in named if _is_sharded(parameter)]
+    if sharded:
+        raise ValueError(
+            f"of {', '.join(sharded)} this rank holds a part, and one device the whole: such a run is not judged; record one "
+            "whose parameters are whole"
+        )
+
+
+def _is_sharded(parameter: Any) -> bool:
+    placements = getattr(parameter, "placements", ())
+    return any(not one.is_replicate() for one in placements) or bool(getattr(parameter, "tensor_model_parallel", False))

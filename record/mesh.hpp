@@ -1,0 +1,35 @@
+// The manifest's `mesh`: which of a run's pipelines a record is of, where several train side by side (data parallel,
+// say). docs/record-format.md, "One pipeline of several".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumbline {
+
+class JsonKeys;
+
+struct Mesh {
+  std::map<std::string, std::int64_t> axes;         ///< their sizes: {"dp": 2, "pp": 4}
+  std::string pipeline;                             ///< the axis along which stages lie
+  std::vector<std::vector<std::int64_t>> replicas;  ///< each pipeline's ranks in the whole run, in its own ranks' order
+  std::int64_t replica = 0;                         ///< the one that is recorded
+
+  std::int64_t world_size() const;
+  /// "replica 1 of 2"
+  std::string name() const;
+};
+
+/// Throws InputError naming the key: sizes that do not multiply to the ranks, a rank in no replica or in two, a replica
+/// of another length than the pipeline has ranks, a parameter that a rank holds in part. `ranks`: of the record.
+Mesh read_mesh(const JsonKeys& mesh, std::int64_t ranks);
+
+/// The record to read: `folder`, or its replica-<number>. Throws InputError where the folder holds replicas and none
+/// was chosen, or not the chosen one.
+std::filesystem::path replica_folder(const std::filesystem::path& folder, std::optional<std::int64_t> replica);
+
+}  // namespace plumbline

@@ -1,0 +1,128 @@
+// One pipeline of several: what its manifest says of the others, and which folder is read.
+#include "record/mesh.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/json_text.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// The sample's three ranks are one of two pipelines.
+Json sample_mesh() {
+  return {{"axes", {{"dp", 2}, {"pp", 3}}},
+          {"pipeline", "pp"},
+          {"replicas", {{0, 2, 4}, {1, 3, 5}}},
+          {"replica", 1},
+          {"sharded", Json::array()}};
+}
+
+Json with_mesh(const Json& mesh) {
+  Json json = sample_manifest();
+  json["role"] = "external";
+  json["mesh"] = mesh;
+  return json;
+}
+
+Json mesh_with(const std::string& key, const Json& value) {
+  Json mesh = sample_mesh();
+  mesh[key] = value;
+  return with_mesh(mesh);
+}
+
+std::string mesh_refusal(const Json& json) {
+  return error_of<InputError>([&] { parse_manifest("manifest.json", json); });
+}
+
+void write_replica(const std::filesystem::path& folder, const Json& json) {
+  make_folder(folder);
+  write_file(folder / "manifest.json", json_text(json));
+}
+
+TEST(Mesh, SaysWhichRanksOfTheRunTheRecordIsOf) {
+  const Mesh mesh = parse_manifest("manifest.json", with_mesh(sample_mesh())).mesh.value();
+
+  EXPECT_EQ(mesh.world_size(), 6);
+  EXPECT_EQ(mesh.name(), "replica 1 of 2");
+  EXPECT_THAT(mesh.replicas.at(1), ElementsAre(1, 3, 5));
+  EXPECT_FALSE(parse_manifest("manifest.json", sample_manifest()).mesh);
+}
+
+TEST(Mesh, EachRankStandsInOneReplica) {
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 4}, {1, 3, 4}})),
+              HasSubstr("key mesh.replicas: rank 4 stands in replica 0 and in replica 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 2}, {1, 3, 5}})),
+              HasSubstr("rank 2 stands in replica 0 and in"));
+  Json one_left_out = mesh_with("replicas", Json::array({Json::array({0, 2, 4})}));
+  one_left_out["mesh"]["replica"] = 0;
+  EXPECT_THAT(mesh_refusal(one_left_out), HasSubstr("key mesh.replicas: rank 1 stands in none of them"));
+}
+
+TEST(Mesh, SizesMultiplyToTheRanks) {
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 1}, {"pp", 3}})),
+              HasSubstr("rank 4 is none of the 3 that the sizes of the axes multiply to"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 3}})), HasSubstr("rank 6 stands in none of them"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 3}, {"pp", 2}})),
+              HasSubstr("replica 0 has 3 ranks, yet axis 'pp' has 2"));
+  Json other_world = mesh_with("axes", {{"dp", 1}, {"pp", 6}});
+  other_world["mesh"]["replicas"] = Json::array({{0, 1, 2, 3, 4, 5}});
+  other_world["mesh"]["replica"] = 0;
+  EXPECT_THAT(mesh_refusal(other_world),
+              HasSubstr("axis 'pp' has 6 ranks, yet world_size, that of one pipeline, is 3"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 65536}, {"pp", 65536}})),
+              HasSubstr("makes more than 65536 ranks"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", {{"dp", 0}, {"pp", 3}})),
+              HasSubstr("key mesh.axes.dp: 0 is not between 1"));
+}
+
+TEST(Mesh, OtherThingsThatCannotBeAreRefused) {
+  EXPECT_THAT(mesh_refusal(mesh_with("pipeline", "tp")), HasSubstr("key mesh.pipeline: 'tp' is none of the axes"));
+  EXPECT_THAT(mesh_refusal(mesh_with("replica", 2)), HasSubstr("key mesh.replica: 2 is not between 0 and 1"));
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {0, 1})), HasSubstr("must list the ranks of each pipeline"));
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, -2, 4}, {1, 3, 5}})), HasSubstr("rank -2 is none of the 6"));
+  EXPECT_THAT(mesh_refusal(mesh_with("axes", 6)), HasSubstr("key mesh.axes: must be a JSON object"));
+  Json ours = with_mesh(sample_mesh());
+  ours["role"] = "pipeline";
+  EXPECT_THAT(mesh_refusal(ours), HasSubstr("key mesh: stands there, which an external record alone may say"));
+}
+
+TEST(Mesh, ShardedParametersAreRefusedByName) {
+  EXPECT_THAT(mesh_refusal(mesh_with("sharded", {"layers.0.up.weight", "head.weight"})),
+              HasSubstr("key mesh.sharded: of layers.0.up.weight, head.weight each rank holds a part"));
+}
+
+TEST(Mesh, AReplicaIsChosenByItsNumber) {
+  const TemporaryFolder folder;
+  write_replica(folder / "run/replica-0", mesh_with("replica", 0));
+  write_replica(folder / "run/replica-1", mesh_with("replica", 1));
+  write_replica(folder / "alone", sample_manifest());
+
+  EXPECT_EQ(replica_folder(folder / "run", 1), folder / "run/replica-1");
+  EXPECT_EQ(replica_folder(folder / "run/replica-1", 1), folder / "run/replica-1");
+  EXPECT_EQ(replica_folder(folder / "alone", 1), folder / "alone") << "one pipeline, which is no replica";
+  EXPECT_EQ(replica_folder(folder / "alone", {}), folder / "alone");
+  EXPECT_EQ(read_manifest(replica_folder(folder / "run", 1)).mesh->replica, 1);
+}
+
+TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
+  const TemporaryFolder folder;
+  const auto run = folder / "run";
+  write_replica(run / "replica-0", mesh_with("replica", 0));
+  write_replica(run / "replica-1", mesh_with("replica", 0));
+  const auto words = [](auto use) { return error_of<InputError>(use); };
+
+  EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("holds a record for each of several pipelines"));
+  EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: is not there"));
+  EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
+  EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
+}
+
+}  // namespace
+}  // namespace plumbline
