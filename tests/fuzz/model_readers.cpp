@@ -1,5 +1,9 @@
 // What a run is made of: model config, weights, run file, token files. They lie in rooms that link LibTorch, but need
 // none of it: their sources are compiled into these programs alone.
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/request/token_file.hpp"
 #include "harness/sweep/run_variant.hpp"
@@ -17,12 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every byte of every tensor, so that one that lies outside of the file is met.
-void read_tensors(const TensorFiles& files) {
+/// Every byte of every tensor, so that one that lies outside of the file is met: beyond its last page by the machine,
+/// within it by counting.
+void read_tensors(const TensorFiles& files, std::uintmax_t most_bytes) {
   std::size_t sum = 0;
-  for (const std::string& name : files.names())
+  std::uintmax_t bytes = 0;
+  for (const std::string& name : files.names()) {
     for (const std::byte byte : files.at(name).bytes) sum += static_cast<std::size_t>(byte);
+    bytes += files.at(name).bytes.size();
+  }
   static_cast<void>(*static_cast<volatile std::size_t*>(&sum));
+  if (bytes > most_bytes) throw std::logic_error("its tensors hold more bytes than the file");
 }
 
 void read_tokens(const fs::path& file, const std::string& format) {
@@ -44,9 +53,13 @@ const Registration all[] = {
                   },
                   "tests/fuzz/seeds/run"}),
     Registration({"safetensors", "model.safetensors",
-                  [](const fs::path&, const fs::path& file) { read_tensors(TensorFiles::of_model(file)); }}),
+                  [](const fs::path&, const fs::path& file) {
+                    read_tensors(TensorFiles::of_model(file), fs::file_size(file));
+                  }}),
     Registration({"safetensors-index", "model.safetensors.index.json",
-                  [](const fs::path& folder, const fs::path&) { read_tensors(TensorFiles::of_model(folder)); },
+                  [](const fs::path& folder, const fs::path&) {
+                    read_tensors(TensorFiles::of_model(folder), std::numeric_limits<std::uintmax_t>::max());
+                  },
                   "tests/fuzz/seeds/safetensors-index"}),
     Registration(
         {"tokens-of-judge", "text.bin", [](const fs::path&, const fs::path& file) { read_tokens(file, "uint16"); }}),

@@ -12,13 +12,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view magic = "HEAD";
+
 std::size_t read_unchecked(const fs::path& file) {
   const std::string bytes = read_file(file);
   std::uint16_t length = 0;
-  if (bytes.size() < sizeof length) throw InputError(file.string() + ": is truncated");
-  std::memcpy(&length, bytes.data(), sizeof length);
+  if (!bytes.starts_with(magic) || bytes.size() < magic.size() + sizeof length)
+    throw InputError(file.string() + ": is no such file, or truncated");
+  std::memcpy(&length, bytes.data() + magic.size(), sizeof length);
   std::size_t braces = 0;
-  for (std::size_t i = 0; i < length; ++i) braces += bytes.data()[sizeof length + i] == '{' ? 1u : 0u;
+  for (std::size_t i = 0; i < length; ++i) braces += bytes.data()[magic.size() + sizeof length + i] == '{' ? 1u : 0u;
   return braces;
 }
 

@@ -1,4 +1,5 @@
 // A run record: manifest, exit file, each table, schedule; and what a rank shows while it runs.
+#include "harness/judge/judge.hpp"
 #include "record/bench_result.hpp"
 #include "record/exit_file.hpp"
 #include "record/launch_finding.hpp"
@@ -19,7 +20,21 @@ void read_whole(const fs::path& record, const fs::path&) {
   static_cast<void>(read_record(record));
 }
 
-/// In a right record that has the table.
+/// What a reader takes must not make the judge fail either.
+void judge_whole(const fs::path& record, const fs::path&) {
+  CellPlan plan;
+  plan.id = "fuzzed";
+  plan.world = 2;
+  plan.schedule = "1f1b";
+  plan.optimizer = "sgd";
+  static_cast<void>(judge_cell(plan, fs::path(PLUMBLINE_SOURCE) / reference, record));
+}
+
+/// In a right record that has the file.
+Reader judged(const std::string& name, const std::string& file) {
+  return {"judge-" + name, file, judge_whole, pipeline};
+}
+
 Reader table(const std::string& name, const std::string& rank = "rank-0", const std::string& record = pipeline) {
   return {"table-" + name, rank + "/" + name + ".csv", read_whole, record};
 }
@@ -39,6 +54,16 @@ const Registration all[] = {
     Registration(table("saved", "rank-0", reference)),
     Registration(table("gpu_memory")),
     Registration(table("evaluation", "rank-1")),
+    Registration(judged("manifest", "manifest.json")),
+    Registration(judged("steps", "rank-1/steps.csv")),
+    Registration(judged("microbatches", "rank-1/microbatches.csv")),
+    Registration(judged("tensors", "rank-0/tensors.csv")),
+    Registration(judged("boundaries", "rank-0/boundaries.csv")),
+    Registration(judged("actions", "rank-0/actions.csv")),
+    Registration(judged("memory", "rank-0/memory.csv")),
+    Registration(judged("traffic", "rank-0/traffic.csv")),
+    Registration(judged("evaluation", "rank-1/evaluation.csv")),
+    Registration(judged("schedule", "schedule.csv")),
     Registration({"progress", "progress", [](const fs::path&, const fs::path& file) { read_progress(file); }}),
     Registration(
         {"launch-finding", "finding.json", [](const fs::path&, const fs::path& file) { read_launch_finding(file); }}),
