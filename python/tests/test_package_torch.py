@@ -121,6 +121,56 @@ class TorchTest(unittest.TestCase):
             ours, theirs = statistics(tensor), statistics(tensor.numpy())
             self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()], values)
 
+    def test_all_that_is_handed_on_counts_and_its_gradient_is_of_what_lies_behind_the_cut(self):
+        class Block(torch.nn.Module):  # the sum uses x in the block that made it and, at the cut, behind it
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(3, 3)
+
+            def forward(self, x, total, start):
+                x = torch.tanh(self.layer(x)) + start
+                return x, total + x
+
+        class Chain(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = torch.nn.Linear(2, 3)
+                self.blocks = torch.nn.ModuleList(Block() for _ in range(3))
+
+            def forward(self, x):
+                start = x = total = self.embed(x)
+                for block in self.blocks:
+                    x, total = block(x, total, start)  # start goes past each block, as an encoder's memory does
+                return total
+
+        torch.manual_seed(2)
+        model, inputs = Chain(), torch.randn(MICROBATCHES, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        record = recorded(self.folder / "one", optimizer, steps=1, clip_norm=None, level="dump")
+        plumbline.torch.watch_model(record, model)
+        with record.step(inputs, torch.zeros(MICROBATCHES, 3)):
+            for x in inputs.split(1):
+                loss = model(x).pow(2).sum()
+                loss.backward()
+                record.loss(loss)
+            gradients = [parameter.grad.clone() for parameter in model.parameters()]
+            optimizer.step()
+        # The same in two parts, as a pipeline's two stages.
+        torch.manual_seed(2)
+        cut, rows = Chain(), {}
+        for m, x in enumerate(inputs.split(1)):
+            start = cut.embed(x)
+            sent = (*cut.blocks[0](start, start, start), start)
+            taken = [tensor.detach().requires_grad_() for tensor in sent]
+            behind, total = cut.blocks[1](*taken)
+            cut.blocks[2](behind, total, taken[2])[1].pow(2).sum().backward()
+            torch.autograd.backward(sent, [tensor.grad for tensor in taken])
+            rows["forward", m] = plumbline.digest(plumbline.torch.as_one(sent))
+            rows["backward", m] = plumbline.digest(plumbline.torch.as_one([tensor.grad for tensor in taken]))
+        written = plumbline.read(self.folder / "one").boundaries
+        self.assertEqual({(row["direction"], row["microbatch"]): row["digest"] for row in written if row["cut"] == "blocks.1"}, rows)
+        self.assertTrue(all(torch.equal(one, other.grad) for one, other in zip(gradients, cut.parameters())))
+
     def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
         from plumbline.meshes import place_of
 
