@@ -67,9 +67,13 @@ std::uint64_t monotonic_ns() {
 
 /// Seqlock, reader's side (H.-J. Boehm, "Can seqlocks get along with programming language memory models?", 2012).
 std::optional<ProgressSnapshot> read_page(void* page) {
-  constexpr int attempts = 1000;  // an update takes nanoseconds: who is at it for so long is dead or stopped
+  // An update takes nanoseconds: who is at it for so long is dead or stopped. On a machine with more work than cores
+  // each yield may take milliseconds.
+  constexpr int attempts = 1000, attempts_at_least = 20;
+  const std::uint64_t give_up = monotonic_ns() + 200'000'000;
   if (word(page, magic_word).load(std::memory_order_acquire) != magic()) return std::nullopt;
   for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (attempt >= attempts_at_least && monotonic_ns() > give_up) return std::nullopt;
     const std::uint64_t before = word(page, sequence_word).load(std::memory_order_acquire);
     Words words;
     for (std::size_t i = 0; i < words.size(); ++i)

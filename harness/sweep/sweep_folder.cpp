@@ -44,10 +44,9 @@ SweepFolder::SweepFolder(const fs::path& path) : path_(path) {
   if (!fs::exists(file, ignored)) throw InputError(path.string() + ": holds no sweep (it has no sweep.json)");
   lock_.emplace(path);
   const Json kept = read_json(file);
-  const auto started = kept.find("started");
-  if (kept.value("schema", "") != sweep_schema || started == kept.end() || !started->is_string())
-    throw InputError(file.string() + ": is not as this program writes it");
-  started_ = started->get<std::string>();
+  const JsonKeys keys(file, kept);
+  if (keys.text("schema") != sweep_schema) throw InputError(file.string() + ": is not as this program writes it");
+  started_ = keys.text("started");
 }
 
 void SweepFolder::refuse_unless_usable(const fs::path& path, const SweepFingerprint& fingerprint, bool resume) {

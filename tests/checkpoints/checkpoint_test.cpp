@@ -262,6 +262,12 @@ TEST_F(Checkpointing, HalfOfOneAndANewerOneAreRefused) {
   EXPECT_THAT(refused(), AllOf(HasSubstr("model-00001-of-00002.safetensors"), HasSubstr("is missing")));
   fs::rename(at("kept"), whole / "model-00001-of-00002.safetensors");
   Json file = read_json(whole / "checkpoint.json");
+  for (const Json& written_by : {Json(5), Json{{"run_id", 5}}}) {
+    Json damaged = file;
+    damaged["written_by"] = written_by;
+    write_json(whole / "checkpoint.json", damaged);
+    EXPECT_THAT(refused(), HasSubstr("written_by is no object, or its run_id no text"));
+  }
   file["schema"] = "plumbline-checkpoint/2";
   write_json(whole / "checkpoint.json", file);
   EXPECT_THAT(refused(), HasSubstr("schema plumbline-checkpoint/2 is not known"));

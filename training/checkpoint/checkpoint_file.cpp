@@ -83,6 +83,8 @@ CheckpointFile read_checkpoint_file(const std::filesystem::path& folder) {
   file.steps = json["steps"];
   file.training = json["training"];
   file.written_by = json.value("written_by", Json::object());
+  if (!file.written_by.is_object() || !file.written_by.value("run_id", Json("")).is_string())
+    fail("written_by is no object, or its run_id no text");
   for (const auto& [name, digest] : json["digests"].items()) {
     if (!digest.is_string()) fail("digest of " + name + " is no text");
     file.digests[name] = digest.get<std::string>();
