@@ -166,10 +166,9 @@ Json examine_machine(const fs::path& trainers) {
 std::string doctor_text(const Json& findings) {
   std::string text;
   if (findings.at("judge_alone") == true) {
-    text =
-        "USABLE: records can be judged, and sweeps of commands of your own run, here\n"
-        "  Plumbline's own trainers are not beside this program: their sweeps need plumbline-reference and\n"
-        "  plumbline-pipeline (make build, or the folder that holds them with --trainers)\n";
+    text = std::string("USABLE: records can be judged, and sweeps of commands of your own run, here\n") +
+           "  Plumbline's own trainers are not beside this program: their sweeps need " + reference_program +
+           " and\n  " + pipeline_program + " (make build, or the folder that holds them with --trainers)\n";
   } else if (findings.at("missing").empty()) {
     text = "USABLE: a sweep can run here; of two ranks that were started both arrived\n";
   } else {

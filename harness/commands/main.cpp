@@ -16,6 +16,7 @@
 #include "harness/commands/report_command.hpp"
 #include "harness/commands/schedule_command.hpp"
 #include "harness/commands/sweep_command.hpp"
+#include "harness/sweep/trainer_programs.hpp"
 #include "record/mesh.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
@@ -123,7 +124,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("calibrate")) return run_calibrate();
   if (app.got_subcommand("record")) return run_record();
   if (doctor_command->count("--trainers") > 0 && judge_alone(doctor_trainers))
-    throw InputError(doctor_trainers.string() + ": holds neither plumbline-reference nor plumbline-pipeline");
+    throw InputError(doctor_trainers.string() + ": holds neither " + reference_program + " nor " + pipeline_program);
   return doctor(doctor_trainers, doctor_json, resources);
 }
 

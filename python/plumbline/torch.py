@@ -124,13 +124,17 @@ class _Calls:
             raise TypeError(f"unit {unit} is called without a tensor, so there is none at its cut")
         microbatch = self.microbatch
         self.record.computed(unit, "forward", microbatch, as_one(tensors))
-        views = {id(tensor): self._view_of(tensor) for tensor in tensors if tensor.requires_grad}
-        if not views:
+        carrying = [tensor for tensor in tensors if tensor.requires_grad]
+        if not carrying:
             return None
 
         def tell(gradients: Sequence[torch.Tensor | None]) -> None:
             self.record.computed(unit, "backward", microbatch, as_one(gradients))
 
+        if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: there are no views of it yet
+            torch.autograd.graph.register_multi_grad_hook(carrying, tell)
+            return None
+        views = {id(tensor): self._view_of(tensor) for tensor in carrying}
         torch.autograd.graph.register_multi_grad_hook(list(views.values()), tell)
         return _replaced(args, views), _replaced(kwargs, views)
 

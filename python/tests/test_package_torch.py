@@ -171,6 +171,36 @@ class TorchTest(unittest.TestCase):
         self.assertEqual({(row["direction"], row["microbatch"]): row["digest"] for row in written if row["cut"] == "blocks.1"}, rows)
         self.assertTrue(all(torch.equal(one, other.grad) for one, other in zip(gradients, cut.parameters())))
 
+    def test_layers_that_are_computed_again_are_recorded_as_others_are(self):
+        class Chain(torch.nn.Module):
+            def __init__(self, reentrant):
+                super().__init__()
+                self.embed, self.reentrant = torch.nn.Linear(2, 3), reentrant
+                self.blocks = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(2))
+
+            def forward(self, x):
+                x = self.embed(x)
+                for block in self.blocks:
+                    x = block(x) if self.reentrant is None else torch.utils.checkpoint.checkpoint(block, x, use_reentrant=self.reentrant)
+                return x
+
+        rows = []
+        for reentrant in (None, False, True):
+            torch.manual_seed(2)
+            model, inputs = Chain(reentrant), torch.randn(MICROBATCHES, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            record = recorded(self.folder / str(reentrant), optimizer, steps=1, clip_norm=None)
+            plumbline.torch.watch_model(record, model)
+            with record.step(inputs):
+                for x in inputs.split(1):
+                    loss = model(x).pow(2).sum()
+                    loss.backward()
+                    record.loss(loss)
+                optimizer.step()
+            rows.append([sorted(map(str, getattr(plumbline.read(self.folder / str(reentrant)), table))) for table in ("boundaries", "tensors")])
+        self.assertEqual(rows[0], rows[1])
+        self.assertEqual(rows[0], rows[2])
+
     def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
         from plumbline.meshes import place_of
 

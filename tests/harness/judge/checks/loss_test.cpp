@@ -37,6 +37,20 @@ TEST(Loss, OneUlpInOneMicrobatch) {
   expect_loss_red(cell, 1, 3, "loss of the microbatch");
 }
 
+TEST(Loss, DividedByTheMicrobatchesInOneRunOnlyItSaysSo) {
+  for (const bool in_candidate : {true, false}) {
+    SyntheticCell cell;
+    for (const std::int64_t m : {0, 1, 2, 3, 4}) *loss(in_candidate ? cell.candidate : cell.reference, 0, m) /= 5;
+
+    EXPECT_THAT(cell.judge().first_divergence.value().size,
+                HasSubstr(in_candidate ? "the reference's is 5 times the other, as many as there are microbatches"
+                                       : "the candidate's is 5 times the other, as many as there are microbatches"));
+  }
+  SyntheticCell other_factor;
+  *loss(other_factor.candidate, 0, 0) *= 4;
+  EXPECT_EQ(other_factor.judge().first_divergence.value().size, "");
+}
+
 TEST(Loss, OneUlpInTheStep) {
   SyntheticCell cell;
   auto& value = cell.candidate.ranks[1].steps[0].loss;
