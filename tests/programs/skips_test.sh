@@ -32,6 +32,8 @@ expect 1 "  Inner.Unknown" "$(testcase room.1 0 "$(says Inner.Unknown)")" # with
 slow=$(for n in 1 2 3 4 5 6 7 8 9 10 11; do testcase "room.N$n" "$n"; done)
 expect 0 "  11.0  room.N11" "$slow"
 [[ $("$source/scripts/skips" "$work" | grep -c '  room.N') == 10 ]] || { echo "not the ten slowest" && exit 1; }
+many=$(for n in {1..3000}; do testcase "room.WhatIsMoreThanAPipeHoldsWhereItsReaderHasGone/$n" "$n"; done)
+expect 0 "3000.0  room.What" "$many"
 
 # The list itself: each of its kinds is one, and its command runs.
 unset ALLOWED_SKIPS
