@@ -37,7 +37,7 @@ std::map<std::string, std::vector<fs::path>> seeds() {
     std::string reader, pattern;
     words >> reader >> pattern;
     const std::vector<fs::path> files = files_like(pattern);
-    EXPECT_FALSE(files.empty()) << pattern << " is no file's name";
+    if (files.empty()) throw std::runtime_error("seeds.txt: " + pattern + " is no file's name");
     all[reader].insert(all[reader].end(), files.begin(), files.end());
   }
   return all;

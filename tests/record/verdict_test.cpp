@@ -194,10 +194,7 @@ TEST(Verdict, AnotherSchemaIsRefused) {
 }
 
 TEST(Verdict, FirstSchemaIsReadAndItsCountsClaimNoComparison) {
-  const auto published =
-      std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "reports/published/2026-11-21-article/verdict.json";
-
-  const Verdict verdict = read_verdict(published);
+  const Verdict verdict = read_verdict(PLUMBLINE_FIXTURES "/verdicts/schema-1.json");
 
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(verdict.cells.size(), 3U);
@@ -213,8 +210,7 @@ TEST(Verdict, FirstSchemaIsReadAndItsCountsClaimNoComparison) {
 
 TEST(Verdict, FirstSchemaTellsTierAndSelectionFromWhatItsChecksSay) {
   const TemporaryFolder folder;
-  Json json = read_json(std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() /
-                        "reports/published/2026-11-21-article/verdict.json");
+  Json json = read_json(PLUMBLINE_FIXTURES "/verdicts/schema-1.json");
   json["cells"][0]["checks"][3]["limit"] = "calibrated: relative error against the float64 shadow";
   json["cells"][0]["checks"][4]["outcome"] = "not_run";
   json["cells"][0]["checks"][4]["required"] = false;
