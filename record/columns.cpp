@@ -179,7 +179,8 @@ const Table<MemoryRow>& table_of<MemoryRow>() {
        column("data_bytes", &MemoryRow::data_bytes, Presence::added_with_schema_2),
        column("other_bytes", &MemoryRow::other_bytes, Presence::added_with_schema_2),
        column("other_peak_bytes", &MemoryRow::other_peak_bytes, Presence::added_with_schema_2),
-       column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::added_with_schema_2)},
+       column("process_private_bytes", &MemoryRow::process_private_bytes, Presence::added_with_schema_2),
+       column("heap_free_bytes", &MemoryRow::heap_free_bytes, Presence::any_may_lack_column)},
       {"step"},
       Complete::each_step};
   return table;

@@ -95,6 +95,7 @@ struct MemoryRow {
   std::optional<std::int64_t> other_bytes;
   std::optional<std::int64_t> other_peak_bytes;  ///< within the step
   std::optional<std::int64_t> process_private_bytes;
+  std::optional<std::int64_t> heap_free_bytes;  ///< of these, what malloc keeps of memory that was freed
 };
 
 struct SavedRow {

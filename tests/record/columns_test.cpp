@@ -32,7 +32,7 @@ TEST(Columns, AreThoseOfTheFormat) {
   EXPECT_EQ(header<MemoryRow>(),
             "step, peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_peak_bytes, buffer_bytes, "
             "process_peak_bytes, live_bytes, table_bytes, data_bytes, other_bytes, other_peak_bytes, "
-            "process_private_bytes");
+            "process_private_bytes, heap_free_bytes");
   EXPECT_EQ(header<SavedRow>(),
             "microbatch, unit, saved_bytes, forward_bytes, backward_bytes, input_bytes, retained_bytes, weight_bytes");
   EXPECT_EQ(header<TrafficRow>(), "step, peer, direction, side, operations, bytes");
@@ -50,8 +50,8 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
             "1,2,backward,norm,4,3,send,5,float32,8,d,32");
   EXPECT_EQ(join(cells_of(ActionRow{1, 2, "3B4", 3, 4, 5, 6, 7, 8}), ","), "1,2,3B4,3,4,5,6,7,8");
-  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}), ","),
-            "1,2,3,4,5,6,7,8,9,10,11,12,13,14");
+  EXPECT_EQ(join(cells_of(MemoryRow{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}), ","),
+            "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
   EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
   EXPECT_EQ(join(cells_of(GpuMemoryRow{1, 2, 3, 4, 5, 6}), ","), "1,2,3,4,5,6");
@@ -59,7 +59,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {
   EXPECT_EQ(join(cells_of(StepRow{}), ","), "0,,,,,0,0,,,");
-  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,,,,,,");
+  EXPECT_EQ(join(cells_of(MemoryRow{}), ","), "0,,,,,,,,,,,,,,");
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, {}, {}, {}}), ","), "1,norm,2,3,4,,,");
 }
 

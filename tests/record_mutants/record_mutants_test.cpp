@@ -87,6 +87,20 @@ void add_evaluations(const std::filesystem::path& record) {
   std::ofstream(record / ("rank-" + to_text(owner)) / "evaluation.csv", std::ios::binary) << rows;
 }
 
+/// Adds a column whose cells are made of those of another.
+template <typename Make>
+void add_column(const std::filesystem::path& file, const std::string& name, const std::string& from, const Make& make) {
+  CsvTable table = read_csv(file);
+  const std::size_t source = table.column(from);
+  table.header.emplace_back(name);
+  std::string bytes = csv_line(table.header);
+  for (CsvRow& row : table.rows) {
+    row.cells.push_back(make(row.cells[source]));
+    bytes += csv_line(row.cells);
+  }
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
 /// A frozen record with the columns and tables that our records have since gained.
 void take_record(const std::string& name, const std::filesystem::path& to) {
   std::filesystem::copy(tree / "tests" / "frozen_records" / "schema-2" / name, to,
@@ -94,16 +108,14 @@ void take_record(const std::string& name, const std::filesystem::path& to) {
   if (name.starts_with("external")) return;
   add_evaluations(to);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(to)) {
-    if (entry.path().filename() != "steps.csv") continue;
-    CsvTable table = read_csv(entry.path());
-    const std::size_t seconds = table.column("seconds");
-    table.header.emplace_back("recording_seconds");
-    std::string bytes = csv_line(table.header);
-    for (CsvRow& row : table.rows) {
-      row.cells.push_back(to_text(parse_double(row.cells[seconds]).value() / 2));
-      bytes += csv_line(row.cells);
+    if (entry.path().filename() == "steps.csv") {
+      add_column(entry.path(), "recording_seconds", "seconds",
+                 [](const std::string& seconds) { return to_text(parse_double(seconds).value() / 2); });
     }
-    std::ofstream(entry.path(), std::ios::binary | std::ios::trunc) << bytes;
+    if (entry.path().filename() == "memory.csv") {
+      add_column(entry.path(), "heap_free_bytes", "process_private_bytes",
+                 [](const std::string& bytes) { return to_text(parse_integer(bytes).value() / 8); });
+    }
   }
 }
 

@@ -3,6 +3,9 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 namespace plumbline {
 namespace {
 
@@ -48,6 +51,20 @@ TEST(MemoryRow, PeaksAreThoseOfTheStep) {
   EXPECT_EQ(row.buffer_bytes, 100);
   EXPECT_EQ(row.peak_bytes, 110);
   EXPECT_EQ(row.live_bytes, 10);
+}
+
+TEST(MemoryRow, TellsWhatOfTheHeapIsFree) {
+  constexpr std::int64_t block = 64 << 10, blocks = 200;
+  const MemoryMeter& meter = new_memory_meter();
+  std::vector<std::unique_ptr<char[]>> taken;
+  for (int i = 0; i < blocks; ++i) taken.push_back(std::make_unique<char[]>(block));
+  const std::int64_t before = memory_row(meter, 0, 0).heap_free_bytes.value();
+
+  for (int i = 0; i < blocks; i += 2) taken[i].reset();
+
+  const std::int64_t freed = memory_row(meter, 1, 0).heap_free_bytes.value() - before;
+  EXPECT_GE(freed, block * (blocks / 2 - 1));
+  EXPECT_LE(freed, block * (blocks / 2 + 2));
 }
 
 }  // namespace

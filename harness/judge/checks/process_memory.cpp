@@ -32,18 +32,17 @@ std::string why_no_limit(const CellEvidence& evidence, const MemorySteps& candid
   return "";
 }
 
-/// What memory.csv tells of one process, over all steps.
-class ProcessSteps {
+/// The largest of some bytes over all steps.
+class LargestOfSteps {
  public:
-  void step(const MemoryRow& row, std::int64_t certainly_allowed) {
-    peak_bytes = std::max(peak_bytes, row.peak_bytes.value_or(0));
-    const std::int64_t bytes = row.process_private_bytes.value_or(0);
-    if (bytes <= private_bytes) return;
-    private_bytes = bytes;
+  void step(std::int64_t step, std::int64_t bytes, std::int64_t certainly_allowed) {
+    if (bytes <= bytes_) return;
+    bytes_ = bytes;
     // The limit is known behind the last step alone: until then the steps are kept that may be the first beyond it.
-    if (bytes > certainly_allowed) rises_.emplace_back(row.step, bytes);
+    if (bytes > certainly_allowed) rises_.emplace_back(step, bytes);
   }
 
+  std::int64_t bytes() const { return bytes_; }
   /// The first step whose bytes are beyond the limit.
   std::optional<std::int64_t> first_beyond(std::int64_t limit) const {
     for (const auto& [step, bytes] : rises_) {
@@ -52,10 +51,31 @@ class ProcessSteps {
     return std::nullopt;
   }
 
-  std::int64_t peak_bytes = 0, private_bytes = 0;  ///< largest of the steps
-
  private:
+  std::int64_t bytes_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> rises_;  ///< step and bytes: more than in any step before
+};
+
+/// What memory.csv tells of one process.
+struct ProcessSteps {
+  void step(const MemoryRow& row, std::int64_t base) {
+    const std::int64_t peak = row.peak_bytes.value_or(0), live = row.live_bytes.value_or(0);
+    const std::int64_t bytes = row.process_private_bytes.value_or(0);
+    peak_bytes = std::max(peak_bytes, peak);
+    private_bytes.step(row.step, bytes, base + peak_bytes + allowed_bytes);
+    if (!row.heap_free_bytes) return;
+    kept_bytes = std::max(kept_bytes, std::min(*row.heap_free_bytes, peak - live));
+    live_bytes = std::max(live_bytes, live);
+    used_bytes.step(row.step, bytes - *row.heap_free_bytes, base + live_bytes + allowed_bytes);
+  }
+
+  LargestOfSteps private_bytes;  ///< at the step's end
+  LargestOfSteps used_bytes;     ///< of these, what malloc has not free
+  std::int64_t peak_bytes = 0;   ///< of tensors
+  std::int64_t live_bytes = 0;   ///< of tensors at a step's end
+  /// What malloc may keep of a step's tensors, scattered so that the next ones do not fit: at most as much as these
+  /// were.
+  std::int64_t kept_bytes = 0;
 };
 
 class ProcessesPart : public MemoryPart {
@@ -65,7 +85,7 @@ class ProcessesPart : public MemoryPart {
   void step(const StepEvidence&, const BothMemories& memory) override {
     const auto look = [](const MemorySteps& steps, std::int64_t rank, std::int64_t base, ProcessSteps& process) {
       const MemoryRow* row = steps.find(rank);
-      if (row != nullptr) process.step(*row, base + process.peak_bytes + allowed_bytes);
+      if (row != nullptr) process.step(*row, base);
     };
     look(memory.reference, 0, 0, reference_);
     const std::int64_t base = evidence_.plan.process_base ? evidence_.plan.process_base->rank_bytes : 0;
@@ -116,31 +136,56 @@ class ProcessesPart : public MemoryPart {
   /// The most that the launcher or the rank itself saw; 0 where neither did.
   static std::int64_t most_private(const std::optional<LaunchFinding>& launch, std::int64_t rank,
                                    const ProcessSteps& process) {
-    return std::max(seen(launch, rank), process.private_bytes);
+    return std::max(seen(launch, rank), process.private_bytes.bytes());
   }
 
   void beyond_tensors() {
-    libraries_ = library_bytes();
-    double nearest = 0;
-    std::string nearest_words;
+    const ProcessBase& base = *evidence_.plan.process_base;
+    const std::int64_t of_mpi = std::max<std::int64_t>(base.rank_bytes - base.reference_bytes, 0);
+    const auto libraries = [&](std::int64_t of_reference) { return std::max(base.rank_bytes, of_reference + of_mpi); };
+    const std::int64_t at_peak =
+        libraries(most_private(evidence_.plan.reference_launch, 0, reference_) - reference_.peak_bytes);
+    const std::int64_t at_end = libraries(reference_.used_bytes.bytes() - reference_.live_bytes);
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const ProcessSteps& process = ranks_[i];
-      const std::int64_t rank = evidence_.candidate.ranks[i].rank, limit = limit_of(process);
-      const std::int64_t by_launcher = seen(evidence_.plan.launch, rank);
-      const std::int64_t largest = most_private(evidence_.plan.launch, rank, process);
-      auto step = process.first_beyond(limit);
-      if (!step && by_launcher > limit) step = evidence_.last_step();
+      const std::int64_t rank = evidence_.candidate.ranks[i].rank;
       findings_->judgement.compare("private_memory");
-      if (step || largest == 0) {
-        report(step.value_or(0), rank, "private memory", "at most " + limit_words(process), largest,
-               "anonymous and shared memory of the process that no tensor accounts for");
-      }
-      const double share = static_cast<double>(largest) / static_cast<double>(limit);
-      if (share <= nearest) continue;
-      nearest = share;
-      nearest_words = "private memory of a process at most " + std::to_string(largest) + " of " + limit_words(process);
+      whenever_seen(rank, ranks_[i], at_peak);
+      at_the_steps_end(rank, ranks_[i], at_end);
     }
-    note(nearest_words, nearest);
+    note(nearest_words_, nearest_);
+  }
+
+  void whenever_seen(std::int64_t rank, const ProcessSteps& process, std::int64_t libraries) {
+    const std::int64_t limit = with_percent(libraries + process.peak_bytes + process.kept_bytes + allowed_bytes);
+    const std::string words = limit_words(limit, libraries, process.peak_bytes, process.kept_bytes);
+    const std::int64_t by_launcher = seen(evidence_.plan.launch, rank);
+    const std::int64_t largest = most_private(evidence_.plan.launch, rank, process);
+    auto step = process.private_bytes.first_beyond(limit);
+    if (!step && by_launcher > limit) step = evidence_.last_step();
+    if (step || largest == 0) {
+      report(step.value_or(0), rank, "private memory", "at most " + words, largest,
+             "anonymous and shared memory of the process that no tensor accounts for");
+    }
+    nearer(largest, limit, "private memory of a process", words);
+  }
+
+  void at_the_steps_end(std::int64_t rank, const ProcessSteps& process, std::int64_t libraries) {
+    const std::int64_t limit = with_percent(libraries + process.live_bytes + allowed_bytes);
+    const std::string words = limit_words(limit, libraries, process.live_bytes, 0);
+    const std::int64_t largest = process.used_bytes.bytes();
+    if (const auto step = process.used_bytes.first_beyond(limit)) {
+      report(*step, rank, "private memory in use", "at most " + words, largest,
+             "anonymous and shared memory of the process at the step's end that malloc has not free and no tensor "
+             "accounts for");
+    }
+    nearer(largest, limit, "private memory of a process in use at a step's end", words);
+  }
+
+  void nearer(std::int64_t largest, std::int64_t limit, const std::string& what, const std::string& words) {
+    const double share = static_cast<double>(largest) / static_cast<double>(limit);
+    if (share <= nearest_) return;
+    nearest_ = share;
+    nearest_words_ = what + " at most " + std::to_string(largest) + " of " + words;
   }
 
   static std::int64_t seen(const std::optional<LaunchFinding>& launch, std::int64_t rank) {
@@ -148,19 +193,11 @@ class ProcessesPart : public MemoryPart {
     return launch && index < launch->process_private_bytes.size() ? launch->process_private_bytes[index] : 0;
   }
 
-  std::int64_t library_bytes() const {
-    const ProcessBase& base = *evidence_.plan.process_base;
-    const std::int64_t of_reference =
-        most_private(evidence_.plan.reference_launch, 0, reference_) - reference_.peak_bytes;
-    return std::max(base.rank_bytes, of_reference + std::max<std::int64_t>(base.rank_bytes - base.reference_bytes, 0));
-  }
-  std::int64_t limit_of(const ProcessSteps& process) const {
-    const std::int64_t sum = libraries_ + process.peak_bytes + allowed_bytes;
-    return sum + sum * allowed_percent / 100;
-  }
-  std::string limit_words(const ProcessSteps& process) const {
-    return std::to_string(limit_of(process)) + " bytes (" + std::to_string(libraries_) + " for the libraries, " +
-           std::to_string(process.peak_bytes) + " of tensors, 32 MiB, and 5 %)";
+  static std::int64_t with_percent(std::int64_t bytes) { return bytes + bytes * allowed_percent / 100; }
+  static std::string limit_words(std::int64_t limit, std::int64_t libraries, std::int64_t tensors, std::int64_t kept) {
+    return std::to_string(limit) + " bytes (" + std::to_string(libraries) + " for the libraries, " +
+           std::to_string(tensors) + " of tensors, " +
+           (kept == 0 ? "" : std::to_string(kept) + " that malloc keeps of a step's tensors, ") + "32 MiB, and 5 %)";
   }
 
   /// Of two limits the nearer counts.
@@ -181,8 +218,9 @@ class ProcessesPart : public MemoryPart {
   std::vector<ProcessSteps> ranks_;
   MemoryFindings* findings_ = nullptr;
   std::string whose_, measured_;
-  std::int64_t libraries_ = 0;
   double margin_ = 0;
+  std::string nearest_words_;  ///< of the ranks' limits the nearest
+  double nearest_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 // memory: what the ranks' processes take, tensors or not.
 #include <gmock/gmock.h>
 
+#include <optional>
+#include <utility>
+
 #include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -119,20 +122,69 @@ TEST_F(PrivateMemory, TensorsAreAllowedFor) {
   EXPECT_TRUE(cell.judge().holds);
 }
 
+/// Whether the cell holds; a cell is judged once.
+bool holds(const SyntheticCell& cell) {
+  SyntheticCell each;
+  each.reference = cell.reference;
+  each.candidate = cell.candidate;
+  each.plan = cell.plan;
+  return each.judge().holds;
+}
+
 // A library may keep memory for every shape that it meets, as oneDNN does in bfloat16: the reference meets all of them.
 TEST_F(PrivateMemory, WhatTheReferencesProcessTookBesidesItsTensorsIsAllowedForWithMpis) {
   *cell.reference.ranks[0].memory[1].process_private_bytes = 150 * mebibyte;
+  MemoryRow& row = cell.candidate.ranks[1].memory[0];
+  for (MemoryRow& each : cell.candidate.ranks[1].memory) each.heap_free_bytes.reset();
   const std::int64_t libraries = 155 * mebibyte - *cell.reference.ranks[0].memory[1].peak_bytes;
-  const std::int64_t limit = (libraries + *cell.candidate.ranks[1].memory[0].peak_bytes + 32 * mebibyte) * 105 / 100;
+  const std::int64_t limit = (libraries + *row.peak_bytes + 32 * mebibyte) * 105 / 100;
   for (const std::int64_t more : {0, 1}) {
-    *cell.candidate.ranks[1].memory[0].process_private_bytes = limit + more;
-    SyntheticCell each;
-    each.reference = cell.reference;
-    each.candidate = cell.candidate;
-    each.plan = cell.plan;
-
-    EXPECT_EQ(each.judge().holds, more == 0);
+    row.process_private_bytes = limit + more;
+    EXPECT_EQ(holds(cell), more == 0);
   }
+}
+
+// Freed tensors of several microbatches may leave gaps in the heap that the next ones do not fit into.
+TEST_F(PrivateMemory, WhatMallocKeepsOfAStepsTensorsIsAllowedFor) {
+  auto& rows = cell.candidate.ranks[1].memory;
+  const std::int64_t freed_in_a_step = *rows[0].peak_bytes - *rows[0].live_bytes;
+  ASSERT_GT(freed_in_a_step, 20);
+  const std::int64_t without = 112 * mebibyte + *rows[0].peak_bytes;
+  for (const auto& [heap_free, kept] :
+       {std::pair{std::optional<std::int64_t>(mebibyte), freed_in_a_step}, {20, 20}, {0, 0}, {std::nullopt, 0}}) {
+    for (MemoryRow& row : rows) row.heap_free_bytes = heap_free;
+    for (const std::int64_t more : {0, 1}) {
+      cell.plan.launch->process_private_bytes[1] = (without + kept) * 105 / 100 + more;
+      EXPECT_EQ(holds(cell), more == 0) << heap_free.value_or(-1);
+    }
+  }
+}
+
+// What leaked is not free, however much the steps' tensors leave room for.
+TEST_F(PrivateMemory, WhatMallocHasNotFreeAtAStepsEndIsHeldToWhatLivesThen) {
+  MemoryRow& row = cell.candidate.ranks[1].memory[1];
+  const std::int64_t limit = (112 * mebibyte + *row.live_bytes) * 105 / 100;
+  row.heap_free_bytes = 16;
+  row.process_private_bytes = limit + 16;
+  EXPECT_TRUE(holds(cell));
+
+  row.process_private_bytes = limit + 17;
+
+  const auto found = expect_memory_red(cell);
+  EXPECT_EQ(found.item, "private memory in use");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.got, std::to_string(limit + 1));
+}
+
+TEST_F(PrivateMemory, WhatTheReferencesHeapHasFreeIsNoLibrarys) {
+  for (MemoryRow& row : cell.reference.ranks[0].memory) {
+    row.process_private_bytes = 150 * mebibyte;
+    row.heap_free_bytes = 100 * mebibyte;
+  }
+  for (MemoryRow& row : cell.candidate.ranks[1].memory) row.process_private_bytes = 130 * mebibyte;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "private memory in use");
 }
 
 TEST_F(PrivateMemory, ALauncherThatSawNothingLeavesWhatTheRanksWrote) {
