@@ -122,7 +122,9 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   command->add_option_function<fs::path>(
       "--out", [given](const fs::path& out) { given->options.out = out; },
       "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
-  command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
+  auto* resume =
+      command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
+  command->add_flag("--again", options.again, "With --resume: cells that do not hold are run again")->needs(resume);
   command
       ->add_option(
           "--cells", options.cells,

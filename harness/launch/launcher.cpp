@@ -162,7 +162,7 @@ fs::path find_program(const std::string& name) {
 
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const fs::path program = find_program(launch.command.front());
-  const ScratchFolder scratch;
+  const ScratchFolder scratch(launch.ranks == 0 ? 0 : ScratchFolder::bytes_for(launch.ranks));
   ProcessTree tree;
   RankWatch watch(launch.record, launch.ranks, tree);
   StartedProcesses processes(launch.program, tree);

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "support/error.hpp"
+#include "support/machine_memory.hpp"
 #include "support/paths.hpp"
 
 namespace plumbline {
@@ -53,15 +54,28 @@ std::vector<fs::path> ScratchFolder::default_parents() {
   return {"/dev/shm", "/tmp", temporary_folder()};
 }
 
-ScratchFolder::ScratchFolder(const std::vector<fs::path>& parents,
+std::int64_t ScratchFolder::bytes_for(std::int64_t ranks) {
+  // Open MPI 4: 8.2 MiB were written for one rank of small messages, and each rank has a segment of 4 MiB.
+  return (std::int64_t{16} << 20) + ranks * (std::int64_t{4} << 20);
+}
+
+ScratchFolder::ScratchFolder(std::int64_t bytes, const std::vector<fs::path>& parents,
                              const std::function<void(const fs::path&)>& before_lock) {
-  int why = 0;
+  std::string why;
   for (const fs::path& parent : parents) {
     remove_left_behind(parent);
+    std::error_code unknown;
+    const fs::space_info space = fs::space(parent, unknown);
+    if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {
+      why += (why.empty() ? "" : "; ") + parent.string() + " has only " +
+             bytes_text(static_cast<std::int64_t>(space.available)) + " of the " + bytes_text(bytes) +
+             " that it may take";
+      continue;
+    }
     do {
       path_ = (parent / (prefix + "XXXXXX")).string();
       if (mkdtemp(path_.data()) == nullptr) {
-        why = errno;
+        why += (why.empty() ? "" : "; ") + parent.string() + ": " + std::strerror(errno);
         break;
       }
       if (before_lock) before_lock(path_);
@@ -71,7 +85,7 @@ ScratchFolder::ScratchFolder(const std::vector<fs::path>& parents,
     } while (lock_ < 0 && !exists(path_));
     if (exists(path_)) return;
   }
-  throw SystemError("no temporary folder can be made in /dev/shm or /tmp (" + std::string(std::strerror(why)) +
+  throw SystemError("no temporary folder can be made (" + why +
                     "); free space there or set TMPDIR to a folder that may be written to");
 }
 

@@ -84,7 +84,8 @@ class Sweep {
         trainers_(file_, options.trainers, folder_, signals_, [this] { at_glance(); }),
         bases_(folder_),
         second_runs_(file_, plan_, folder_, trainers_, services, signals_),
-        references_(plan_.references.size()) {}
+        references_(plan_.references.size()),
+        lost_references_(plan_.references.size()) {}
 
   Verdict run() {
     try {
@@ -151,8 +152,9 @@ class Sweep {
     for (std::size_t index = 0; index < plan_.references.size(); ++index) {
       const PlannedReference& reference = plan_.references[index];
       const std::string id = "reference-" + reference.id;
+      lost_references_[index] = !fs::exists(folder_.reference(reference.id));
       if (const auto kept = folder_.finished_reference(reference.id);
-          kept && kept->exit_code == 0 && !lacks_what_it_had(index)) {
+          kept && kept->exit_code == 0 && !lost_references_[index] && !lacks_what_it_had(index)) {
         references_[index] = *kept;
         progress_.skip(work_of(index));
         ++said_;
@@ -197,9 +199,15 @@ class Sweep {
   bool lacks_what_it_had(std::size_t reference) const {
     const fs::path record = folder_.reference(plan_.references[reference].id);
     return (dumps_were_removed(record) || record_was_removed(record)) &&
-           std::ranges::any_of(plan_.cells, [&](const PlannedCell& cell) {
-             return cell.reference == reference && !folder_.finished_cell(cell.plan.id);
-           });
+           std::ranges::any_of(plan_.cells,
+                               [&](const PlannedCell& cell) { return cell.reference == reference && !finished(cell); });
+  }
+
+  /// A verdict that stands. Asked for again is what does not hold; judged again what was without its reference.
+  std::optional<CellVerdict> finished(const PlannedCell& cell) const {
+    const auto kept = folder_.finished_cell(cell.plan.id);
+    const bool stands = kept && (kept->holds || !(options_.again || lost_references_[cell.reference]));
+    return stands ? kept : std::nullopt;
   }
 
   /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.
@@ -250,7 +258,7 @@ class Sweep {
     std::vector<Ended> ended(plan_.cells.size());
     for (std::size_t index = 0; index < plan_.cells.size(); ++index) {
       const PlannedCell& cell = plan_.cells[index];
-      if (const auto kept = folder_.finished_cell(cell.plan.id)) {
+      if (const auto kept = finished(cell)) {
         cells_.push_back(*kept);
         progress_.skip(work_of(cell));
         ++said_;
@@ -319,10 +327,11 @@ class Sweep {
       start = calibration_start(calibration);
     }
     // A run that has ended already is judged by what it left: its verdict was not kept, or was another judge's. It runs
-    // again where what it left is not all there.
+    // again where what it left is not all there, or where that is asked for.
+    const bool anew = options_.again && folder_.finished_cell(plan.id);
     const auto ran = [&](const std::string& id, const fs::path& record) {
       const auto before = folder_.finished_launch(id);
-      const bool whole = !dumps_were_removed(record) && !record_was_removed(record);
+      const bool whole = !anew && !dumps_were_removed(record) && !record_was_removed(record);
       return before && whole ? *before : trainers.run(cell, id, record, false, start);
     };
     plan.launch = ran(plan.id, folder_.cell(plan.id));
@@ -405,6 +414,7 @@ class Sweep {
   SecondRuns second_runs_;
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order
+  std::vector<bool> lost_references_;                     ///< likewise: whose records somebody has removed
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
   std::string stopped_by_;

@@ -21,6 +21,7 @@ struct SweepOptions {
   std::optional<std::filesystem::path>
       out;                     ///< default: reports/runs/<date>-<time>-<name>, which `latest` then points to
   bool resume = false;         ///< go on with the sweep that `out` holds
+  bool again = false;          ///< with `resume`: run finished cells that do not hold once more
   bool keep_dumps = false;     ///< also those of cells that the key audit added, once they hold
   bool keep_failures = false;  ///< records of cells that hold go at the end
   std::int64_t jobs = 1;       ///< slots for runs side by side: cores or GPUs

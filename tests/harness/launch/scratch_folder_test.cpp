@@ -24,7 +24,7 @@ void age(const fs::path& folder) {
 
 TEST(ScratchFolder, GoesWithAllThatIsInIt) {
   const TemporaryFolder parent;
-  std::optional<ScratchFolder> scratch(std::in_place, std::vector<fs::path>{parent.path()});
+  std::optional<ScratchFolder> scratch(std::in_place, 0, std::vector<fs::path>{parent.path()});
   std::ofstream(fs::path(scratch->path()) / "segment") << "bytes";
 
   scratch.reset();
@@ -35,7 +35,7 @@ TEST(ScratchFolder, GoesWithAllThatIsInIt) {
 // A plumbline ended by SIGKILL cannot tidy up; segments in memory would stay until the machine starts again.
 TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
   const TemporaryFolder parent;
-  const ScratchFolder living({parent.path()});
+  const ScratchFolder living(0, {parent.path()});
   age(living.path());
   const fs::path dead = parent / "plumbline-run-dead", another = parent / "of-somebody-else";
   for (const fs::path& folder : {dead, another}) {
@@ -43,7 +43,7 @@ TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
     age(folder);
   }
 
-  const ScratchFolder next({parent.path()});
+  const ScratchFolder next(0, {parent.path()});
 
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(another));
@@ -55,10 +55,10 @@ TEST(ScratchFolder, TakenByAnotherPlumblineBeforeItIsLockedIsMadeAgain) {
   const TemporaryFolder parent;
   int taken = 0;
 
-  const ScratchFolder scratch({parent.path()}, [&](const fs::path& made) {
+  const ScratchFolder scratch(0, {parent.path()}, [&](const fs::path& made) {
     if (taken++ >= 2) return;
     age(made);
-    const ScratchFolder other({parent.path()});
+    const ScratchFolder other(0, {parent.path()});
     EXPECT_FALSE(fs::exists(made));
   });
 
@@ -72,11 +72,27 @@ TEST(ScratchFolder, TakenByAnotherPlumblineBeforeItIsLockedIsMadeAgain) {
 TEST(ScratchFolder, IsMadeInTheFirstPlaceThatCanBeWrittenTo) {
   const TemporaryFolder parent;
 
-  const ScratchFolder scratch({"/proc/no-such-place", parent.path()});
+  const ScratchFolder scratch(0, {"/proc/no-such-place", parent.path()});
 
   EXPECT_EQ(fs::path(scratch.path()).parent_path(), parent.path());
-  const auto nowhere = [] { const ScratchFolder none({"/proc/no-such-place"}); };
+  const auto nowhere = [] { const ScratchFolder none(0, {"/proc/no-such-place"}); };
   EXPECT_THROW(nowhere(), SystemError);
+}
+
+// A container's /dev/shm may be small; Open MPI waits without end where its segments do not fit.
+TEST(ScratchFolder, IsMadeWhereThereIsRoom) {
+  const TemporaryFolder parent;
+  constexpr std::int64_t exbibyte = std::int64_t{1} << 60;
+
+  const ScratchFolder scratch(ScratchFolder::bytes_for(2), {"/proc", parent.path()});
+
+  EXPECT_EQ(fs::path(scratch.path()).parent_path(), parent.path());
+  EXPECT_THAT(
+      error_of<SystemError>([&] {
+        const ScratchFolder none(exbibyte, {"/proc", parent.path()});
+      }),
+      ::testing::AllOf(::testing::HasSubstr("/proc has only 0 B of the 1.00 EiB"),
+                       ::testing::HasSubstr(parent.path().string() + " has only "), ::testing::HasSubstr("TMPDIR")));
 }
 
 }  // namespace

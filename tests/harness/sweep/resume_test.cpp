@@ -131,6 +131,43 @@ TEST_F(Resume, ARunThatEndedBeforeItWasJudgedIsJudgedNow) {
   EXPECT_EQ(judged_.back().id, "b-1f1b-w1");
 }
 
+/// Lines for behave(): rank 1 of this cell dies, the first time and when it is run once more.
+const std::string dies_twice =
+    "[ $(basename $record) = b-1f1b-w2 ] && [ ! -e $base/mended ] && { page $record $me 1 -1 ${me}B3; sleep 0.2; "
+    "[ $me = 1 ] && kill -KILL $$; sleep 20; }\n";
+
+TEST_F(Resume, WhatDoesNotHoldStaysUntilItIsAskedForAgain) {
+  behave(dies_twice);
+  resume();
+  EXPECT_FALSE(run().verdict.holds);
+  EXPECT_THAT(calls(), IsEmpty());
+
+  folder_.file("mended", "");
+  options_.again = true;
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline b-1f1b-w2"));
+}
+
+TEST_F(Resume, AReferenceThatSomebodyRemovedRunsAgainAndWhatDidNotHoldIsJudgedByIt) {
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+    if (!fs::exists(reference / "manifest.json")) verdict.holds = false;
+    if (plan.id == "a-1f1b-w1") fs::remove_all(reference);
+    return verdict;
+  };
+  resume();
+  services_.judge = judge;
+  judged_.clear();
+
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference a"));
+  ASSERT_THAT(judged_, SizeIs(1)) << "what held stays";
+  EXPECT_EQ(judged_[0].id, "a-1f1b-w2");
+}
+
 TEST_F(Resume, AVerdictThatIsDamagedIsNamedWithWhatToDo) {
   resume();
   const fs::path kept = folder_ / "out/cells/b-1f1b-w1/cell.json";
