@@ -12,7 +12,7 @@ help: ## this list
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
 	@echo '  PART=NAMES     parts of make nightly                AGAIN=1   those that held, too'
 	@echo '  FAULTS=--quick  twelve faults for make faults'
-	@echo '  PUBLISH=FILES  other sweep files for make publish   PUBLISHED=DIR  where their pages go'
+	@echo '  PUBLISH=NAMES  sweep files, faults, supervision, sources: parts of make publish   PUBLISHED=DIR  where their pages go'
 
 sweep: ## set up, build the three programs, run the default sweep over MPI processes, write the report
 	@scripts/sweep
@@ -47,7 +47,7 @@ judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
 wheel: ## the Python package with that program in it, in build/wheel
 	@scripts/wheel
 
-publish: ## from a clean commit: run the sweeps of reports/published and write their pages and index anew (an hour)
+publish: ## from a clean commit: make the pages of reports/published and their index anew (hours; PUBLISH names parts)
 	@scripts/publish
 
 setup: ## set up and configure only

@@ -8,6 +8,7 @@
 #include "reports/markup.hpp"
 #include "reports/templates.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 namespace {
@@ -39,6 +40,34 @@ std::string index_row(const std::string& name, const Verdict& verdict) {
   return row + "</tr>\n";
 }
 
+/// What stands between two texts, the first time; empty where it does not.
+std::string between(const std::string& page, const std::string& before, const std::string& after) {
+  const auto begin = page.find(before);
+  if (begin == std::string::npos) return "";
+  const auto end = page.find(after, begin + before.size());
+  return end == std::string::npos ? "" : page.substr(begin + before.size(), end - begin - before.size());
+}
+
+/// Pages of another kind: <name>/<name>.html, with what they say of themselves (title and description, as markup).
+std::string other_pages(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (fs::exists(entry.path() / (name + ".html"))) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  std::string items;
+  for (const std::string& name : names) {
+    const std::string page = read_file(folder / name / (name + ".html"));
+    const std::string description = between(page, "<meta name=\"description\" content=\"", "\">");
+    const std::string commit = between(page, "<meta name=\"commit\" content=\"", "\">");
+    items += "<li><a href=\"" + xml_escape(name + "/" + name) + ".html\">" + between(page, "<title>", "</title>") +
+             "</a>" + (description.empty() ? "" : ": " + description) +
+             (commit.empty() ? "" : " (commit " + commit + ")") + "</li>\n";
+  }
+  return items.empty() ? "" : "<h2>Other pages</h2>\n<ul>\n" + items + "</ul>\n";
+}
+
 }  // namespace
 
 std::string published_index(const fs::path& folder) {
@@ -55,7 +84,7 @@ std::string published_index(const fs::path& folder) {
     text += std::string("<th scope=\"col\">") + head + "</th>";
   text += "</tr></thead><tbody>\n";
   for (const std::string& name : names) text += index_row(name, read_verdict(folder / name / "verdict.json"));
-  return text + "</tbody></table></div>\n</main>\n</body>\n</html>\n";
+  return text + "</tbody></table></div>\n" + other_pages(folder) + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace plumbline

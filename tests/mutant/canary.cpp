@@ -10,7 +10,6 @@
 #include "harness/judge/judge.hpp"
 #include "support/files.hpp"
 #include "tests/mutant/kill_matrix.hpp"
-#include "tests/mutant/kill_page.hpp"
 
 namespace plumbline {
 
@@ -110,7 +109,7 @@ std::string failures(const CellVerdict& verdict) {
   return text;
 }
 
-/// kill_matrix.csv and its summary, of all canaries that this process ran.
+/// kill_matrix.csv, of all canaries that this process ran.
 class KillMatrix : public ::testing::Environment {
  public:
   static std::vector<mutant::Trial>& trials() {
@@ -119,10 +118,7 @@ class KillMatrix : public ::testing::Environment {
   }
   void TearDown() override {
     if (trials().empty()) return;
-    const fs::path out = out_folder();
-    mutant::write_kill_matrix(out / "kill_matrix.csv", trials());
-    mutant::write_kill_page(out / "kill_matrix.html", trials());
-    std::printf("%s\n%s\n", mutant::kill_summary(trials()).c_str(), (out / "kill_matrix.html").c_str());
+    mutant::write_kill_matrix(out_folder() / "kill_matrix.csv", trials());
   }
 };
 const ::testing::Environment* const kill_matrix = ::testing::AddGlobalTestEnvironment(new KillMatrix);

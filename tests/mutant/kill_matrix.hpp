@@ -1,4 +1,4 @@
-// What became of each planted fault: a table, and shares with their intervals.
+// What became of each planted fault, as a table (scripts/matrix-page makes a page of it).
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,7 @@ struct Trial {
   bool killed() const;
 };
 
-/// Exact interval of a share (Clopper and Pearson 1934) that holds it with 95 %: `hits` of `trials`, at least one.
-struct ShareInterval {
-  double low = 0, high = 1;
-};
-ShareInterval clopper_pearson(std::int64_t hits, std::int64_t trials);
-
 /// A row for each trial: name, fault, run, schedule, world, expected, killed, red, place_right, first.
 void write_kill_matrix(const std::filesystem::path& file, const std::vector<Trial>& trials);
-
-/// "54 of 54 faults were killed by their check (95 %: 0.934 to 1), ..., survivors: ...".
-std::string kill_summary(const std::vector<Trial>& trials);
 
 }  // namespace plumbline::mutant

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,7 +19,9 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "record/progress_page.hpp"
+#include "support/csv.hpp"
 #include "support/files.hpp"
+#include "support/numbers.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -38,7 +41,11 @@ struct Trial {
   std::string name() const {
     return way + "_" + place + "_rank" + std::to_string(rank) + "_of" + std::to_string(world);
   }
-  bool hangs() const { return way == "stopped" || way == "hangs" || way == "spins"; }
+  bool goes_on() const { return way == "slow" || way == "paused"; }
+  /// In tests/mutant. What is paused stops itself, and is let go by somebody else.
+  std::string fault() const {
+    return "H4-" + (way == "paused" ? "stopped" : way) + "-" + place + "@rank=" + std::to_string(rank) + ",step=1";
+  }
 };
 
 void PrintTo(const Trial& trial, std::ostream* out) {
@@ -119,29 +126,60 @@ Outcome run(const std::string& fault, std::int64_t world, std::int64_t steps, st
   return outcome;
 }
 
-void add_row(const Trial& trial, const Outcome& outcome) {
-  const char* file = std::getenv("PLUMBLINE_SUPERVISION_CSV");
-  if (file == nullptr) return;
-  std::string words = outcome.finding.words;
-  std::ranges::replace(words, '"', '\'');
-  std::ranges::replace(words, '\n', ' ');
-  const std::string culprit = outcome.finding.culprit_rank ? std::to_string(*outcome.finding.culprit_rank) : "";
-  std::ofstream(file, std::ios::app) << trial.way << ',' << trial.place << ',' << trial.world << ',' << trial.rank
-                                     << ',' << culprit << ',' << outcome.finding.exit_code << ','
-                                     << outcome.seconds.value_or(0) << ",\"" << words << "\"\n";
-}
+/// Adds the trial's row once it is known whether all was as it was to be.
+class Row {
+ public:
+  Row(const Trial& trial, const Outcome& outcome) : trial_(trial), outcome_(outcome) {}
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+  ~Row() {
+    const char* name = std::getenv("PLUMBLINE_SUPERVISION_CSV");
+    if (name == nullptr) return;
+    const std::string head = "way,place,world,rank,culprit,exit_code,seconds,words,right\n";
+    std::ofstream file(name, std::ios::app);
+    if (file.tellp() == 0) file << head;
+    const auto& finding = outcome_.finding;
+    file << csv_line({trial_.way, trial_.place, std::to_string(trial_.world), std::to_string(trial_.rank),
+                      finding.culprit_rank ? std::to_string(*finding.culprit_rank) : "",
+                      std::to_string(finding.exit_code), to_text(outcome_.seconds.value_or(0)), finding.words,
+                      ::testing::Test::HasFailure() ? "false" : "true"});
+  }
+
+ private:
+  const Trial& trial_;
+  const Outcome& outcome_;
+};
+
+/// Lets ranks go on that have been stopped for a second.
+class LetGo {
+ public:
+  void operator()(const std::set<pid_t>& pids) {
+    for (const pid_t pid : pids) {
+      const auto process = process_state(pid);
+      if (!process || process->state != 'T') continue;
+      const double now = monotonic_seconds();
+      if (now - stopped_.try_emplace(pid, now).first->second >= 1) kill(pid, SIGCONT);
+    }
+  }
+
+ private:
+  std::map<pid_t, double> stopped_;  ///< since when
+};
 
 class Supervision : public ::testing::TestWithParam<Trial> {};
 
 TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
   const Trial& trial = GetParam();
   const TemporaryFolder folder;
-  const Outcome outcome = run("H4-" + trial.way + "-" + trial.place + "@rank=" + std::to_string(trial.rank) + ",step=1",
-                              trial.world, 3, std::chrono::seconds(60), folder.path(), [](const auto&) {});
-  add_row(trial, outcome);
+  LetGo let_go;
+  const Outcome outcome =
+      run(trial.fault(), trial.world, 3, std::chrono::seconds(60), folder.path(), [&](const auto& pids) {
+        if (trial.way == "paused") let_go(pids);
+      });
+  const Row row(trial, outcome);
   const std::string& words = outcome.finding.words;
 
-  if (trial.way == "slow") {
+  if (trial.goes_on()) {
     EXPECT_EQ(outcome.finding.exit_code, 0) << words << outcome.said;
     return;
   }
@@ -162,7 +200,7 @@ TEST_P(Supervision, NamesTheRankAndWhatItWasDoing) {
 
 std::vector<Trial> every_trial() {
   std::vector<Trial> trials;
-  for (const char* way : {"killed", "stopped", "hangs", "spins", "throws", "leaves", "slow"}) {
+  for (const char* way : {"killed", "stopped", "hangs", "spins", "throws", "leaves", "slow", "paused"}) {
     for (const char* place : {"start", "forward", "backward", "receive", "update", "end"}) {
       for (const std::int64_t world : {2, 4, 8}) {
         for (const std::int64_t rank : std::set<std::int64_t>{0, world / 2, world - 1})

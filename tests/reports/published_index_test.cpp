@@ -32,6 +32,23 @@ TEST(PublishedIndex, ListsEachFolderWithAReportByName) {
       page, HasSubstr("<td>Holds: 12 of 12 cells</td><td>bits</td><td>2026-11-21T12:00:00Z</td><td>0123456789ab</td>"));
 }
 
+TEST(PublishedIndex, ListsOtherPagesByWhatTheySayOfThemselves) {
+  testing::TemporaryFolder folder;
+  for (const char* name : {"default", "faults", "bench"}) make_folder(folder / name);
+  write_file(folder / "default/report.html", "page");
+  write_verdict(folder / "default/verdict.json", testing::sample_verdict(1));
+  write_file(folder / "faults/faults.html",
+             "<head><meta name=\"description\" content=\"killed: 2 of 2 &amp; all\"><meta name=\"commit\" "
+             "content=\"abc\"><title>Faults</title></head>");
+  write_file(folder / "bench/bench.html", "<title>Bench</title>");
+
+  const std::string page = published_index(folder.path());
+
+  EXPECT_EQ(testing::parse_markup(page, true).error, "");
+  EXPECT_THAT(page, HasSubstr("<li><a href=\"bench/bench.html\">Bench</a></li>\n<li><a href=\"faults/"
+                              "faults.html\">Faults</a>: killed: 2 of 2 &amp; all (commit abc)</li>"));
+}
+
 TEST(PublishedIndex, OfNothingIsRefused) {
   testing::TemporaryFolder folder;
 

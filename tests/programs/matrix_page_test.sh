@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# matrix_page_test.sh SOURCE: scripts/matrix-page on made rows: shares with their intervals, red rows, escaped texts.
+set -euo pipefail
+source=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# expect KIND CODE: of the rows on stdin; $said and $page hold what came out.
+expect() {
+  local code=0
+  cat >"$work/rows.csv"
+  said=$("$source/scripts/matrix-page" "$1" "$work/rows.csv" "$work/page.html" "${@:3}") || code=$?
+  page=$(cat "$work/page.html" 2>/dev/null || true)
+  [[ $code == "$2" ]] || { echo "matrix-page $1 ended with $code, not $2: $said" >&2 && exit 1; }
+}
+has() { grep -qF -- "$2" <<<"$1" || { printf 'no "%s" in:\n%s\n' "$2" "$1" >&2 && exit 1; }; }
+lacks() { ! grep -qF -- "$2" <<<"$1" || { printf '"%s" in:\n%s\n' "$2" "$1" >&2 && exit 1; }; }
+
+head=name,fault,run,schedule,world,expected,killed,red,place_right,first
+{
+  echo $head
+  for i in {1..59}; do echo "killed-$i,G1@rank=2,tied,1f1b,3,loss,true,loss gradients,true,there"; done
+} >"$work/in"
+expect faults 0 <"$work/in"
+has "$said" '59 of 59 (95 %: 0.939 to 1)' # Clopper and Pearson: 0.025^(1/59)
+has "$said" 'survivors: none'
+lacks "$page" '<tr class="bad">'
+echo '<survivor>,P1,tied,1f1b,2,memory,false,,,"nothing, at all"' >>"$work/in"
+expect faults 1 <"$work/in"
+has "$said" 'survivors: <survivor>'
+has "$page" '<tr class="bad"><td>&lt;survivor&gt;</td>'
+lacks "$page" '<survivor>'
+expect faults 1 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,loss,,')
+has "$said" 'false alarm: 1 of 1 (95 %: 0.025 to 1)'
+expect faults 1 < <(printf '%s\n' $head 'elsewhere,G1,tied,1f1b,2,loss,true,loss,false,')
+has "$page" WRONG
+echo '{"name": "default", "counts": {"cells": 300, "cells_holding": 300}, "harness": {"commit": "abc"}}' >"$work/verdict.json"
+expect faults 0 --clean "$work/verdict.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
+has "$said" '0 of 300 (95 %: 0 to 0.0122): default 300 at abc'
+
+expect sources 1 < <(printf '%s\n' mutant,file,killed_by,as_expected,seconds 'a,model/x.cpp,model_test X.*,true,3' 'b,record/y.cpp,,false,9')
+has "$said" 'survivors: b'
+has "$said" 'model 1, record 1'
+
+rows=way,place,world,rank,culprit,exit_code,seconds,words,right
+expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'hangs,end,2,1,,1,3.10,,false')
+has "$said" '1.05 s after a crash, 3.10 s after a hang'
+has "$said" 'red: hangs end rank 1 of 2'
+echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
+has "$(cat "$work/error")" 'has no rows'
