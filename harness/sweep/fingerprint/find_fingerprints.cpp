@@ -3,6 +3,7 @@
 #include "harness/sweep/fingerprint/factors.hpp"
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/fingerprint/relation.hpp"
+#include "harness/sweep/fingerprint/tensor_patterns.hpp"
 #include "record/digest.hpp"
 
 namespace plumbline {
@@ -63,6 +64,9 @@ std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, con
   for (const Fingerprint& each : gradient_fingerprints(runs)) found.push_back(each);
   for (const Fingerprint& each : microbatch_fingerprints(runs)) found.push_back(each);
   for (const Fingerprint& each : update_fingerprints(runs)) found.push_back(each);
+  if (found.empty() && expected != nullptr && got != nullptr) {
+    if (const auto few = few_elements(key, expected->entry, got->entry)) found.push_back(*few);
+  }
   findings.fingerprints = merged(std::move(found));
   if (findings.fingerprints.empty()) findings.otherwise = otherwise_words(relation, key);
   return findings;
