@@ -18,12 +18,11 @@
 namespace plumbline {
 
 LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer)
-    : training_(training), index_(index), slice_(make_slice(training, units)), observer_(observer) {
+    : Stage(index, holds(training.config, units, UnitKind::head)),
+      training_(training),
+      slice_(make_slice(training, units)),
+      observer_(observer) {
   set_initial_values(slice_, training.run);
-}
-
-bool LlamaStage::last() const {
-  return holds(slice_.config(), slice_.units(), UnitKind::head);
 }
 
 Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
@@ -67,7 +66,7 @@ at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const 
 at::Tensor LlamaStage::backward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) {
   if (slice_.units().empty()) return gradient;
   auto state = in_flight_.extract(microbatch);
-  if (!state) throw std::logic_error("stage " + std::to_string(index_) + ": no forward pass of this microbatch");
+  if (!state) throw std::logic_error("stage " + std::to_string(index()) + ": no forward pass of this microbatch");
   return run_backward(state.mapped(), std::move(gradient));
 }
 
