@@ -18,7 +18,6 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/free_memory.hpp"
-#include "support/hash.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
@@ -271,16 +270,11 @@ void train_reference(const ReferenceOptions& options) {
     require_memory(need, "the run");
     require_free(need, free_memory(), "the machine");
   }
-  ManifestSchedule schedule;
-  schedule.name = "sequential";
-  schedule.csv = sequential_list(training.plan.microbatches());
+  ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
   std::optional<ListedAccumulation> listed;
-  std::string order;
   if (options.accumulation) {
-    order = read_file(*options.accumulation);
+    schedule.accumulation = read_file(*options.accumulation);
     listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
-    schedule.accumulation = "listed";
-    schedule.accumulation_digest = hash_hex(order);
   }
 
   std::optional<UnrecordedRun> unrecorded;
@@ -293,16 +287,11 @@ void train_reference(const ReferenceOptions& options) {
       trainer.emplace(training, variant, record, std::move(listed), options.dump_microbatches_of);
     });
     trainer->begin();
-    Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1,
-                                  schedule, {{0, 0, units}}, training.gpus);
-    name_run(manifest, training.run_id, trainer->resumed_from());
+    Json manifest =
+        make_manifest("reference", options.command, training, 1, schedule, {{0, 0, units}}, trainer->resumed_from());
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-    write_manifest(record, manifest);
-    if (training.recorded()) {
-      write_schedule_csv(record, schedule.csv);
-      if (!order.empty()) write_accumulation_csv(record, order);
-    }
+    write_record_start(record, training, manifest, schedule);
   } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(record);
     throw;
