@@ -129,15 +129,14 @@ MemoryMeter& this_thread_meter() {
 }
 
 void install_memory_meter() {
-  static CountingAllocator& allocator = [&]() -> CountingAllocator& {
-    auto& made = *new CountingAllocator(c10::GetCPUAllocator());
-    c10::SetCPUAllocator(&made, 1);
-    if (c10::GetCPUAllocator() != &made) {
+  static std::once_flag installed;
+  std::call_once(installed, [] {
+    auto* made = new CountingAllocator(c10::GetCPUAllocator());
+    c10::SetCPUAllocator(made, 1);
+    if (c10::GetCPUAllocator() != made) {
       throw std::logic_error("another CPU allocator of higher priority is in place: tensor bytes cannot be counted");
     }
-    return made;
-  }();
-  static_cast<void>(allocator);
+  });
 }
 
 MemoryScope::MemoryScope(MemoryOwner owner) : before_(current_owner) {

@@ -10,6 +10,7 @@
 
 #include "record/writer.hpp"
 #include "training/step_observer.hpp"
+#include "training/tensor_record.hpp"
 
 namespace plumbline {
 
@@ -39,7 +40,7 @@ class StepRecorder : public StepObserver {
   void keep(std::string key, const at::Tensor& value);
 
   RecordWriter& writer_;
-  std::vector<std::pair<std::string, at::Tensor>> kept_;
+  NamedTensors kept_;
 };
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 
 #include "record/digest.hpp"
 #include "support/error.hpp"
+#include "support/safetensors.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -124,6 +125,18 @@ TensorRow describe(const at::Tensor& tensor) {
   row.nan = found.nan;
   row.inf = found.inf;
   return row;
+}
+
+void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors) {
+  std::vector<NamedBytes> described;
+  for (const auto& [name, value] : tensors) {
+    described.push_back({name, {dtype_name(value.scalar_type()), value.sizes().vec(), {}}});
+  }
+  at::Tensor host;
+  write_safetensors(path, described, [&](std::size_t i) {
+    host = tensors[i].second.detach().to(at::kCPU).contiguous();
+    return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
+  });
 }
 
 }  // namespace plumbline
