@@ -8,6 +8,7 @@
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
+
 void StepRecorder::keep(std::string key, const at::Tensor& value) {
   if (!writer_.wants_dump()) return;
   // A copy in any case: the tensor itself goes on changing.
