@@ -12,9 +12,9 @@
 #include "pipeline/clock_alignment.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
@@ -26,6 +26,7 @@
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
+#include "training/prepare_device.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {

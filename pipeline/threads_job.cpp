@@ -13,17 +13,17 @@
 #include <vector>
 
 #include "pipeline/job.hpp"
-#include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/machine_memory.hpp"
-#include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
+#include "training/prepare_device.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {
@@ -42,10 +42,7 @@ std::int64_t bytes_of_threads(std::int64_t world) {
 int train_with_threads(PipelineOptions options) {
   TrainingRun training = load_job(options);
   if (training.recorded()) install_memory_meter();
-  if (options.device == "cuda") {
-    training.device = at::Device(at::kCUDA, 0);
-    training.gpus = {load_gpu_module().device(0).name};
-  }
+  take_first_gpu(training);
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
   PipelinePlan plan = make_plan(training, world);

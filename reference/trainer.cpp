@@ -23,7 +23,6 @@
 #include "training/evaluation.hpp"
 #include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
@@ -34,6 +33,7 @@
 #include "training/memory_plan.hpp"
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
+#include "training/prepare_device.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
@@ -259,17 +259,9 @@ void train_reference(const ReferenceOptions& options) {
   const auto units = unit_names(training.config);
   const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
   const std::string memory_plan_text = "the plan is " + to_text(need);
-  if (options.device == "cuda") {
-    training.device = at::Device(at::kCUDA, 0);
-    explain_out_of_memory(memory_plan_text, [&] {
-      training.gpus = {start_gpu(training.device, computed_type(training.run.train)).name};
-    });
-    const GpuFreeMemory memory = load_gpu_module().free_memory(0);
-    check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
-  } else {
-    require_memory(need, "the run");
-    require_free(need, free_memory(), "the machine");
-  }
+  take_first_gpu(training);
+  prepare_device(training, need, "the run");
+  if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
   ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
   std::optional<ListedAccumulation> listed;
   if (options.accumulation) {
