@@ -12,7 +12,6 @@
 #include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
 #include "training/precision.hpp"
-#include "training/tensor_record.hpp"
 
 namespace plumbline {
 namespace {

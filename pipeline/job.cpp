@@ -1,21 +1,11 @@
 #include "pipeline/job.hpp"
 
 #include <chrono>
-#include <cstdio>
-#include <utility>
 
-#include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "schedule/accumulation_order.hpp"
 #include "support/error.hpp"
-#include "support/hash.hpp"
-#include "support/machine_memory.hpp"
-#include "training/gpu/gpu_module.hpp"
-#include "training/gpu/gpu_start.hpp"
-#include "training/manifest.hpp"
-#include "training/tensor_record.hpp"
 
 namespace plumbline {
 
@@ -55,15 +45,11 @@ void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>
     note_failure(trainer, error);
     throw;
   }
-  trainer.finish("ok", 0);
+  trainer.succeeded();
 }
 
 void note_failure(RankTrainer& trainer, const std::exception& why) {
-  const bool in_vain = dynamic_cast<const DeadlineError*>(&why) != nullptr;
-  try {
-    trainer.finish(in_vain ? "timeout" : "error", static_cast<int>(ExitCode::does_not_hold));
-  } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
-  }
+  trainer.failed(dynamic_cast<const DeadlineError*>(&why) != nullptr ? "timeout" : "error");
 }
 
 ExitCode code_of(const std::exception& error) {

@@ -9,7 +9,6 @@
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_trainer.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "training/memory_plan.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -25,10 +24,10 @@ void connect(Transport& transport, const TrainingRun& training, const PipelinePl
 /// All steps, then exit.json. Throws what went wrong, after exit.json says so.
 void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect);
 
-/// What a failure is to whoever started the program.
-/// Writes into the rank's exit.json that it failed, or waited in vain. Does not throw.
+/// Writes into the rank's exit.json that it failed, or waited in vain.
 void note_failure(RankTrainer& trainer, const std::exception& why);
 
+/// What a failure is to whoever started the program.
 ExitCode code_of(const std::exception& error);
 
 }  // namespace plumbline

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,7 +21,6 @@
 #include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/failure.hpp"
-#include "training/environment.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
@@ -31,15 +29,6 @@
 
 namespace plumbline {
 namespace {
-
-std::optional<Failure> failure_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return describe_failure(error);
-  }
-  return std::nullopt;
-}
 
 /// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
 /// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the

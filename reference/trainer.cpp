@@ -18,7 +18,6 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/free_memory.hpp"
-#include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
 #include "training/fed_data.hpp"
@@ -294,13 +293,10 @@ void train_reference(const ReferenceOptions& options) {
       trainer->run(options.progress);
     });
   } catch (const std::exception&) {
-    try {
-      trainer->finish("error", static_cast<int>(ExitCode::does_not_hold));
-    } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
-    }
+    trainer->failed("error");
     throw;
   }
-  trainer->finish("ok", 0);
+  trainer->succeeded();
 }
 
 }  // namespace plumbline

@@ -22,8 +22,8 @@ void RunMonitor::run_began(const TrainState& state) {
   writer_.flush();
 }
 
-void RunMonitor::run_ended(const std::string& status, int code, const std::optional<std::string>& signal) {
-  writer_.finish({rank_, status, code, signal, log_.last_action(), rows_.data_digest()});
+void RunMonitor::run_ended(const std::string& status, int code) {
+  writer_.finish({rank_, status, code, std::nullopt, log_.last_action(), rows_.data_digest()});
 }
 
 void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t bytes) {

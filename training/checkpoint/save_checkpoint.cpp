@@ -90,13 +90,9 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
   const MemoryScope scope(MemoryOwner::recorder);
   const fs::path partial = partial_path(folder, state.step);
   std::optional<std::string> failure;
-  const auto attempt = [&](const auto& body) {
+  const auto attempt = [&](const std::function<void()>& body) {
     if (group.rank() != 0 || failure) return;
-    try {
-      body();
-    } catch (const std::exception& error) {
-      failure = describe_failure(error).words;
-    }
+    if (const auto failed = failure_of(body)) failure = failed->words;
   };
   attempt([&] {
     remove_partial_checkpoints(folder);
