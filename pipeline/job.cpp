@@ -4,7 +4,6 @@
 
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <functional>
-#include <string>
 
 #include "pipeline/launch.hpp"
 #include "pipeline/pipeline_plan.hpp"

@@ -6,12 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "model/unit.hpp"
 #include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
-#include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/unit_pass.hpp"
 

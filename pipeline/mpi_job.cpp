@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "pipeline/clock_alignment.hpp"
@@ -20,7 +19,6 @@
 #include "pipeline/transport/nccl/nccl_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "support/failure.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"

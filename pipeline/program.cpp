@@ -7,7 +7,6 @@
 
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/launch.hpp"
 #include "pipeline/memory_table.hpp"
 #include "schedule/schedule.hpp"
 #include "support/commit.hpp"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "pipeline/activation_peaks.hpp"
 #include "pipeline/evaluation.hpp"

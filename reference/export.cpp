@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
-#include <vector>
 
 #include "model/parameter.hpp"
 #include "model/unit.hpp"

@@ -12,10 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iomanip>
-#include <limits>
 #include <map>
 #include <ostream>
-#include <string>
 
 #include "model/load_weights.hpp"
 #include "model/parameter.hpp"

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <iostream>
 #include <system_error>
 

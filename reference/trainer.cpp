@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <utility>

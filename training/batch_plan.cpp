@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "support/hash.hpp"
 #include "support/machine_memory.hpp"

@@ -1,6 +1,5 @@
 #include "training/make_slice.hpp"
 
-#include "model/unit.hpp"
 #include "training/memory_meter.hpp"
 #include "training/precision.hpp"
 

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "record/writer.hpp"
 #include "training/step_observer.hpp"

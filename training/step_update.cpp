@@ -1,7 +1,6 @@
 #include "training/step_update.hpp"
 
 #include <ATen/Tensor.h>
-#include <ATen/ops/all.h>
 #include <ATen/ops/isfinite.h>
 
 #include <algorithm>

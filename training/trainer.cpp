@@ -1,8 +1,6 @@
 #include "training/trainer.hpp"
 
 #include <cstdio>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "support/error.hpp"

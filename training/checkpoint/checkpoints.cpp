@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <string>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"

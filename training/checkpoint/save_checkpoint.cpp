@@ -3,11 +3,11 @@
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include <map>
 #include <sstream>
 #include <vector>
 
 #include "model/tied_names.hpp"
+#include "record/precision.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
@@ -16,7 +16,6 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/memory_meter.hpp"
-#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
