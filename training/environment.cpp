@@ -5,8 +5,6 @@
 #include <ATen/Version.h>
 #include <torch/headeronly/version.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "support/commit.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -169,18 +168,27 @@ Json environment_json() {
   return flags;
 }
 
-bool same_code_path(const Json& golden_machine) {
-  const Json here = machine_json();
+std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment) {
   std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
-  if (golden_machine.contains("bf16_instructions")) {
-    keys.push_back("bf16_instructions");
+  // a golden in bfloat16 says it; float32 has no use for these instructions
+  if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
+  for (const char* key : keys) {
+    const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
+    const Json ours = machine.value(key, Json(nullptr));
+    if (theirs.is_null() || theirs != ours) {
+      return "made with " + std::string(key) + " " + json_text(theirs) + ", here it is " + json_text(ours);
+    }
   }
-  const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (std::ranges::any_of(std::array{"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}, set)) {
-    return false;
+  for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
+    if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
+      return std::string(key) + "=" + json_text(value) + " in the environment takes other kernels";
+    }
   }
-  return std::ranges::all_of(
-      keys, [&](const char* key) { return golden_machine.contains(key) && golden_machine.at(key) == here.at(key); });
+  return "";
+}
+
+bool same_code_path(const Json& producer) {
+  return code_path_difference(producer, machine_json(), environment_json()).empty();
 }
 
 }  // namespace plumbline
