@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"

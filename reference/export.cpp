@@ -9,7 +9,7 @@
 #include "reference/accumulation.hpp"
 #include "support/files.hpp"
 #include "training/environment.hpp"
-#include "training/initial_values.hpp"
+#include "training/make_slice.hpp"
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/tensor_record.hpp"

@@ -24,7 +24,6 @@
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
-#include "training/initial_values.hpp"
 #include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/manifest.hpp"
