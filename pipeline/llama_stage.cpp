@@ -1,15 +1,11 @@
 #include "pipeline/llama_stage.hpp"
 
-#include <ATen/ops/ones.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
-#include "training/precision.hpp"
 #include "training/unit_pass.hpp"
 
 namespace plumbline {
@@ -48,14 +44,8 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
   return {};
 }
 
-at::Tensor LlamaStage::start_gradient() const {
-  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
-  return at::ones({}, at::TensorOptions(dtype).device(training_.device));
-}
-
 at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const {
   const MemoryScope scope(MemoryOwner::activations);
-  if (!gradient.defined()) gradient = start_gradient();
   state.end.backward(std::move(gradient));
   return state.input ? std::move(state.input->gradient) : at::Tensor();
 }

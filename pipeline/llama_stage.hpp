@@ -38,7 +38,6 @@ class LlamaStage : public Stage {
     DeferredWeights deferred;
   };
   Microbatch feed(std::int64_t step, std::int64_t microbatch);
-  at::Tensor start_gradient() const;
   at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
 
   const TrainingRun& training_;

@@ -149,12 +149,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   });
   if (const auto code = stopped(no_memory)) return *code;
 
-  const MemoryPlan need = memory_of(*training, plan, transport->rank());
-  const std::string plan_text = memory_plan_text(need, transport->rank());
-  const auto no_trainer = failure_of([&] {
-    prepare_device(*training, need, "rank " + std::to_string(transport->rank()));
-    explain_out_of_memory(plan_text, [&] { trainer.emplace(*training, plan, *transport, options.record); });
-  });
+  const auto no_trainer = failure_of([&] { make_trainer(trainer, *training, plan, *transport, options.record); });
   if (const auto code = stopped(no_trainer)) return *code;
   const auto not_begun = failure_of([&] {
     trainer->begin();
@@ -163,9 +158,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   });
   if (const auto code = stopped(not_begun)) return *code;
   try {
-    explain_out_of_memory(
-        plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(*transport, *training, plan); }); });
-    transport->finish();
+    train_rank(*trainer, *training, plan, *transport, options.progress);
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
     transport->abort(describe_failure(error).words, code_of(error));  // says why

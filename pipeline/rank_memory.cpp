@@ -49,8 +49,8 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, cons
   return all;
 }
 
-std::string memory_plan_text(const MemoryPlan& need, int rank) {
-  return "rank " + std::to_string(rank) + "'s plan is " + to_text(need);
+std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(training, plan, rank));
 }
 
 }  // namespace plumbline

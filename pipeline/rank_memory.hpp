@@ -22,6 +22,6 @@ MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int 
 MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks);
 
 /// "rank 2's plan is 3.2 GiB of ..."
-std::string memory_plan_text(const MemoryPlan& need, int rank);
+std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank);
 
 }  // namespace plumbline

@@ -86,16 +86,13 @@ int train_with_threads(PipelineOptions options) {
         transport.abort(why.words);
       }
     };
-    const MemoryPlan need = memory_of(training, plan, rank);
-    const std::string plan_text = memory_plan_text(need, rank);
     std::optional<UnrecordedRun> folder;
     if (unrecorded) folder.emplace(*unrecorded, rank);
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
       at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number a thread
-      prepare_device(training, need, who);
-      explain_out_of_memory(plan_text, [&] { trainer.emplace(training, plan, transport, options.record); });
+      make_trainer(trainer, training, plan, transport, options.record);
     });
     made.arrive_and_wait();
     if (failed()) return;
@@ -106,11 +103,7 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] {
-      explain_out_of_memory(
-          plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(transport, training, plan); }); });
-      transport.finish();
-    });
+    guarded([&] { train_rank(*trainer, training, plan, transport, options.progress); });
   };
   std::vector<std::jthread> threads;
   try {

@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
@@ -140,7 +139,7 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
   const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
   logits = logits.detach();
-  GraphEnd(loss).backward(at::ones({}, loss.options().requires_grad(false)));
+  GraphEnd(loss).backward();
   OptimizerSettings stateless;
   stateless.name = "sgd";
   const TrainState state(stateless, model.parameters());

@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/ones.h>
 
 #include <cstdio>
 #include <functional>
@@ -24,7 +23,6 @@
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
-#include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
@@ -126,8 +124,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
 
 void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
   if (meter != nullptr) meter->begin_backward();
-  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
-  graph.backward(at::ones({}, at::TensorOptions(dtype).device(training_.device)));
+  graph.backward();
   if (meter != nullptr) meter->end_backward();
 }
 
@@ -215,11 +212,8 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
     if (training_.recorded()) fed.take(index, made);
     Microbatch data = to_device(std::move(made), training_.device);
     const MemoryScope scope(MemoryOwner::activations);
-    at::Tensor x = std::move(data.ids);
-    for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
-      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()}, Recompute::none);
-    }
-    losses.set(index, x);
+    losses.set(index,
+               forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens()}, Recompute::none));
   }
   return EvaluationResult{losses.read(), fed.end_step()};
 }

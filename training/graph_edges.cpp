@@ -1,5 +1,6 @@
 #include "training/graph_edges.hpp"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/engine.h>
@@ -76,6 +77,7 @@ GraphEnd::GraphEnd(const at::Tensor& output) : edge_(torch::autograd::impl::grad
 }
 void GraphEnd::backward(at::Tensor gradient) {
   if (!edge_.is_valid()) throw std::logic_error("GraphEnd: this graph was run backward already");
+  if (!gradient.defined()) gradient = at::ones({}, edge_.function->input_metadata(edge_.input_nr).options());
   auto root = std::make_shared<HandOverGradient>();
   root->add_input_metadata(root_token());
   root->gradient = std::move(gradient);

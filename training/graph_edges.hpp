@@ -25,8 +25,8 @@ class GraphEnd {
   explicit GraphEnd(const at::Tensor& output);
 
   /// Runs the backward pass from here and frees the graph. `gradient` [as the output] is moved in, so that nobody else
-  /// holds it while it runs.
-  void backward(at::Tensor gradient);
+  /// holds it while it runs; undefined, of a loss: its own, 1.
+  void backward(at::Tensor gradient = {});
 
  private:
   torch::autograd::Edge edge_;  ///< invalid once it was run
