@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "record/rank_folder.hpp"
 #include "support/files.hpp"
 #include "training/memory_meter.hpp"
 
@@ -102,8 +103,7 @@ void StepRecorder::step_ended(std::int64_t step) {
   if (!writer_.wants_dump()) return;
   const auto folder = writer_.folder() / "dumps";
   make_folder(folder);
-  const std::string name = step == initial_step ? "initial" : std::to_string(step);
-  write_tensors(folder / ("step-" + name + ".safetensors"), kept_);
+  write_tensors(folder / dump_file_name(step), kept_);
   kept_.clear();
 }
 
