@@ -13,7 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "record/precision.hpp"
 #include "support/commit.hpp"
+#include "support/free_memory.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -29,10 +31,10 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
-/// "key : value" lines, the first of each key: /proc/cpuinfo repeats them for every core.
-std::map<std::string, std::string> proc_file(const char* path) {
+/// "key : value" lines of /proc/cpuinfo, the first of each key, which it repeats for every core.
+std::map<std::string, std::string> processor_values() {
   std::map<std::string, std::string> values;
-  std::ifstream file(path);
+  std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (const auto colon = line.find(':'); colon != std::string::npos) {
       values.emplace(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
@@ -68,12 +70,7 @@ std::string bf16_instructions(const std::map<std::string, std::string>& processo
 }
 
 Json memory_bytes() {
-  const auto values = proc_file("/proc/meminfo");
-  const auto total = values.find("MemTotal");
-  if (total == values.end()) {
-    return nullptr;
-  }
-  const auto kibibytes = parse_integer(total->second.substr(0, total->second.find(' ')));
+  const auto kibibytes = number_behind("/proc/meminfo", "MemTotal:");
   return kibibytes ? Json(*kibibytes * 1024) : Json(nullptr);
 }
 
@@ -135,7 +132,7 @@ Json versions_json() {
 }
 
 Json machine_json() {
-  const auto processor = proc_file("/proc/cpuinfo");
+  const auto processor = processor_values();
   Json machine;
   machine["cpu_vendor"] = value_or_null(processor, "vendor_id");
   machine["cpu_family"] = value_or_null(processor, "cpu family");
@@ -147,6 +144,17 @@ Json machine_json() {
   machine["cores"] = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   machine["memory_bytes"] = memory_bytes();
   return machine;
+}
+
+Json capabilities_json(const std::string& program, const Json& gpu, const Json& own) {
+  Json capabilities{{"program", program}, {"devices", Json::array({"cpu"})}};
+  if (gpu.value("usable", false)) capabilities["devices"].push_back("cuda");
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16", mixed_precision};
+  capabilities.update(own);
+  capabilities["versions"] = versions_json();
+  capabilities["machine"] = machine_json();
+  capabilities["gpu"] = gpu;
+  return capabilities;
 }
 
 Json environment_json() {

@@ -23,6 +23,10 @@ Json versions_json();
 Json machine_json();
 Json environment_json();
 
+/// For --capabilities: what this build and machine can do. `gpu`: gpu_capabilities(); `own`: what the program says of
+/// itself beside it.
+Json capabilities_json(const std::string& program, const Json& gpu, const Json& own = Json::object());
+
 /// The first thing in which the machine that computed a golden (`producer`, golden.json's "machine") has another code
 /// path than this one, so that the same bits are not owed: processor vendor, family and model number, ATen capability,
 /// MKL version, of a golden in bfloat16 its instructions too, or a switch in the environment that moves kernels. Empty
