@@ -12,7 +12,6 @@
 #include "pipeline/job.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
-#include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
@@ -20,9 +19,7 @@
 #include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
-#include "training/prepare_device.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {

@@ -21,7 +21,6 @@
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/machine_memory.hpp"
-#include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
 #include "training/prepare_device.hpp"
 #include "training/unrecorded_run.hpp"
