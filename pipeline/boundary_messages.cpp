@@ -6,13 +6,10 @@
 
 #include "model/unit.hpp"
 #include "pipeline/transport/message_header.hpp"
-#include "pipeline/transport/operation.hpp"
-#include "schedule/direction.hpp"
 #include "schedule/message.hpp"
 #include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
 #include "training/precision.hpp"
-#include "training/tensor_record.hpp"
 
 namespace plumbline {
 namespace {

@@ -1,13 +1,54 @@
 #include "pipeline/evaluation.hpp"
 
+#include <ATen/core/grad_mode.h>
+
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
-#include "pipeline/evaluated_stage.hpp"
 #include "schedule/forward_only.hpp"
+#include "training/memory_meter.hpp"
+#include "training/unit_pass.hpp"
 
 namespace plumbline {
 namespace {
+
+/// A trained stage in an evaluation: forward alone, with its parameters as they are, and nothing kept.
+class EvaluatedStage : public Stage {
+ public:
+  /// `evaluation`: the run with the data that is evaluated. `observer` sees what it is fed, and the losses.
+  EvaluatedStage(const Stage& trained, const LlamaSlice& slice, const TrainingRun& evaluation, StepObserver& observer)
+      : Stage(trained.index(), trained.last()), slice_(slice), evaluation_(evaluation), observer_(observer) {}
+
+  at::Tensor forward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor input) override {
+    if (slice_.units().empty()) return input;
+    const at::NoGradGuard no_grad;
+    Microbatch data;
+    if (first() || last()) {
+      Microbatch made = evaluation_.plan.make(0, microbatch);
+      observer_.fed(microbatch, made);
+      data = to_device(std::move(made), evaluation_.device);
+    }
+    const MemoryScope scope(MemoryOwner::activations);
+    at::Tensor output = forward_units(slice_, first() ? std::move(data.ids) : std::move(input),
+                                      {data.labels, evaluation_.plan.step_valid_tokens()}, Recompute::none);
+    if (!last()) return output;
+    observer_.lost(microbatch, output);
+    return {};
+  }
+  at::Tensor backward(std::int64_t /*step*/, std::int64_t /*microbatch*/, at::Tensor /*gradient*/) override {
+    throw std::logic_error("an evaluation has no backward pass");
+  }
+  at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override {
+    return backward(step, microbatch, std::move(gradient));
+  }
+  void backward_weight(std::int64_t step, std::int64_t microbatch) override { backward(step, microbatch, {}); }
+
+ private:
+  const LlamaSlice& slice_;
+  const TrainingRun& evaluation_;
+  StepObserver& observer_;
+};
 
 PipelinePlan forward_plan(PipelinePlan plan, std::int64_t microbatches) {
   plan.lowered = forward_only(plan.schedule.placement, static_cast<std::int32_t>(microbatches));
@@ -25,8 +66,7 @@ Evaluation::Evaluation(const TrainingRun& training, const PipelinePlan& plan, co
       parts_{plan_.lowered.ranks.at(static_cast<std::size_t>(parts.transport.rank())), {}, {}, parts.transport, {}},
       walk_(run_, plan_, parts_, observer_) {
   for (std::size_t i = 0; i < parts.slices.size(); ++i) {
-    parts_.stages.push_back(
-        std::make_unique<EvaluatedStage>(run_, parts.stages[i]->index(), *parts.slices[i], observer_));
+    parts_.stages.push_back(std::make_unique<EvaluatedStage>(*parts.stages[i], *parts.slices[i], run_, observer_));
   }
 }
 

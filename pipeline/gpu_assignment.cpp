@@ -1,6 +1,5 @@
 #include "pipeline/gpu_assignment.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

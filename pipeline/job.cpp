@@ -1,21 +1,13 @@
 #include "pipeline/job.hpp"
 
 #include <chrono>
-#include <cstdio>
-#include <utility>
 
 #include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/transport_settings.hpp"
-#include "schedule/accumulation_order.hpp"
 #include "support/error.hpp"
-#include "support/hash.hpp"
-#include "support/machine_memory.hpp"
-#include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
-#include "training/manifest.hpp"
-#include "training/tensor_record.hpp"
+#include "training/prepare_device.hpp"
 
 namespace plumbline {
 
@@ -43,27 +35,31 @@ TransportSettings transport_settings(const TrainingRun& training) {
           std::chrono::milliseconds(training.run.pipeline.start_timeout_ms), /*starting=*/true};
 }
 
-void connect(Transport& transport, const TrainingRun& training, const PipelinePlan& plan) {
-  transport.connect(pairs_of(plan.schedule.placement, training.config.tied));
+void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
+                  Transport& transport, const std::filesystem::path& record) {
+  const int rank = transport.rank();
+  prepare_device(training, memory_of(training, plan, rank), "rank " + std::to_string(rank));
+  explain_out_of_memory(memory_plan_text(training, plan, rank),
+                        [&] { trainer.emplace(training, plan, transport, record); });
 }
 
-void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect) {
-  try {
-    connect();
-    trainer.train(progress);
-  } catch (const std::exception& error) {
-    note_failure(trainer, error);
-    throw;
-  }
-  trainer.finish("ok", 0);
+void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+                bool progress) {
+  explain_out_of_memory(memory_plan_text(training, plan, transport.rank()), [&] {
+    try {
+      transport.connect(pairs_of(plan.schedule.placement, training.config.tied));
+      trainer.train(progress);
+    } catch (const std::exception& error) {
+      note_failure(trainer, error);
+      throw;
+    }
+    trainer.succeeded();
+  });
+  transport.finish();
 }
 
 void note_failure(RankTrainer& trainer, const std::exception& why) {
-  const bool in_vain = dynamic_cast<const DeadlineError*>(&why) != nullptr;
-  try {
-    trainer.finish(in_vain ? "timeout" : "error", static_cast<int>(ExitCode::does_not_hold));
-  } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
-  }
+  trainer.failed(dynamic_cast<const DeadlineError*>(&why) != nullptr ? "timeout" : "error");
 }
 
 ExitCode code_of(const std::exception& error) {

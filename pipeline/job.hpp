@@ -2,14 +2,13 @@
 #pragma once
 
 #include <exception>
-#include <functional>
-#include <string>
+#include <filesystem>
+#include <optional>
 
 #include "pipeline/launch.hpp"
 #include "pipeline/pipeline_plan.hpp"
 #include "pipeline/rank_trainer.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "training/memory_plan.hpp"
 #include "training/training_run.hpp"
 
 namespace plumbline {
@@ -20,15 +19,19 @@ TrainingRun load_for_plan(const PipelineOptions& options);
 TrainingRun load_job(const PipelineOptions& options);
 
 TransportSettings transport_settings(const TrainingRun& training);
-void connect(Transport& transport, const TrainingRun& training, const PipelinePlan& plan);
 
-/// All steps, then exit.json. Throws what went wrong, after exit.json says so.
-void train_rank(RankTrainer& trainer, bool progress, const std::function<void()>& connect);
+/// A rank's part of the model, on a device that is ready and has room for it. Throws SystemError, RunError, InputError.
+void make_trainer(std::optional<RankTrainer>& trainer, const TrainingRun& training, const PipelinePlan& plan,
+                  Transport& transport, const std::filesystem::path& record);
 
-/// What a failure is to whoever started the program.
-/// Writes into the rank's exit.json that it failed, or waited in vain. Does not throw.
+/// All steps, then exit.json, and the transport's end. Throws what went wrong, after exit.json says so.
+void train_rank(RankTrainer& trainer, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+                bool progress);
+
+/// Writes into the rank's exit.json that it failed, or waited in vain.
 void note_failure(RankTrainer& trainer, const std::exception& why);
 
+/// What a failure is to whoever started the program.
 ExitCode code_of(const std::exception& error);
 
 }  // namespace plumbline

@@ -4,7 +4,6 @@
 
 #include "model/unit.hpp"
 #include "schedule/accumulation_order.hpp"
-#include "support/hash.hpp"
 #include "training/manifest.hpp"
 
 namespace plumbline {
@@ -27,26 +26,15 @@ void begin_record(const PipelineOptions& options, const TrainingRun& training, c
     stages.push_back({static_cast<std::int64_t>(stage),
                       plan.schedule.placement.rank_of(static_cast<std::int32_t>(stage)),
                       {units.begin() + range.first, units.begin() + range.end}});
+    units_of_stages.push_back(stages.back().units);
   }
-  for (const StageEntry& stage : stages) units_of_stages.push_back(stage.units);
-  ManifestSchedule schedule;
-  schedule.name = plan.schedule.name;
-  schedule.chunks_per_rank = plan.schedule.placement.chunks_per_rank;
-  schedule.csv = plan.schedule_csv;
-  const std::string order = accumulation_csv(plan.schedule, units_of_stages);
-  if (!order.empty()) {
-    schedule.accumulation = "listed";
-    schedule.accumulation_digest = hash_hex(order);
-  }
-  Json manifest = make_manifest("pipeline", options.command, training.run, training.config, training.plan,
-                                plan.schedule.placement.ranks, schedule, stages, training.gpus);
-  name_run(manifest, training.run_id, start.resumed_from);
+  const ManifestSchedule schedule{plan.schedule.name, plan.schedule.placement.chunks_per_rank, plan.schedule_csv,
+                                  accumulation_csv(plan.schedule, units_of_stages)};
+  Json manifest = make_manifest("pipeline", options.command, training, plan.schedule.placement.ranks, schedule, stages,
+                                start.resumed_from);
   manifest["versions"].update(start.libraries);
   manifest["clock_skew_ns"] = start.clock_skew_ns;
-  write_manifest(options.record, manifest);
-  if (!training.recorded()) return;
-  write_schedule_csv(options.record, schedule.csv);
-  if (!order.empty()) write_accumulation_csv(options.record, order);
+  write_record_start(options.record, training, manifest, schedule);
 }
 
 }  // namespace plumbline

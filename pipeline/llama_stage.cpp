@@ -1,29 +1,21 @@
 #include "pipeline/llama_stage.hpp"
 
-#include <ATen/ops/ones.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "model/unit.hpp"
-#include "training/initial_values.hpp"
-#include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
-#include "training/microbatch.hpp"
-#include "training/precision.hpp"
 #include "training/unit_pass.hpp"
 
 namespace plumbline {
 
 LlamaStage::LlamaStage(const TrainingRun& training, std::int64_t index, UnitRange units, StepObserver& observer)
-    : training_(training), index_(index), slice_(make_slice(training, units)), observer_(observer) {
+    : Stage(index, holds(training.config, units, UnitKind::head)),
+      training_(training),
+      slice_(make_slice(training, units)),
+      observer_(observer) {
   set_initial_values(slice_, training.run);
-}
-
-bool LlamaStage::last() const {
-  return holds(slice_.config(), slice_.units(), UnitKind::head);
 }
 
 Microbatch LlamaStage::feed(std::int64_t step, std::int64_t microbatch) {
@@ -52,14 +44,8 @@ at::Tensor LlamaStage::forward(std::int64_t step, std::int64_t microbatch, at::T
   return {};
 }
 
-at::Tensor LlamaStage::start_gradient() const {
-  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
-  return at::ones({}, at::TensorOptions(dtype).device(training_.device));
-}
-
 at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const {
   const MemoryScope scope(MemoryOwner::activations);
-  if (!gradient.defined()) gradient = start_gradient();
   state.end.backward(std::move(gradient));
   return state.input ? std::move(state.input->gradient) : at::Tensor();
 }
@@ -67,7 +53,7 @@ at::Tensor LlamaStage::run_backward(InFlight& state, at::Tensor gradient) const 
 at::Tensor LlamaStage::backward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor gradient) {
   if (slice_.units().empty()) return gradient;
   auto state = in_flight_.extract(microbatch);
-  if (!state) throw std::logic_error("stage " + std::to_string(index_) + ": no forward pass of this microbatch");
+  if (!state) throw std::logic_error("stage " + std::to_string(index()) + ": no forward pass of this microbatch");
   return run_backward(state.mapped(), std::move(gradient));
 }
 

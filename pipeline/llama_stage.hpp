@@ -26,9 +26,6 @@ class LlamaStage : public Stage {
 
   const LlamaSlice& slice() const { return slice_; }
 
-  std::int64_t index() const override { return index_; }
-  bool first() const override { return index_ == 0; }
-  bool last() const override;
   at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override;
   at::Tensor backward(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
   at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) override;
@@ -41,11 +38,9 @@ class LlamaStage : public Stage {
     DeferredWeights deferred;
   };
   Microbatch feed(std::int64_t step, std::int64_t microbatch);
-  at::Tensor start_gradient() const;
   at::Tensor run_backward(InFlight& state, at::Tensor gradient) const;
 
   const TrainingRun& training_;
-  std::int64_t index_;
   LlamaSlice slice_;
   StepObserver& observer_;
   std::map<std::int64_t, InFlight> in_flight_;

@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "pipeline/job_memory.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "support/free_memory.hpp"
 
 namespace plumbline {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "pipeline/job_memory.hpp"
 #include "pipeline/pipeline_plan.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "support/error.hpp"
 #include "support/free_memory.hpp"
 #include "support/machine_memory.hpp"

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "pipeline/clock_alignment.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
 #include "pipeline/transport/message_transport.hpp"
@@ -21,24 +18,12 @@
 #include "pipeline/transport/nccl/nccl_transport.hpp"
 #include "pipeline/transport/staged_payloads.hpp"
 #include "pipeline/transport/transport_settings.hpp"
-#include "support/failure.hpp"
-#include "training/environment.hpp"
 #include "training/gpu/gpu_module.hpp"
-#include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {
 namespace {
-
-std::optional<Failure> failure_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return describe_failure(error);
-  }
-  return std::nullopt;
-}
 
 /// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
 /// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the
@@ -117,15 +102,29 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   if (training && training->recorded()) install_memory_meter();
   if (training) at::set_num_threads(static_cast<int>(training->run.train.threads));
   const auto transport = open_mpi_job(options, training ? &*training : nullptr, failure);
-  const auto leave = [&](int code) {
-    transport->finish();
-    return code;
-  };
-  if (const auto code = agree_to_stop(*transport, failure)) return leave(*code);
-
-  const AlignedClock clock = align_clocks(*transport, all_on_one_host());
   std::optional<UnrecordedRun> unrecorded;
   PipelinePlan plan;
+  std::optional<RankTrainer> trainer;
+  bool claimed = false;  // on rank 0: the record's folder is this run's
+  // Collective: the exit code, where any rank is kept from going on; then all leave, and nothing is left of the run.
+  const auto stopped = [&](const std::optional<Failure>& own) {
+    std::optional<int> code;
+    try {
+      code = agree_to_stop(*transport, own);
+    } catch (const std::exception& error) {  // a rank that waits in vain for the others says so in its record
+      if (trainer) note_failure(*trainer, error);
+      throw;
+    }
+    if (code) {
+      trainer.reset();
+      if (claimed) give_back_record_folder(options.record);
+      transport->finish();
+    }
+    return code;
+  };
+  if (const auto code = stopped(failure)) return *code;
+
+  const AlignedClock clock = align_clocks(*transport, all_on_one_host());
   std::optional<Failure> no_plan;
   if (options.record.empty()) {
     std::string folder;
@@ -133,56 +132,30 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     options.record = transport->broadcast(folder);
     unrecorded.emplace(options.record, transport->rank());
   }
-  if (!no_plan)
+  if (!no_plan) {
     no_plan = failure_of([&] {
       plan = make_plan(*training, transport->world_size());
       if (transport->rank() == 0) claim_record(options, plan);
+      claimed = transport->rank() == 0;
     });
-  if (const auto code = agree_to_stop(*transport, no_plan)) return leave(*code);
+  }
+  if (const auto code = stopped(no_plan)) return *code;
   plan.origin_ns = clock.origin;
-  std::optional<Failure> no_memory;
-  if (training->device.is_cpu())
-    no_memory = failure_of([&] { require_free_memory_everywhere(*transport, *training, plan); });
-  if (const auto code = agree_to_stop(*transport, no_memory)) {
-    if (transport->rank() == 0) give_back_record_folder(options.record);
-    return leave(*code);
-  }
-
-  const MemoryPlan need = memory_of(*training, plan, transport->rank());
-  const std::string plan_text = memory_plan_text(need, transport->rank());
-  std::optional<RankTrainer> trainer;
-  const std::optional<Failure> no_trainer = failure_of([&] {
-    prepare_device(*training, need, "rank " + std::to_string(transport->rank()));
-    explain_out_of_memory(plan_text, [&] { trainer.emplace(*training, plan, *transport, options.record); });
+  const auto no_memory = failure_of([&] {
+    if (training->device.is_cpu()) require_free_memory_everywhere(*transport, *training, plan);
   });
-  // A rank that waits in vain for the others' parts says so in its record.
-  const auto agreed = [&](const std::optional<Failure>& own) {
-    try {
-      return agree_to_stop(*transport, own);
-    } catch (const std::exception& error) {
-      if (trainer) note_failure(*trainer, error);
-      throw;
-    }
-  };
-  if (const auto code = agreed(no_trainer)) {
-    trainer.reset();
-    if (transport->rank() == 0) give_back_record_folder(options.record);
-    return leave(*code);
-  }
-  const std::optional<Failure> not_begun = failure_of([&] {
+  if (const auto code = stopped(no_memory)) return *code;
+
+  const auto no_trainer = failure_of([&] { make_trainer(trainer, *training, plan, *transport, options.record); });
+  if (const auto code = stopped(no_trainer)) return *code;
+  const auto not_begun = failure_of([&] {
     trainer->begin();
     if (transport->rank() != 0) return;
     begin_record(options, *training, plan, {trainer->resumed_from(), {{"mpi", mpi_version()}}, clock.skew});
   });
-  if (const auto code = agreed(not_begun)) {
-    trainer.reset();
-    if (transport->rank() == 0) give_back_record_folder(options.record);
-    return leave(*code);
-  }
+  if (const auto code = stopped(not_begun)) return *code;
   try {
-    explain_out_of_memory(
-        plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(*transport, *training, plan); }); });
-    transport->finish();
+    train_rank(*trainer, *training, plan, *transport, options.progress);
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
     transport->abort(describe_failure(error).words, code_of(error));  // says why

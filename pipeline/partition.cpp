@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/unit.hpp"
 #include "schedule/uniform_layers.hpp"
 #include "support/error.hpp"
 

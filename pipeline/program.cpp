@@ -7,7 +7,6 @@
 
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/launch.hpp"
 #include "pipeline/memory_table.hpp"
 #include "schedule/schedule.hpp"
 #include "support/commit.hpp"
@@ -24,21 +23,12 @@ namespace {
 int print_capabilities() {
   Json gpu = gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
   apply_deterministic_settings();
-  Json capabilities;
-  capabilities["program"] = "plumbline-pipeline";
-  capabilities["devices"] = Json::array({"cpu"});
   if (gpu.value("usable", false)) {
-    capabilities["devices"].push_back("cuda");
     const std::string why = why_nccl_needs_one_gpu_a_rank_here(load_gpu_module());
     gpu["why_not_two_ranks_on_one_gpu"] = why.empty() ? Json(nullptr) : Json(why);
   }
-  capabilities["dtypes"] = {"float32", "float64", "bfloat16", "mixed"};
-  capabilities["transports"] = transports_of_this_build();
-  capabilities["schedules"] = schedule_names();
-  capabilities["versions"] = versions_json();
-  capabilities["machine"] = machine_json();
-  capabilities["gpu"] = gpu;
-  std::cout << json_text(capabilities, 2) << '\n';
+  const Json own{{"transports", transports_of_this_build()}, {"schedules", schedule_names()}};
+  std::cout << json_text(capabilities_json("plumbline-pipeline", gpu, own), 2) << '\n';
   return 0;
 }
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "model/unit.hpp"
 #include "support/machine_memory.hpp"
 #include "training/precision.hpp"
 
 namespace plumbline {
 
-MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRange>& stages,
-                            const std::vector<std::int32_t>& own, const ActionList& list, const BatchPlan& batches,
-                            const TrainSettings& train) {
+MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
+                            const std::vector<std::int32_t>& own, const ActionList& list) {
+  const LlamaConfig& config = training.config;
+  const TrainSettings& train = training.run.train;
   const c10::ScalarType dtype = computed_type(train);
   std::vector<UnitRange> units;
   for (const std::int32_t stage : own) units.push_back(stages.at(static_cast<std::size_t>(stage)));
@@ -21,7 +21,7 @@ MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRan
     const bool begins = action.type == ActionType::forward;
     const bool ends = action.type == ActionType::backward || action.type == ActionType::backward_weight;
     if (!begins && !ends) continue;
-    const std::int64_t tokens = batches.padded_tokens(action.microbatch);
+    const std::int64_t tokens = training.plan.padded_tokens(action.microbatch);
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute);
     const std::int64_t again = begins ? 0 : plan_recomputed(config, stage, tokens, dtype, train.recompute);
@@ -30,6 +30,27 @@ MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRan
     if (ends) live -= bytes;
   }
   return plan;
+}
+
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  return plan_rank_memory(training, plan.stages, plan.schedule.placement.stages_on(rank),
+                          plan.schedule.ranks.at(static_cast<std::size_t>(rank)));
+}
+
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks) {
+  MemoryPlan all;
+  for (const int rank : ranks) {
+    const MemoryPlan one = memory_of(training, plan, rank);
+    for (const auto part :
+         {&MemoryPlan::parameters, &MemoryPlan::gradients, &MemoryPlan::optimizer, &MemoryPlan::activations}) {
+      all.*part = sum_of_sizes({all.*part, one.*part});
+    }
+  }
+  return all;
+}
+
+std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank) {
+  return "rank " + std::to_string(rank) + "'s plan is " + to_text(memory_of(training, plan, rank));
 }
 
 }  // namespace plumbline

@@ -1,20 +1,27 @@
-// The bytes that one rank of a pipeline will take, from plan and list alone.
+// The bytes that ranks of a pipeline will take, from plan and lists alone.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "model/config.hpp"
 #include "model/unit.hpp"
+#include "pipeline/pipeline_plan.hpp"
 #include "schedule/action.hpp"
-#include "training/batch_plan.hpp"
 #include "training/memory_plan.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
 /// `list`: the rank's actions, lowered or not. `stages`: units of every stage; `own`: the rank's among them. A
 /// microbatch's activations count from its forward pass until its backward pass, or the weight half of it, has ended.
-MemoryPlan plan_rank_memory(const LlamaConfig& config, const std::vector<UnitRange>& stages,
-                            const std::vector<std::int32_t>& own, const ActionList& list, const BatchPlan& batches,
-                            const TrainSettings& train);
+MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitRange>& stages,
+                            const std::vector<std::int32_t>& own, const ActionList& list);
+
+/// What one rank keeps, and what several together keep in one place, from the first step to the last.
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, int rank);
+MemoryPlan memory_of(const TrainingRun& training, const PipelinePlan& plan, const std::vector<int>& ranks);
+
+/// "rank 2's plan is 3.2 GiB of ..."
+std::string memory_plan_text(const TrainingRun& training, const PipelinePlan& plan, int rank);
 
 }  // namespace plumbline

@@ -1,6 +1,5 @@
 #include "pipeline/rank_trainer.hpp"
 
-#include "pipeline/boundary_messages.hpp"
 #include "pipeline/tied_exchange.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
@@ -74,8 +73,8 @@ void RankTrainer::step_recorded(std::int64_t step) {
                  ": the copies of the tied weight on the first and the last stage differ after the update");
 }
 
-void RankTrainer::finish(const std::string& status, int code) {
-  if (code != 0) monitor_.write_flight();
+void RankTrainer::ending(bool well) {
+  if (!well) monitor_.write_flight();
   if (const auto buffers = parts_.transport.registered_buffers()) {
     const Json why_not = buffers->why_not.empty() ? Json(nullptr) : Json(buffers->why_not);
     write_json(monitor_.writer().folder() / "registered_buffers.json", {{"registered", buffers->why_not.empty()},
@@ -84,7 +83,6 @@ void RankTrainer::finish(const std::string& status, int code) {
                                                                         {"bytes", buffers->bytes},
                                                                         {"given_back", buffers->given_back}});
   }
-  Trainer::finish(status, code);
 }
 
 }  // namespace plumbline

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "pipeline/activation_peaks.hpp"
 #include "pipeline/evaluation.hpp"
@@ -29,7 +28,6 @@ class RankTrainer : public Trainer {
 
   /// All steps, then a barrier.
   void train(bool show_progress);
-  void finish(const std::string& status, int code) override;
 
  private:
   void ready() override;
@@ -37,6 +35,7 @@ class RankTrainer : public Trainer {
   std::optional<EvaluationResult> evaluate(std::int64_t step) override { return evaluation_->after(step); }
   std::shared_ptr<void> watch_waits(ProgressLine& line) override;
   void step_recorded(std::int64_t step) override;
+  void ending(bool well) override;
   TrainState& state() override { return parts_.state; }
   RankGroup& group() override { return group_; }
 

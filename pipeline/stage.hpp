@@ -11,11 +11,12 @@ namespace plumbline {
 
 class Stage {
  public:
+  Stage(std::int64_t index, bool last) : index_(index), last_(last) {}
   virtual ~Stage() = default;
 
-  virtual std::int64_t index() const = 0;
-  virtual bool first() const = 0;  ///< takes no input: it is fed with the data
-  virtual bool last() const = 0;   ///< gives no output: it ends in the loss
+  std::int64_t index() const { return index_; }
+  bool first() const { return index_ == 0; }  ///< takes no input: it is fed with the data
+  bool last() const { return last_; }         ///< gives no output: it ends in the loss
 
   /// `input`: the boundary activation [batch, sequence, hidden]. Returns the next one. Keeps what the backward pass
   /// needs.
@@ -26,6 +27,10 @@ class Stage {
   /// The same in two halves: the gradient of the input alone, then the weight gradients that it put off.
   virtual at::Tensor backward_input(std::int64_t step, std::int64_t microbatch, at::Tensor gradient) = 0;
   virtual void backward_weight(std::int64_t step, std::int64_t microbatch) = 0;
+
+ private:
+  std::int64_t index_;
+  bool last_;
 };
 
 using Stages = std::vector<std::unique_ptr<Stage>>;

@@ -13,17 +13,16 @@
 #include <vector>
 
 #include "pipeline/job.hpp"
-#include "pipeline/job_memory.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/machine_memory.hpp"
-#include "training/gpu/gpu_module.hpp"
-#include "training/gpu/gpu_start.hpp"
 #include "training/memory_meter.hpp"
+#include "training/prepare_device.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {
@@ -42,10 +41,7 @@ std::int64_t bytes_of_threads(std::int64_t world) {
 int train_with_threads(PipelineOptions options) {
   TrainingRun training = load_job(options);
   if (training.recorded()) install_memory_meter();
-  if (options.device == "cuda") {
-    training.device = at::Device(at::kCUDA, 0);
-    training.gpus = {load_gpu_module().device(0).name};
-  }
+  take_first_gpu(training);
   const int world = options.world.value_or(1);
   require_memory(bytes_of_threads(world), std::to_string(world) + " ranks as threads of one process");
   PipelinePlan plan = make_plan(training, world);
@@ -89,16 +85,13 @@ int train_with_threads(PipelineOptions options) {
         transport.abort(why.words);
       }
     };
-    const MemoryPlan need = memory_of(training, plan, rank);
-    const std::string plan_text = memory_plan_text(need, rank);
     std::optional<UnrecordedRun> folder;
     if (unrecorded) folder.emplace(*unrecorded, rank);
     std::optional<RankTrainer> trainer;
     guarded([&] {
       (rank == 0 && !training.device.is_cpu() ? before_ranks : new_memory_meter()).attach();
       at::set_num_threads(static_cast<int>(training.run.train.threads));  // OpenMP keeps this number a thread
-      prepare_device(training, need, who);
-      explain_out_of_memory(plan_text, [&] { trainer.emplace(training, plan, transport, options.record); });
+      make_trainer(trainer, training, plan, transport, options.record);
     });
     made.arrive_and_wait();
     if (failed()) return;
@@ -109,11 +102,7 @@ int train_with_threads(PipelineOptions options) {
     begun.arrive_and_wait();
     if (failed()) return;
     trained = true;
-    guarded([&] {
-      explain_out_of_memory(
-          plan_text, [&] { train_rank(*trainer, options.progress, [&] { connect(transport, training, plan); }); });
-      transport.finish();
-    });
+    guarded([&] { train_rank(*trainer, training, plan, transport, options.progress); });
   };
   std::vector<std::jthread> threads;
   try {

@@ -10,6 +10,7 @@
 #include "training/action_log.hpp"
 
 namespace plumbline {
+
 Walk::Walk(const TrainingRun& training, const PipelinePlan& plan, RankParts& parts, StepObserver& observer)
     : training_(training),
       plan_(plan),

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -158,7 +159,7 @@ std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file)
 }
 
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank) {
-  return read_progress(record / ("rank-" + std::to_string(rank)) / "progress");
+  return read_progress(record / rank_folder(rank) / "progress");
 }
 
 }  // namespace plumbline

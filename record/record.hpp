@@ -19,6 +19,9 @@ struct StageEntry {
   std::int64_t rank = 0;
   std::vector<std::string> units;
 };
+inline void to_json(Json& json, const StageEntry& entry) {
+  json = {{"stage", entry.stage}, {"rank", entry.rank}, {"units", entry.units}};
+}
 
 /// Linear from `start_factor` x the rate over `warmup_steps`, then cosine to `final_factor` x the rate at
 /// `total_steps`.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "record/exit_file.hpp"
+#include "record/rank_folder.hpp"
 #include "record/removed_dumps.hpp"
 #include "record/table_stream.hpp"
 #include "support/error.hpp"
@@ -120,9 +121,9 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
 void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
   for (const auto& entry : fs::directory_iterator(record)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with("rank-")) continue;
-    const auto rank = parse_integer(name.substr(5));
-    if (rank && *rank >= 0 && *rank < manifest.world_size && name == "rank-" + to_text(*rank)) continue;
+    if (!name.starts_with(rank_folder_prefix)) continue;
+    const auto rank = parse_integer(name.substr(rank_folder_prefix.size()));
+    if (rank && *rank >= 0 && *rank < manifest.world_size && name == rank_folder(*rank)) continue;
     throw RecordError({name, rank, {}}, entry.path().string() + ": stands there, yet manifest.json says world_size " +
                                             to_text(manifest.world_size) +
                                             ": the folder holds two runs, or another thing of that name");
@@ -130,7 +131,7 @@ void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
 }
 
 std::optional<ExitFile> read_exit(const fs::path& folder, std::int64_t number) {
-  const RecordPlace place{"rank-" + to_text(number) + "/exit.json", number, {}};
+  const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
   auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
   if (exit && exit->rank != number)
     throw RecordError(place, (folder / "exit.json").string() + ": key rank: is " + to_text(exit->rank) +
@@ -160,7 +161,7 @@ class RecordStream::Reader {
     refuse_other_ranks(record.manifest, path);
     record.schedule_csv = in_place({"schedule.csv", {}, {}}, [&] { return read_schedule_csv(record.manifest, path); });
     for (std::int64_t number = 0; number < record.manifest.world_size; ++number) {
-      const fs::path folder = path / ("rank-" + to_text(number));
+      const fs::path folder = path / rank_folder(number);
       RankRecord& rank = record.ranks.emplace_back();
       rank.rank = number;
       rank.exit = read_exit(folder, number);

@@ -1,5 +1,6 @@
 #include "record/removed_dumps.hpp"
 
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -16,7 +17,7 @@ void remove_dumps(const fs::path& record, const std::string& words) {
   write_file(record / removed_dumps_name, words + "\n");
   std::error_code error;
   for (const auto& rank : fs::directory_iterator(record, error)) {
-    if (!rank.is_directory() || !rank.path().filename().string().starts_with("rank-")) continue;
+    if (!rank.is_directory() || !rank.path().filename().string().starts_with(rank_folder_prefix)) continue;
     const fs::path dumps = rank.path() / "dumps";
     fs::remove_all(dumps, error);
     if (error) throw SystemError(dumps.string() + ": cannot be removed: " + error.message());

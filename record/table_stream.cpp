@@ -1,11 +1,12 @@
 #include "record/table_stream.hpp"
 
+#include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
 
 RecordPlace RankPlace::place(const std::string& file, std::optional<std::int64_t> step) const {
-  return {"rank-" + to_text(rank) + "/" + file, rank, step};
+  return {rank_folder(rank) + "/" + file, rank, step};
 }
 
 void RankPlace::fail(const std::string& file, std::size_t line, std::optional<std::int64_t> step,

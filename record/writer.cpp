@@ -8,6 +8,7 @@
 
 #include "record/columns.hpp"
 #include "record/exit_file.hpp"
+#include "record/rank_folder.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -72,7 +73,7 @@ struct RecordWriter::Tables {
 
 RecordWriter::RecordWriter(const std::filesystem::path& record, std::int64_t rank, RecordLevel level, bool with_saved)
     : tables_(std::make_unique<Tables>()) {
-  tables_->folder = record / ("rank-" + to_text(rank));
+  tables_->folder = record / rank_folder(rank);
   tables_->level = level;
   make_folder(tables_->folder);
   const auto refuse = [&]<typename... OfTable>(std::tuple<Rows<OfTable>...>&) {

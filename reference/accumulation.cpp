@@ -2,7 +2,6 @@
 
 #include <ATen/Tensor.h>
 
-#include <algorithm>
 #include <set>
 
 #include "model/parameter_shapes.hpp"

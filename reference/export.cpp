@@ -3,15 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
-#include <vector>
 
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "reference/accumulation.hpp"
 #include "support/files.hpp"
-#include "support/safetensors.hpp"
 #include "training/environment.hpp"
-#include "training/initial_values.hpp"
+#include "training/make_slice.hpp"
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/tensor_record.hpp"
@@ -20,29 +18,14 @@
 namespace plumbline {
 namespace {
 
-/// Tensors under their names, kept alive until the file is written.
-class NamedTensors {
- public:
-  void add(const std::string& name, at::Tensor tensor) {
-    const auto* data = static_cast<const std::byte*>(tensor.const_data_ptr());
-    entries_.push_back({name, {dtype_name(tensor.scalar_type()), tensor.sizes().vec(), {data, tensor.nbytes()}}});
-    kept_.push_back(std::move(tensor));
-  }
-  void write(const std::filesystem::path& path) const { write_safetensors(path, entries_); }
-
- private:
-  std::vector<NamedBytes> entries_;
-  std::vector<at::Tensor> kept_;
-};
-
 NamedTensors data_of(const TrainingRun& training) {
   NamedTensors data;
   for (std::int64_t step = 0; step < training.run.train.steps; ++step) {
     for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
       const std::string place = std::to_string(step) + "/" + std::to_string(microbatch);
       Microbatch made = training.plan.make(step, microbatch);
-      data.add("ids/" + place, std::move(made.ids));
-      data.add("labels/" + place, std::move(made.labels));
+      data.emplace_back("ids/" + place, std::move(made.ids));
+      data.emplace_back("labels/" + place, std::move(made.labels));
     }
   }
   return data;
@@ -53,7 +36,7 @@ NamedTensors weights_of(const TrainingRun& training) {
   set_initial_values(slice, training.run);
   NamedTensors weights;
   for (const Parameter& parameter : slice.parameters()) {
-    if (!parameter.alias) weights.add(parameter.name, parameter.value.detach());
+    if (!parameter.alias) weights.emplace_back(parameter.name, parameter.value);
   }
   return weights;
 }
@@ -84,8 +67,8 @@ void export_run(const ReferenceOptions& options, const std::filesystem::path& fo
   const NamedTensors weights = weights_of(training);  // before the folder, so that weights of another model leave none
 
   claim_record_folder(folder);
-  data_of(training).write(folder / "data.safetensors");
-  weights.write(folder / "model.safetensors");
+  write_tensors(folder / "data.safetensors", data_of(training));
+  write_tensors(folder / "model.safetensors", weights);
   write_file(folder / "config.json", read_file(training.run.config));
   write_file(folder / "accumulation.csv", order);
 }

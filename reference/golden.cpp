@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
 #include <torch/headeronly/version.h>
 
 #include <algorithm>
@@ -12,10 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iomanip>
-#include <limits>
 #include <map>
 #include <ostream>
-#include <string>
 
 #include "model/load_weights.hpp"
 #include "model/parameter.hpp"
@@ -142,7 +139,7 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
   const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
   logits = logits.detach();
-  GraphEnd(loss).backward(at::ones({}, loss.options().requires_grad(false)));
+  GraphEnd(loss).backward();
   OptimizerSettings stateless;
   stateless.name = "sgd";
   const TrainState state(stateless, model.parameters());
@@ -324,27 +321,6 @@ double read_limit(const Json& golden, const std::string& key, double derived, co
   return limit.get<double>();
 }
 
-/// The first thing in which a machine that computed the golden has another code path than this one; empty when there is
-/// none.
-std::string path_difference(const Json& producer, const Json& machine, const Json& environment) {
-  std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
-  // a golden in bfloat16 says it; float32 has no use for these instructions
-  if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
-  for (const char* key : keys) {
-    const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
-    const Json ours = machine.value(key, Json(nullptr));
-    if (theirs.is_null() || theirs != ours) {
-      return "made with " + std::string(key) + " " + json_text(theirs) + ", here it is " + json_text(ours);
-    }
-  }
-  for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
-    if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
-      return std::string(key) + "=" + json_text(value) + " in the environment takes other kernels";
-    }
-  }
-  return "";
-}
-
 /// The outputs that hold this machine's bits: of the machine that made the golden, or of one of `also`, whose own may
 /// lie in a file beside. Where there are none, `reason` says why not.
 void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machine, const Json& environment,
@@ -358,14 +334,14 @@ void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machin
     demand.reason = "made with torch " + torch + ", this is LibTorch " + TORCH_VERSION;
     return;
   }
-  demand.reason = path_difference(golden.value("machine", Json::object()), machine, environment);
+  demand.reason = code_path_difference(golden.value("machine", Json::object()), machine, environment);
   demand.bits = demand.reason.empty();
   for (const Json& entry : golden.value("also", Json::array())) {
     if (demand.bits) return;
     if (!entry.is_object() || !entry.value("outputs", Json()).is_string()) {
       throw InputError(path.string() + ": an entry of also must be an object with machine and outputs");
     }
-    if (!path_difference(entry.value("machine", Json::object()), machine, environment).empty()) continue;
+    if (!code_path_difference(entry.value("machine", Json::object()), machine, environment).empty()) continue;
     demand.bits = true;
     demand.outputs = entry.at("outputs").get<std::string>();
   }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <iostream>
 #include <system_error>
 
@@ -24,15 +23,7 @@ using plumbline::ReferenceOptions;
 int print_capabilities() {
   const plumbline::Json gpu = plumbline::gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
   plumbline::apply_deterministic_settings();
-  plumbline::Json capabilities;
-  capabilities["program"] = "plumbline-reference";
-  capabilities["devices"] = plumbline::Json::array({"cpu"});
-  if (gpu.value("usable", false)) capabilities["devices"].push_back("cuda");
-  capabilities["dtypes"] = {"float32", "float64", "bfloat16", "mixed"};
-  capabilities["versions"] = plumbline::versions_json();
-  capabilities["machine"] = plumbline::machine_json();
-  capabilities["gpu"] = gpu;
-  std::cout << plumbline::json_text(capabilities, 2) << '\n';
+  std::cout << plumbline::json_text(plumbline::capabilities_json("plumbline-reference", gpu), 2) << '\n';
   return 0;
 }
 

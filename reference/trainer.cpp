@@ -3,9 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/ones.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -18,23 +16,19 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/free_memory.hpp"
-#include "support/hash.hpp"
-#include "support/machine_memory.hpp"
 #include "training/environment.hpp"
 #include "training/evaluation.hpp"
 #include "training/fed_data.hpp"
 #include "training/gpu/gpu_check.hpp"
-#include "training/gpu/gpu_module.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/gradient_norm.hpp"
 #include "training/graph_edges.hpp"
-#include "training/initial_values.hpp"
-#include "training/loss.hpp"
 #include "training/make_slice.hpp"
 #include "training/manifest.hpp"
 #include "training/memory_plan.hpp"
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
+#include "training/prepare_device.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
@@ -130,8 +124,7 @@ GraphEnd ReferenceTrainer::forward(Microbatch& data, UnitMeter* meter,
 
 void ReferenceTrainer::backward(GraphEnd graph, UnitMeter* meter) {
   if (meter != nullptr) meter->begin_backward();
-  const at::ScalarType dtype = loss_dtype(computed_type(training_.run.train));
-  graph.backward(at::ones({}, at::TensorOptions(dtype).device(training_.device)));
+  graph.backward();
   if (meter != nullptr) meter->end_backward();
 }
 
@@ -219,11 +212,8 @@ std::optional<EvaluationResult> ReferenceTrainer::evaluate(std::int64_t /*step*/
     if (training_.recorded()) fed.take(index, made);
     Microbatch data = to_device(std::move(made), training_.device);
     const MemoryScope scope(MemoryOwner::activations);
-    at::Tensor x = std::move(data.ids);
-    for (std::int64_t unit = 0; unit < model_.units().end; ++unit) {
-      x = forward_unit(model_, unit, x, {data.labels, plan.step_valid_tokens()}, Recompute::none);
-    }
-    losses.set(index, x);
+    losses.set(index,
+               forward_units(model_, std::move(data.ids), {data.labels, plan.step_valid_tokens()}, Recompute::none));
   }
   return EvaluationResult{losses.read(), fed.end_step()};
 }
@@ -260,27 +250,14 @@ void train_reference(const ReferenceOptions& options) {
   const auto units = unit_names(training.config);
   const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
   const std::string memory_plan_text = "the plan is " + to_text(need);
-  if (options.device == "cuda") {
-    training.device = at::Device(at::kCUDA, 0);
-    explain_out_of_memory(memory_plan_text, [&] {
-      training.gpus = {start_gpu(training.device, computed_type(training.run.train)).name};
-    });
-    const GpuFreeMemory memory = load_gpu_module().free_memory(0);
-    check_fits(need, memory.free_bytes, memory.total_bytes, "the reference, GPU 0 (" + training.gpus.front() + ")");
-  } else {
-    require_memory(need, "the run");
-    require_free(need, free_memory(), "the machine");
-  }
-  ManifestSchedule schedule;
-  schedule.name = "sequential";
-  schedule.csv = sequential_list(training.plan.microbatches());
+  take_first_gpu(training);
+  prepare_device(training, need, "the run");
+  if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
+  ManifestSchedule schedule{"sequential", 1, sequential_list(training.plan.microbatches()), ""};
   std::optional<ListedAccumulation> listed;
-  std::string order;
   if (options.accumulation) {
-    order = read_file(*options.accumulation);
+    schedule.accumulation = read_file(*options.accumulation);
     listed.emplace(read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches()));
-    schedule.accumulation = "listed";
-    schedule.accumulation_digest = hash_hex(order);
   }
 
   std::optional<UnrecordedRun> unrecorded;
@@ -293,16 +270,11 @@ void train_reference(const ReferenceOptions& options) {
       trainer.emplace(training, variant, record, std::move(listed), options.dump_microbatches_of);
     });
     trainer->begin();
-    Json manifest = make_manifest("reference", options.command, training.run, training.config, training.plan, 1,
-                                  schedule, {{0, 0, units}}, training.gpus);
-    name_run(manifest, training.run_id, trainer->resumed_from());
+    Json manifest =
+        make_manifest("reference", options.command, training, 1, schedule, {{0, 0, units}}, trainer->resumed_from());
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
-    write_manifest(record, manifest);
-    if (training.recorded()) {
-      write_schedule_csv(record, schedule.csv);
-      if (!order.empty()) write_accumulation_csv(record, order);
-    }
+    write_record_start(record, training, manifest, schedule);
   } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(record);
     throw;
@@ -313,13 +285,10 @@ void train_reference(const ReferenceOptions& options) {
       trainer->run(options.progress);
     });
   } catch (const std::exception&) {
-    try {
-      trainer->finish("error", static_cast<int>(ExitCode::does_not_hold));
-    } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
-    }
+    trainer->failed("error");
     throw;
   }
-  trainer->finish("ok", 0);
+  trainer->succeeded();
 }
 
 }  // namespace plumbline

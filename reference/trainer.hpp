@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "training/checkpoint/checkpoint_options.hpp"
-#include "training/training_run.hpp"
 
 namespace plumbline {
 

@@ -7,19 +7,9 @@
 
 namespace plumbline {
 
-UnitMeter::UnitMeter(MemoryMeter& meter, StepObserver& observer, const std::vector<std::string>& units,
-                     std::int64_t step, std::int64_t microbatch)
-    : meter_(meter), observer_(&observer), units_(units), step_(step), microbatch_(microbatch) {
-  name_rows();
-}
-
-UnitMeter::UnitMeter(MemoryMeter& meter, DeferredWeights& deferred, const std::vector<std::string>& units,
-                     std::int64_t microbatch)
-    : meter_(meter), deferred_(&deferred), units_(units), step_(0), microbatch_(microbatch) {
-  name_rows();
-}
-
-void UnitMeter::name_rows() {
+UnitMeter::UnitMeter(MemoryMeter& meter, StepObserver* observer, DeferredWeights* deferred,
+                     const std::vector<std::string>& units, std::int64_t step, std::int64_t microbatch)
+    : meter_(meter), observer_(observer), deferred_(deferred), units_(units), step_(step), microbatch_(microbatch) {
   rows_.resize(units_.size());
   deferred_counts_.resize(units_.size());
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
@@ -109,10 +99,6 @@ void UnitMeter::run_deferred() {
 void UnitMeter::begin_backward() {
   note_peak();
   open_backward(static_cast<std::int64_t>(units_.size()) - 1, 0);
-}
-
-void UnitMeter::end_backward() {
-  close_backward(0);
 }
 
 }  // namespace plumbline

@@ -17,17 +17,19 @@ class UnitMeter {
  public:
   /// `units`: names of all units, in order.
   UnitMeter(MemoryMeter& meter, StepObserver& observer, const std::vector<std::string>& units, std::int64_t step,
-            std::int64_t microbatch);
+            std::int64_t microbatch)
+      : UnitMeter(meter, &observer, nullptr, units, step, microbatch) {}
   /// Measures a backward pass that puts its weight gradients off into `deferred`, and shows no cut.
   UnitMeter(MemoryMeter& meter, DeferredWeights& deferred, const std::vector<std::string>& units,
-            std::int64_t microbatch);
+            std::int64_t microbatch)
+      : UnitMeter(meter, nullptr, &deferred, units, 0, microbatch) {}
 
   void before_unit(std::int64_t unit, const at::Tensor& input);
   /// `output` is what the next unit will take; the unit's input has been let go of.
   void after_unit(std::int64_t unit, const at::Tensor& output);
 
   void begin_backward();
-  void end_backward();
+  void end_backward() { close_backward(0); }
   /// Runs the weight gradients put off, unit by unit.
   void run_deferred();
 
@@ -37,7 +39,8 @@ class UnitMeter {
   const std::vector<SavedRow>& rows() const { return rows_; }
 
  private:
-  void name_rows();
+  UnitMeter(MemoryMeter& meter, StepObserver* observer, DeferredWeights* deferred,
+            const std::vector<std::string>& units, std::int64_t step, std::int64_t microbatch);
   void note_peak();
   void open_backward(std::int64_t unit, std::int64_t gradient_bytes);
   void close_backward(std::int64_t next_gradient_bytes);
@@ -45,8 +48,8 @@ class UnitMeter {
   void gradient_reached(std::int64_t unit, const at::Tensor& gradient);
 
   MemoryMeter& meter_;
-  StepObserver* observer_ = nullptr;     ///< null: nobody looks at the cuts
-  DeferredWeights* deferred_ = nullptr;  ///< null: the fused backward pass
+  StepObserver* observer_;     ///< null: nobody looks at the cuts
+  DeferredWeights* deferred_;  ///< null: the fused backward pass
   const std::vector<std::string>& units_;
   std::int64_t step_, microbatch_;
   std::vector<std::size_t> deferred_counts_;  ///< weight gradients that each unit put off

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "record/rank_folder.hpp"
 #include "schedule/bubble.hpp"
 #include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
@@ -113,8 +114,8 @@ class Measurement {
   }
 
   [[noreturn]] void fail(std::int64_t rank, std::int64_t step, const std::string& why) const {
-    throw InputError((record_.path / ("rank-" + std::to_string(rank)) / "actions.csv").string() + ": step " +
-                     std::to_string(step) + ": " + why);
+    throw InputError((record_.path / rank_folder(rank) / "actions.csv").string() + ": step " + std::to_string(step) +
+                     ": " + why);
   }
 
   void note_durations(const StepTimes& times) {

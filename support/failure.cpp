@@ -36,4 +36,13 @@ Failure describe_failure(const std::exception& error) {
   return {ExitCode::harness_failure, std::string("internal error: ") + error.what()};
 }
 
+std::optional<Failure> failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return describe_failure(error);
+  }
+  return std::nullopt;
+}
+
 }  // namespace plumbline

@@ -16,18 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-/// The number behind a word that begins a line.
-std::optional<std::int64_t> number_behind(const fs::path& file, const std::string& word) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string first;
-    std::int64_t number = 0;
-    if (words >> first >> number && first == word) return number;
-  }
-  return std::nullopt;
-}
-
 /// "max" or no such file: none.
 std::optional<std::int64_t> only_number(const fs::path& file) {
   std::int64_t number = 0;
@@ -81,6 +69,17 @@ std::int64_t free_memory(const fs::path& root) {
   const auto available = number_behind(root / "proc/meminfo", "MemAvailable:");
   const std::int64_t machine = available ? product_of_sizes({*available, kibibyte}) : no_limit;
   return std::min({machine, room_of_groups(root), memory_limit()});
+}
+
+std::optional<std::int64_t> number_behind(const fs::path& file, const std::string& word) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::int64_t number = 0;
+    if (words >> first >> number && first == word) return number;
+  }
+  return std::nullopt;
 }
 
 }  // namespace plumbline

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 namespace plumbline {
 
@@ -10,5 +12,8 @@ namespace plumbline {
 /// it has taken (its file cache apart, which goes when memory is wanted), and memory_limit(). `root`: in front of the
 /// system's files, for tests.
 std::int64_t free_memory(const std::filesystem::path& root = "/");
+
+/// The number behind a word that begins a line, as /proc and control groups tell them; nothing where there is none.
+std::optional<std::int64_t> number_behind(const std::filesystem::path& file, const std::string& word);
 
 }  // namespace plumbline

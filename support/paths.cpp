@@ -3,7 +3,9 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "support/error.hpp"
@@ -53,6 +55,12 @@ fs::path temporary_folder() {
     throw InputError("the folder for temporary files" + (named ? ", TMPDIR = " + std::string(named) + "," : "") +
                      " cannot be used: " + error.message() + "; make it, or let TMPDIR name another");
   }
+  return path;
+}
+
+fs::path make_temporary_folder(const std::string& name) {
+  std::string path = (temporary_folder() / (name + "-XXXXXX")).string();
+  if (mkdtemp(path.data()) == nullptr) throw SystemError(path + ": cannot be made: " + std::strerror(errno));
   return path;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace plumbline {
@@ -22,5 +23,8 @@ std::filesystem::path program_folder();
 
 /// The system's folder for temporary files. Throws InputError when TMPDIR names none.
 std::filesystem::path temporary_folder();
+
+/// A new folder there, whose name begins so. Throws SystemError.
+std::filesystem::path make_temporary_folder(const std::string& name);
 
 }  // namespace plumbline

@@ -13,6 +13,7 @@
 #include "harness/launch/launcher.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
@@ -47,7 +48,7 @@ class DisturbedRanks : public ::testing::Test {
     std::optional<std::chrono::steady_clock::time_point> begun;
     launch.at_glance = [&] {
       for (std::int64_t rank = 0; rank < 2; ++rank) {
-        const auto page = read_progress(launch.record / ("rank-" + std::to_string(rank)) / "progress");
+        const auto page = read_progress(launch.record / rank_folder(rank) / "progress");
         if (!page) continue;
         pids_[static_cast<std::size_t>(rank)] = page->pid;
         if (rank == victim && page->step >= 2 && !begun) begun = std::chrono::steady_clock::now();

@@ -73,13 +73,12 @@ void ActionLog::write_flight(const std::filesystem::path& path) const noexcept {
   try {
     std::ofstream out(path);
     for (const ActionRow& row : rows_) {
-      Json line;
-      line["index"] = row.index;
-      line["action"] = row.action;
-      line["start_ns"] = row.start_ns;
-      line["end_ns"] = row.end_ns == 0 ? Json() : Json(row.end_ns);
-      line["wait_ns"] = row.wait_ns;
-      out << json_text(line) << '\n';
+      out << json_text({{"index", row.index},
+                        {"action", row.action},
+                        {"start_ns", row.start_ns},
+                        {"end_ns", row.end_ns == 0 ? Json() : Json(row.end_ns)},
+                        {"wait_ns", row.wait_ns}})
+          << '\n';
     }
   } catch (const std::exception&) {
     return;  // the failure that brought us here is the one to report

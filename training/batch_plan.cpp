@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "support/hash.hpp"
 #include "support/machine_memory.hpp"
@@ -52,14 +51,6 @@ BatchPlan::BatchPlan(const DataSettings& data, Tokens tokens)
   windows_ = (tokens_.size() - 1) / longest_sequence();
 }
 
-const std::vector<std::int64_t>& BatchPlan::rows(std::int64_t microbatch) const {
-  return row_lengths_.at(static_cast<std::size_t>(microbatch));
-}
-
-bool BatchPlan::masked(std::int64_t microbatch) const {
-  return masked_.at(static_cast<std::size_t>(microbatch));
-}
-
 std::vector<std::int64_t> BatchPlan::positions(std::int64_t step, std::int64_t microbatch) const {
   std::vector<std::int64_t> begins;
   std::int64_t position = start_ + step * offsets_.back() + offsets_.at(static_cast<std::size_t>(microbatch));
@@ -77,14 +68,6 @@ double BatchPlan::epochs(std::int64_t steps) const {
   const auto [used, all] =
       shuffled_ ? std::pair(rows_before_.back(), windows_) : std::pair(offsets_.back(), tokens_.size());
   return static_cast<double>(steps) * static_cast<double>(used) / static_cast<double>(all);
-}
-
-std::int64_t BatchPlan::microbatches() const {
-  return static_cast<std::int64_t>(row_lengths_.size());
-}
-
-std::int64_t BatchPlan::batch(std::int64_t microbatch) const {
-  return static_cast<std::int64_t>(rows(microbatch).size());
 }
 
 std::int64_t BatchPlan::sequence_length(std::int64_t microbatch) const {
@@ -106,10 +89,6 @@ std::int64_t BatchPlan::padded_tokens(std::int64_t microbatch) const {
 std::int64_t BatchPlan::tokens(std::int64_t microbatch) const {
   const auto& lengths = rows(microbatch);
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-}
-
-std::int64_t BatchPlan::valid_tokens(std::int64_t microbatch) const {
-  return masked(microbatch) ? 0 : tokens(microbatch);
 }
 
 std::vector<std::int64_t> BatchPlan::numbers(std::int64_t step, std::int64_t microbatch) const {
@@ -139,10 +118,6 @@ Microbatch BatchPlan::make(std::int64_t step, std::int64_t microbatch) const {
   const std::int64_t sequence = sequence_length(microbatch);
   return {as_tensor(halves.first(half), rows_held, sequence), as_tensor(halves.subspan(half), rows_held, sequence),
           tokens(microbatch), valid_tokens(microbatch)};
-}
-
-std::int64_t BatchPlan::step_tokens() const {
-  return offsets_.back();
 }
 
 std::int64_t BatchPlan::step_valid_tokens() const {

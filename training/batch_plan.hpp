@@ -23,17 +23,19 @@ class BatchPlan {
   std::int64_t source_tokens() const { return tokens_.size(); }
   /// How often the source was gone through by the first `steps` steps: 1.5 is one and a half times.
   double epochs(std::int64_t steps) const;
-  std::int64_t microbatches() const;
-  std::int64_t batch(std::int64_t microbatch) const;
+  std::int64_t microbatches() const { return std::ssize(row_lengths_); }
+  std::int64_t batch(std::int64_t microbatch) const { return std::ssize(rows(microbatch)); }
   std::int64_t sequence_length(std::int64_t microbatch) const;  ///< its longest row
   std::int64_t longest_sequence() const;
   std::int64_t padded_tokens(std::int64_t microbatch) const;  ///< batch x its longest row; 2^63 - 1 where beyond
   std::int64_t tokens(std::int64_t microbatch) const;         ///< the same in every step
-  std::int64_t valid_tokens(std::int64_t microbatch) const;   ///< the same in every step
+  std::int64_t valid_tokens(std::int64_t microbatch) const {  ///< the same in every step
+    return masked(microbatch) ? 0 : tokens(microbatch);
+  }
   /// Its tensors belong to MemoryOwner::data.
   Microbatch make(std::int64_t step, std::int64_t microbatch) const;
-  std::int64_t step_tokens() const;        ///< of all microbatches, in every step
-  std::int64_t step_valid_tokens() const;  ///< of all microbatches, in every step
+  std::int64_t step_tokens() const { return offsets_.back(); }  ///< of all microbatches, in every step
+  std::int64_t step_valid_tokens() const;                       ///< of all microbatches, in every step
   /// Distinct ids that stand, in some row, at a position with a valid label at or after it. Looks at every token.
   std::int64_t live_tokens(std::int64_t step) const;
   /// Microbatches of one step that are equal and hold valid tokens, each with the next one that is equal to it: a swap
@@ -41,8 +43,10 @@ class BatchPlan {
   std::vector<std::pair<std::int64_t, std::int64_t>> equal_microbatches(std::int64_t step) const;
 
  private:
-  const std::vector<std::int64_t>& rows(std::int64_t microbatch) const;
-  bool masked(std::int64_t microbatch) const;
+  const std::vector<std::int64_t>& rows(std::int64_t microbatch) const {
+    return row_lengths_.at(static_cast<std::size_t>(microbatch));
+  }
+  bool masked(std::int64_t microbatch) const { return masked_.at(static_cast<std::size_t>(microbatch)); }
   /// Where each row of a microbatch begins, before wrapping.
   std::vector<std::int64_t> positions(std::int64_t step, std::int64_t microbatch) const;
   /// ids, then labels, each batch x sequence.

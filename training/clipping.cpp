@@ -1,5 +1,6 @@
 #include "training/clipping.hpp"
 
+#include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/mul.h>
 #include <c10/util/BFloat16.h>
@@ -62,15 +63,8 @@ void scale_gradients(const TrainState& state, double coefficient) {
       gradient.copy_(gradient.scalar_type() == at::kBFloat16 ? round_to_bfloat16(exact) : exact);
       continue;
     }
-    if (gradient.scalar_type() == at::kFloat) {
-      scale<float>(gradient, coefficient);
-    } else if (gradient.scalar_type() == at::kDouble) {
-      scale<double>(gradient, coefficient);
-    } else if (gradient.scalar_type() == at::kBFloat16) {
-      scale<c10::BFloat16>(gradient, coefficient);
-    } else {
-      throw std::logic_error("the gradient of " + parameter.name + " is none of float32, float64 and bfloat16");
-    }
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "scale_gradients",
+                                   [&] { scale<scalar_t>(gradient, coefficient); });
   }
 }
 

@@ -5,8 +5,6 @@
 #include <ATen/Version.h>
 #include <torch/headeronly/version.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -15,7 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "record/precision.hpp"
 #include "support/commit.hpp"
+#include "support/free_memory.hpp"
+#include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
 
@@ -30,10 +31,10 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
-/// "key : value" lines, the first of each key: /proc/cpuinfo repeats them for every core.
-std::map<std::string, std::string> proc_file(const char* path) {
+/// "key : value" lines of /proc/cpuinfo, the first of each key, which it repeats for every core.
+std::map<std::string, std::string> processor_values() {
   std::map<std::string, std::string> values;
-  std::ifstream file(path);
+  std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (const auto colon = line.find(':'); colon != std::string::npos) {
       values.emplace(trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
@@ -69,12 +70,7 @@ std::string bf16_instructions(const std::map<std::string, std::string>& processo
 }
 
 Json memory_bytes() {
-  const auto values = proc_file("/proc/meminfo");
-  const auto total = values.find("MemTotal");
-  if (total == values.end()) {
-    return nullptr;
-  }
-  const auto kibibytes = parse_integer(total->second.substr(0, total->second.find(' ')));
+  const auto kibibytes = number_behind("/proc/meminfo", "MemTotal:");
   return kibibytes ? Json(*kibibytes * 1024) : Json(nullptr);
 }
 
@@ -136,7 +132,7 @@ Json versions_json() {
 }
 
 Json machine_json() {
-  const auto processor = proc_file("/proc/cpuinfo");
+  const auto processor = processor_values();
   Json machine;
   machine["cpu_vendor"] = value_or_null(processor, "vendor_id");
   machine["cpu_family"] = value_or_null(processor, "cpu family");
@@ -148,6 +144,17 @@ Json machine_json() {
   machine["cores"] = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   machine["memory_bytes"] = memory_bytes();
   return machine;
+}
+
+Json capabilities_json(const std::string& program, const Json& gpu, const Json& own) {
+  Json capabilities{{"program", program}, {"devices", Json::array({"cpu"})}};
+  if (gpu.value("usable", false)) capabilities["devices"].push_back("cuda");
+  capabilities["dtypes"] = {"float32", "float64", "bfloat16", mixed_precision};
+  capabilities.update(own);
+  capabilities["versions"] = versions_json();
+  capabilities["machine"] = machine_json();
+  capabilities["gpu"] = gpu;
+  return capabilities;
 }
 
 Json environment_json() {
@@ -169,18 +176,27 @@ Json environment_json() {
   return flags;
 }
 
-bool same_code_path(const Json& golden_machine) {
-  const Json here = machine_json();
+std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment) {
   std::vector<const char*> keys{"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"};
-  if (golden_machine.contains("bf16_instructions")) {
-    keys.push_back("bf16_instructions");
+  // a golden in bfloat16 says it; float32 has no use for these instructions
+  if (producer.is_object() && producer.contains("bf16_instructions")) keys.push_back("bf16_instructions");
+  for (const char* key : keys) {
+    const Json theirs = producer.is_object() ? producer.value(key, Json(nullptr)) : Json(nullptr);
+    const Json ours = machine.value(key, Json(nullptr));
+    if (theirs.is_null() || theirs != ours) {
+      return "made with " + std::string(key) + " " + json_text(theirs) + ", here it is " + json_text(ours);
+    }
   }
-  const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (std::ranges::any_of(std::array{"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}, set)) {
-    return false;
+  for (const char* key : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
+    if (const Json value = environment.value(key, Json(nullptr)); !value.is_null()) {
+      return std::string(key) + "=" + json_text(value) + " in the environment takes other kernels";
+    }
   }
-  return std::ranges::all_of(
-      keys, [&](const char* key) { return golden_machine.contains(key) && golden_machine.at(key) == here.at(key); });
+  return "";
+}
+
+bool same_code_path(const Json& producer) {
+  return code_path_difference(producer, machine_json(), environment_json()).empty();
 }
 
 }  // namespace plumbline

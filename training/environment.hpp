@@ -4,6 +4,8 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <string>
+
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -21,9 +23,16 @@ Json versions_json();
 Json machine_json();
 Json environment_json();
 
-/// Whether this machine computes with the code path that a golden.json's "machine" names, so that the same bits are
-/// owed: processor vendor, family and model number, ATen capability and MKL version are equal, of a golden
-/// in bfloat16 its instructions too, and no switch in the environment moves kernels. False where one is absent.
-bool same_code_path(const Json& golden_machine);
+/// For --capabilities: what this build and machine can do. `gpu`: gpu_capabilities(); `own`: what the program says of
+/// itself beside it.
+Json capabilities_json(const std::string& program, const Json& gpu, const Json& own = Json::object());
+
+/// The first thing in which the machine that computed a golden (`producer`, golden.json's "machine") has another code
+/// path than this one, so that the same bits are not owed: processor vendor, family and model number, ATen capability,
+/// MKL version, of a golden in bfloat16 its instructions too, or a switch in the environment that moves kernels. Empty
+/// where there is none. What is absent differs.
+std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment);
+/// Whether there is none, on this machine.
+bool same_code_path(const Json& producer);
 
 }  // namespace plumbline

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "record/digest.hpp"
-#include "training/microbatch.hpp"
 
 namespace plumbline {
 

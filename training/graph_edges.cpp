@@ -1,8 +1,8 @@
 #include "training/graph_edges.hpp"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/AutogradState.h>
-#include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
@@ -72,22 +72,16 @@ std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation) {
   return slot;
 }
 
-GraphEnd::GraphEnd() = default;
-GraphEnd::GraphEnd(const at::Tensor& output)
-    : edge_(std::make_unique<Edge>(torch::autograd::impl::gradient_edge(output))) {
-  if (!edge_->is_valid()) throw std::logic_error("GraphEnd: the output belongs to no graph");
+GraphEnd::GraphEnd(const at::Tensor& output) : edge_(torch::autograd::impl::gradient_edge(output)) {
+  if (!edge_.is_valid()) throw std::logic_error("GraphEnd: the output belongs to no graph");
 }
-GraphEnd::~GraphEnd() = default;
-GraphEnd::GraphEnd(GraphEnd&&) noexcept = default;
-GraphEnd& GraphEnd::operator=(GraphEnd&&) noexcept = default;
-
 void GraphEnd::backward(at::Tensor gradient) {
-  if (!edge_) throw std::logic_error("GraphEnd: this graph was run backward already");
+  if (!edge_.is_valid()) throw std::logic_error("GraphEnd: this graph was run backward already");
+  if (!gradient.defined()) gradient = at::ones({}, edge_.function->input_metadata(edge_.input_nr).options());
   auto root = std::make_shared<HandOverGradient>();
   root->add_input_metadata(root_token());
   root->gradient = std::move(gradient);
-  root->add_next_edge(std::move(*edge_));
-  edge_.reset();
+  root->add_next_edge(std::exchange(edge_, {}));
   const OnThisThread on_this_thread;
   const torch::autograd::edge_list roots{Edge(std::move(root), 0)};
   Engine::get_default_engine().execute(roots, {root_token()}, /*keep_graph=*/false, /*create_graph=*/false,

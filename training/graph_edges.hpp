@@ -3,12 +3,9 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/edge.h>
 
 #include <memory>
-
-namespace torch::autograd {
-struct Edge;
-}
 
 namespace plumbline {
 
@@ -24,18 +21,15 @@ std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation);
 /// The far end of a graph, kept without keeping the tensor's storage.
 class GraphEnd {
  public:
-  GraphEnd();
+  GraphEnd() = default;
   explicit GraphEnd(const at::Tensor& output);
-  ~GraphEnd();
-  GraphEnd(GraphEnd&&) noexcept;
-  GraphEnd& operator=(GraphEnd&&) noexcept;
 
   /// Runs the backward pass from here and frees the graph. `gradient` [as the output] is moved in, so that nobody else
-  /// holds it while it runs.
-  void backward(at::Tensor gradient);
+  /// holds it while it runs; undefined, of a loss: its own, 1.
+  void backward(at::Tensor gradient = {});
 
  private:
-  std::unique_ptr<torch::autograd::Edge> edge_;
+  torch::autograd::Edge edge_;  ///< invalid once it was run
 };
 
 }  // namespace plumbline

@@ -1,6 +1,7 @@
 #include "training/make_slice.hpp"
 
-#include "model/unit.hpp"
+#include "model/initialise.hpp"
+#include "model/load_weights.hpp"
 #include "training/memory_meter.hpp"
 #include "training/precision.hpp"
 
@@ -20,6 +21,14 @@ LlamaSlice make_slice(const TrainingRun& training, UnitRange units, std::optiona
   const MemoryScope scope(MemoryOwner::tables);
   slice.prepare_tables(training.plan.longest_sequence(), tables_in);
   return slice;
+}
+
+void set_initial_values(LlamaSlice& slice, const RunFile& run) {
+  if (run.weights) {
+    load_weights(slice, *run.weights);
+  } else {
+    initialise(slice, run.train.seed);
+  }
 }
 
 }  // namespace plumbline

@@ -23,35 +23,17 @@ Json optimizer_json(const OptimizerSettings& settings) {
   return json;
 }
 
-void name_run(Json& manifest, const std::string& run_id, const std::optional<ResumedFrom>& resumed_from) {
-  manifest["run_id"] = run_id;
-  // All steps made: no record is kept of none.
-  if (!resumed_from || resumed_from->step >= manifest.at("steps").get<std::int64_t>()) return;
-  manifest["first_step"] = resumed_from->step;
-  manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
-}
-
-namespace {
-
-Json stages_json(const std::vector<StageEntry>& stages) {
-  Json json = Json::array();
-  for (const StageEntry& stage : stages) {
-    json.push_back({{"stage", stage.stage}, {"rank", stage.rank}, {"units", stage.units}});
-  }
-  return json;
-}
-
-}  // namespace
-
-Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
-                   const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
-                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus) {
+Json make_manifest(const std::string& role, const std::vector<std::string>& command, const TrainingRun& training,
+                   std::int64_t world_size, const ManifestSchedule& schedule, const std::vector<StageEntry>& stages,
+                   const std::optional<ResumedFrom>& resumed_from) {
+  const RunFile& run = training.run;
+  const std::string& order = schedule.accumulation;
   Json manifest;
   manifest["schema"] = record_schema_name();
-  manifest["run_id"] = new_run_id();
+  manifest["run_id"] = training.run_id;
   manifest["role"] = role;
   manifest["command"] = command;
-  manifest["model"] = config.source;
+  manifest["model"] = training.config.source;
   manifest["seed"] = run.train.seed;
   manifest["dtype"] = run.train.dtype;
   manifest["device"] = run.device;
@@ -60,7 +42,7 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   if (role == "pipeline") manifest["transport"] = run.pipeline.transport;
   manifest["world_size"] = world_size;
   manifest["steps"] = run.train.steps;
-  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", plan.microbatches()}};
+  manifest["data"] = {{"source", source_text(run.data)}, {"microbatches", run.microbatches()}};
   if (run.validation) {
     manifest["evaluation"] = {{"every", run.evaluate.every},
                               {"microbatches", std::ssize(run.validation->row_lengths)},
@@ -68,14 +50,13 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   }
   manifest["schedule"] = {{"name", schedule.name},
                           {"chunks_per_rank", schedule.chunks_per_rank},
-                          {"microbatches", plan.microbatches()},
+                          {"microbatches", run.microbatches()},
                           {"digest", hash_hex(schedule.csv)},
-                          {"accumulation", schedule.accumulation},
-                          {"accumulation_digest",
-                           schedule.accumulation_digest.empty() ? Json(nullptr) : Json(schedule.accumulation_digest)}};
-  manifest["stages"] = stages_json(stages);
+                          {"accumulation", order.empty() ? "ascending" : "listed"},
+                          {"accumulation_digest", order.empty() ? Json(nullptr) : Json(hash_hex(order))}};
+  manifest["stages"] = stages;
   manifest["tied"] = Json::array();
-  if (config.tied) {
+  if (training.config.tied) {
     manifest["tied"].push_back(Json::array({head_weight, embedding_weight}));
   }
   manifest["frozen"] = Json::array();
@@ -93,12 +74,24 @@ Json make_manifest(const std::string& role, const std::vector<std::string>& comm
   manifest["environment"] = environment_json();
   if (run.device == "cuda") {
     manifest["versions"].update(gpu_versions_json());
-    manifest["machine"]["gpus"] = gpus;
+    manifest["machine"]["gpus"] = training.gpus;
     if (run.record_level != RecordLevel::none) manifest["action_times"] = "gpu";
   }
   manifest["clock_skew_ns"] = 0;
   manifest["started"] = now_text();
+  if (resumed_from && resumed_from->step < run.train.steps) {  // else all steps are made, and no record is kept
+    manifest["first_step"] = resumed_from->step;
+    manifest["resumed_from"] = {{"run_id", resumed_from->run_id}, {"step", resumed_from->step}};
+  }
   return manifest;
+}
+
+void write_record_start(const std::filesystem::path& record, const TrainingRun& training, const Json& manifest,
+                        const ManifestSchedule& schedule) {
+  write_manifest(record, manifest);
+  if (!training.recorded()) return;
+  write_schedule_csv(record, schedule.csv);
+  if (!schedule.accumulation.empty()) write_accumulation_csv(record, schedule.accumulation);
 }
 
 }  // namespace plumbline

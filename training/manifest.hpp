@@ -1,33 +1,32 @@
 // The part of manifest.json that both trainers write alike.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/config.hpp"
 #include "record/record.hpp"
 #include "support/json.hpp"
-#include "training/batch_plan.hpp"
-#include "training/run_file.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 
 struct ManifestSchedule {
   std::string name;
   std::int64_t chunks_per_rank = 1;
-  std::string csv;  ///< schedule.csv's bytes, digested
-  std::string accumulation = "ascending";
-  std::string accumulation_digest;  ///< of the order file; empty = null
+  std::string csv;           ///< schedule.csv's bytes
+  std::string accumulation;  ///< accumulation.csv's bytes; empty: gradients are added in ascending order
 };
 
-/// `gpus`: of a run on GPUs, the models used, each once.
-Json make_manifest(const std::string& role, const std::vector<std::string>& command, const RunFile& run,
-                   const LlamaConfig& config, const BatchPlan& plan, std::int64_t world_size,
-                   const ManifestSchedule& schedule, const std::vector<StageEntry>& stages, const Json& gpus = nullptr);
+/// `resumed_from`: of a run that was gone on with, whose record begins there.
+Json make_manifest(const std::string& role, const std::vector<std::string>& command, const TrainingRun& training,
+                   std::int64_t world_size, const ManifestSchedule& schedule, const std::vector<StageEntry>& stages,
+                   const std::optional<ResumedFrom>& resumed_from = std::nullopt);
 
-/// Under which name the run goes, and, of one that was gone on with, where its record begins.
-void name_run(Json& manifest, const std::string& run_id, const std::optional<ResumedFrom>& resumed_from);
+/// manifest.json and, where steps are recorded, the lists that it holds the digests of.
+void write_record_start(const std::filesystem::path& record, const TrainingRun& training, const Json& manifest,
+                        const ManifestSchedule& schedule);
 
 /// Its name and the settings that it takes.
 Json optimizer_json(const OptimizerSettings& settings);

@@ -46,8 +46,7 @@ struct CountingAllocator final : c10::Allocator {
     MemoryMeter& meter = this_thread_meter();
     const auto counted = meter.devices_alone_ ? 0 : static_cast<std::int64_t>(bytes);
     new (block) Header{counted, &meter, current_owner, inner_};
-    meter.counter(current_owner).add(counted);
-    meter.total_.add(counted);
+    meter.add(current_owner, counted);
     // Data pointer and context must be equal: LibTorch treats the block as one it may free by its data pointer alone.
     void* data = static_cast<std::byte*>(block) + header_bytes;
     return {data, data, &release, cpu};
@@ -62,8 +61,7 @@ struct CountingAllocator final : c10::Allocator {
       return;
     }
     Header& header = header_of(data);
-    header.meter->counter(header.owner).subtract(header.bytes);
-    header.meter->total_.subtract(header.bytes);
+    header.meter->subtract(header.owner, header.bytes);
     header.inner->raw_deallocate(&header);
   }
 
@@ -80,8 +78,7 @@ struct DeviceStorages {
     MemoryMeter& meter = this_thread_meter();
     const std::lock_guard guard(lock);
     headers[address] = {bytes, &meter, current_owner};
-    meter.counter(current_owner).add(bytes);
-    meter.total_.add(bytes);
+    meter.add(current_owner, bytes);
   }
 
   void remove(const void* address) {
@@ -90,9 +87,7 @@ struct DeviceStorages {
     if (found == headers.end()) {
       return;
     }
-    const Header& header = found->second;
-    header.meter->counter(header.owner).subtract(header.bytes);
-    header.meter->total_.subtract(header.bytes);
+    found->second.meter->subtract(found->second.owner, found->second.bytes);
     headers.erase(found);
   }
 };
@@ -112,33 +107,6 @@ void count_device_allocation(const void* address, std::int64_t bytes) {
 
 void count_device_free(const void* address) {
   device_storages().remove(address);
-}
-
-MemoryCount MemoryMeter::Counter::value() const {
-  return {live_.load(std::memory_order_relaxed), peak_.load(std::memory_order_relaxed)};
-}
-
-void MemoryMeter::Counter::add(std::int64_t bytes) {
-  const std::int64_t live = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (live > peak_.load(std::memory_order_relaxed)) {
-    peak_.store(live, std::memory_order_relaxed);
-  }
-}
-
-void MemoryMeter::Counter::subtract(std::int64_t bytes) {
-  live_.fetch_sub(bytes, std::memory_order_relaxed);
-}
-
-void MemoryMeter::Counter::reset_peak() {
-  peak_.store(live_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-}
-
-void MemoryMeter::reset_peak(MemoryOwner owner) {
-  counter(owner).reset_peak();
-}
-
-void MemoryMeter::reset_total_peak() {
-  total_.reset_peak();
 }
 
 void MemoryMeter::attach() {
@@ -161,15 +129,14 @@ MemoryMeter& this_thread_meter() {
 }
 
 void install_memory_meter() {
-  static CountingAllocator& allocator = [&]() -> CountingAllocator& {
-    auto& made = *new CountingAllocator(c10::GetCPUAllocator());
-    c10::SetCPUAllocator(&made, 1);
-    if (c10::GetCPUAllocator() != &made) {
+  static std::once_flag installed;
+  std::call_once(installed, [] {
+    auto* made = new CountingAllocator(c10::GetCPUAllocator());
+    c10::SetCPUAllocator(made, 1);
+    if (c10::GetCPUAllocator() != made) {
       throw std::logic_error("another CPU allocator of higher priority is in place: tensor bytes cannot be counted");
     }
-    return made;
-  }();
-  static_cast<void>(allocator);
+  });
 }
 
 MemoryScope::MemoryScope(MemoryOwner owner) : before_(current_owner) {

@@ -45,8 +45,8 @@ class MemoryMeter {
   MemoryCount count(MemoryOwner owner) const { return counts_[static_cast<std::size_t>(owner)].value(); }
   /// Sum over all owners, with its own peak.
   MemoryCount total() const { return total_.value(); }
-  void reset_peak(MemoryOwner owner);
-  void reset_total_peak();
+  void reset_peak(MemoryOwner owner) { counter(owner).reset_peak(); }
+  void reset_total_peak() { total_.reset_peak(); }
   void attach();  ///< this thread's allocations count here from now on
   /// Storages of the CPU made from now on count no more: those of a GPU are what this rank is judged by, and are then
   /// the very bytes that LibTorch's own allocator counts there.
@@ -61,16 +61,28 @@ class MemoryMeter {
   /// handed and so takes away from here. Relaxed order is enough: the numbers guard no other memory.
   class Counter {
    public:
-    MemoryCount value() const;
-    void add(std::int64_t bytes);
-    void subtract(std::int64_t bytes);
-    void reset_peak();
+    MemoryCount value() const { return {live_.load(relaxed), peak_.load(relaxed)}; }
+    void add(std::int64_t bytes) {
+      const std::int64_t live = live_.fetch_add(bytes, relaxed) + bytes;
+      if (live > peak_.load(relaxed)) peak_.store(live, relaxed);
+    }
+    void subtract(std::int64_t bytes) { live_.fetch_sub(bytes, relaxed); }
+    void reset_peak() { peak_.store(live_.load(relaxed), relaxed); }
 
    private:
+    static constexpr std::memory_order relaxed = std::memory_order_relaxed;
     std::atomic<std::int64_t> live_{0};
     std::atomic<std::int64_t> peak_{0};
   };
   Counter& counter(MemoryOwner owner) { return counts_[static_cast<std::size_t>(owner)]; }
+  void add(MemoryOwner owner, std::int64_t bytes) {
+    counter(owner).add(bytes);
+    total_.add(bytes);
+  }
+  void subtract(MemoryOwner owner, std::int64_t bytes) {
+    counter(owner).subtract(bytes);
+    total_.subtract(bytes);
+  }
 
   std::array<Counter, memory_owners> counts_;
   Counter total_;

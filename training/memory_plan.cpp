@@ -4,7 +4,6 @@
 
 #include "model/parameter_shapes.hpp"
 #include "model/saved_bytes.hpp"
-#include "model/unit.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/precision.hpp"

@@ -1,7 +1,5 @@
 #include "training/microbatch.hpp"
 
-#include <utility>
-
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

@@ -21,9 +21,12 @@ const std::vector<std::string> known_optimizers{"adamw", "sgd"};
 
 /// Deadlines are added to a clock of nanoseconds in 64 bits.
 constexpr std::int64_t longest_timeout_ms = 7 * 24 * 3600 * std::int64_t{1000};
+constexpr const char* a_week = ", which is 7 days";
 
 /// Microbatches of an evaluation.
 constexpr std::int64_t most_evaluated = 1000000;
+constexpr std::int64_t most_threads = 1024;
+constexpr std::int64_t largest_int32 = std::numeric_limits<std::int32_t>::max();
 
 /// Bytes that a step's row lengths may take where the tokens cannot be counted: who reads them will say why.
 constexpr std::int64_t largest_unread = std::int64_t{1} << 20;
@@ -49,10 +52,16 @@ std::string one_of(const TomlTable& table, const std::string& key, const std::st
   return value;
 }
 
-std::int64_t integer_from(const TomlTable& table, const std::string& key, std::int64_t fallback, std::int64_t least) {
+/// `most_words`: what stands behind the largest number in the message, where there is something to say of it.
+std::int64_t integer_from(const TomlTable& table, const std::string& key, std::int64_t fallback, std::int64_t least,
+                          std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                          const std::string& most_words = "") {
   const std::int64_t value = table.integer(key).value_or(fallback);
   if (value < least) {
     refuse(table, key, "is " + std::to_string(value) + "; it must be at least " + std::to_string(least));
+  }
+  if (value > most) {
+    refuse(table, key, "is " + std::to_string(value) + "; it must be at most " + std::to_string(most) + most_words);
   }
   return value;
 }
@@ -130,6 +139,14 @@ class Reader {
  private:
   std::filesystem::path resolve(const std::string& path) const { return (folder_ / path).lexically_normal(); }
 
+  std::vector<std::filesystem::path> files_of_ids(const TomlTable& data, const std::string& key) const {
+    std::vector<std::filesystem::path> files;
+    const std::vector<std::string> names = data.one_or_more_texts(key).value();
+    for (const std::string& each : names) files.push_back(resolve(each));
+    if (files.empty()) refuse(data, key, "names no file; give at least one");
+    return files;
+  }
+
   void read_model(const TomlTable& model) {
     refuse_other_keys(model, {"config", "weights"});
     run_.config = resolve(required_text(model, "config", "models/stories260k/config.json"));
@@ -142,7 +159,7 @@ class Reader {
     refuse_other_keys(data, {"text", "tokens", "validation", "token_type", "seed", "shuffle", "batch", "lengths",
                              "microbatches", "masked"});
     const auto text = data.text("text");
-    const auto tokens = data.one_or_more_texts("tokens");
+    const bool tokens = data.has("tokens");
     if (text && tokens) {
       refuse(data, "tokens", "data.text is given as well; keep one of the two");
     }
@@ -151,10 +168,8 @@ class Reader {
     }
     if (text) {
       run_.data.text = resolve(*text);
-    } else if (tokens->empty()) {
-      refuse(data, "tokens", "names no file; give at least one");
     } else {
-      for (const std::string& each : *tokens) run_.data.tokens.push_back(resolve(each));
+      run_.data.tokens = files_of_ids(data, "tokens");
     }
     if (data.has("token_type")) run_.data.token_type = one_of(data, "token_type", "", {"uint16", "uint32"});
     if (text && data.has("token_type")) {
@@ -189,19 +204,13 @@ class Reader {
     if (data.has("text")) {
       validation.text = resolve(required_text(data, "validation", "validation.txt"));
     } else {
-      const std::vector<std::string> names = data.one_or_more_texts("validation").value();
-      for (const std::string& each : names) validation.tokens.push_back(resolve(each));
-      if (validation.tokens.empty()) refuse(data, "validation", "names no file; give at least one");
+      validation.tokens = files_of_ids(data, "validation");
       if (data.has("token_type")) validation.token_type = *data.text("token_type");
     }
     if (evaluate) {
       run_.evaluate.every = integer_from(*evaluate, "every", 0, 0);
       const auto given = validation.row_lengths;
-      const std::int64_t microbatches = integer_from(*evaluate, "microbatches", std::ssize(given), 1);
-      if (microbatches > most_evaluated) {
-        refuse(*evaluate, "microbatches",
-               "is " + std::to_string(microbatches) + "; it must be at most " + std::to_string(most_evaluated));
-      }
+      const std::int64_t microbatches = integer_from(*evaluate, "microbatches", std::ssize(given), 1, most_evaluated);
       validation.row_lengths.clear();
       for (std::int64_t m = 0; m < microbatches; ++m) {
         validation.row_lengths.push_back(given[static_cast<std::size_t>(m) % given.size()]);
@@ -229,16 +238,12 @@ class Reader {
       }
     }
     const auto given = std::ssize(*rows);
-    const std::int64_t microbatches = integer_from(data, "microbatches", given, 1);
+    const std::int64_t microbatches =
+        integer_from(data, "microbatches", given, 1, largest_int32, ", for schedules number them in 32 bits");
     if (microbatches < given) {
       refuse(data, "microbatches",
              "is " + std::to_string(microbatches) + ", but data.lengths has " + std::to_string(given) +
                  " entries; drop some of them");
-    }
-    if (microbatches > std::numeric_limits<std::int32_t>::max()) {
-      refuse(data, "microbatches",
-             "is " + std::to_string(microbatches) + "; schedules number them in 32 bits, so take at most " +
-                 std::to_string(std::numeric_limits<std::int32_t>::max()));
     }
     refuse_too_large_a_step(data, *rows, batch, microbatches);
     for (std::vector<std::int64_t>& row : *rows) {
@@ -298,12 +303,7 @@ class Reader {
     if (!train.has("steps")) {
       refuse(train, "steps", "is missing; write for example steps = 5");
     }
-    settings.steps = integer_from(train, "steps", 0, 1);
-    if (settings.steps > std::numeric_limits<std::int32_t>::max()) {
-      refuse(train, "steps",
-             "is " + std::to_string(settings.steps) + "; it must be at most " +
-                 std::to_string(std::numeric_limits<std::int32_t>::max()));
-    }
+    settings.steps = integer_from(train, "steps", 0, 1, largest_int32);
     settings.seed = static_cast<std::uint64_t>(integer_from(train, "seed", 1, 0));
     if (train.has("precision") && train.has("dtype")) {
       refuse(train, "dtype", "is the old name of train.precision, which is given as well; keep one of the two");
@@ -324,12 +324,7 @@ class Reader {
     settings.final_factor = number_where(
         train, "final_factor", settings.final_factor, [](double value) { return value >= 0 && value <= 1; },
         "from 0 to 1");
-    settings.threads = integer_from(train, "threads", 1, 1);
-    constexpr std::int64_t most_threads = 1024;
-    if (settings.threads > most_threads) {
-      refuse(train, "threads",
-             "is " + std::to_string(settings.threads) + "; it must be at most " + std::to_string(most_threads));
-    }
+    settings.threads = integer_from(train, "threads", 1, 1, most_threads);
     if (train.has("clip_norm")) {
       settings.clip_norm = positive(train, "clip_norm", 1.0);
     }
@@ -358,16 +353,6 @@ class Reader {
     }
   }
 
-  static std::int64_t timeout(const TomlTable& pipeline, const std::string& key, std::int64_t otherwise) {
-    const std::int64_t milliseconds = integer_from(pipeline, key, otherwise, 1);
-    if (milliseconds > longest_timeout_ms) {
-      refuse(pipeline, key,
-             "is " + std::to_string(milliseconds) + "; it must be at most " + std::to_string(longest_timeout_ms) +
-                 ", which is 7 days");
-    }
-    return milliseconds;
-  }
-
   void read_pipeline(const TomlTable& pipeline) {
     refuse_other_keys(pipeline, {"schedule", "schedule_dialect", "chunks", "transport", "timeout_ms",
                                  "start_timeout_ms", "partition", "balance"});
@@ -378,14 +363,12 @@ class Reader {
     if (pipeline.has("schedule_dialect")) {
       settings.schedule_dialect = one_of(pipeline, "schedule_dialect", "", {"torch", "torch-old", "plumbline"});
     }
-    const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1) : 0;
-    if (chunks > std::numeric_limits<std::int32_t>::max()) {
-      refuse(pipeline, "chunks", "is " + std::to_string(chunks) + ", beyond all reason");
-    }
+    const std::int64_t chunks = pipeline.has("chunks") ? integer_from(pipeline, "chunks", 1, 1, largest_int32) : 0;
     settings.chunks = static_cast<std::int32_t>(chunks);
     settings.transport = one_of(pipeline, "transport", settings.transport, {"mpi", "threads", "nccl"});
-    settings.timeout_ms = timeout(pipeline, "timeout_ms", settings.timeout_ms);
-    settings.start_timeout_ms = timeout(pipeline, "start_timeout_ms", settings.start_timeout_ms);
+    settings.timeout_ms = integer_from(pipeline, "timeout_ms", settings.timeout_ms, 1, longest_timeout_ms, a_week);
+    settings.start_timeout_ms =
+        integer_from(pipeline, "start_timeout_ms", settings.start_timeout_ms, 1, longest_timeout_ms, a_week);
     settings.partition = one_of(pipeline, "partition", settings.partition, {"uniform", "cost"});
     if (const auto balance = pipeline.integers("balance")) {
       if (pipeline.has("partition")) {

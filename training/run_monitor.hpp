@@ -39,23 +39,35 @@ class RunMonitor : public StepObserver {
   /// Before the first step.
   void run_began(const TrainState& state);
   /// Writes exit.json.
-  void run_ended(const std::string& status, int code, const std::optional<std::string>& signal = std::nullopt);
+  void run_ended(const std::string& status, int code);
   /// flight.jsonl: the actions of a step that failed.
   void write_flight() const noexcept { log_.write_flight(writer_.folder() / "flight.jsonl"); }
 
   void step_began(std::int64_t step) override;
-  void action_began(const StepAction& action) override;
-  void waiting(const StepAction& action, const StepAction& awaited, int peer) override;
-  void waited(const StepAction& action, std::int64_t nanoseconds) override;
-  void action_ended(const StepAction& action) override;
-  void fed(std::int64_t microbatch, const Microbatch& data) override;
-  void crossed(const Crossing& crossing, const at::Tensor& tensor) override;
-  void lost(std::int64_t microbatch, const at::Tensor& loss) override;
-  void accumulated(std::int64_t microbatch, const TrainState& state) override;
-  void before_tied_sum(const TiedWeight& tied) override;
-  void before_update(std::int64_t step, const TrainState& state) override;
-  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
-  void step_ended(std::int64_t step) override;
+  void action_began(const StepAction& action) override { tell(&StepObserver::action_began, action); }
+  void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
+    tell(&StepObserver::waiting, action, awaited, peer);
+  }
+  void waited(const StepAction& action, std::int64_t nanoseconds) override {
+    tell(&StepObserver::waited, action, nanoseconds);
+  }
+  void action_ended(const StepAction& action) override { tell(&StepObserver::action_ended, action); }
+  void fed(std::int64_t microbatch, const Microbatch& data) override { tell(&StepObserver::fed, microbatch, data); }
+  void crossed(const Crossing& crossing, const at::Tensor& tensor) override {
+    tell(&StepObserver::crossed, crossing, tensor);
+  }
+  void lost(std::int64_t microbatch, const at::Tensor& loss) override { tell(&StepObserver::lost, microbatch, loss); }
+  void accumulated(std::int64_t microbatch, const TrainState& state) override {
+    tell(&StepObserver::accumulated, microbatch, state);
+  }
+  void before_tied_sum(const TiedWeight& tied) override { tell(&StepObserver::before_tied_sum, tied); }
+  void before_update(std::int64_t step, const TrainState& state) override {
+    tell(&StepObserver::before_update, step, state);
+  }
+  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override {
+    tell(&StepObserver::after_update, step, state, update);
+  }
+  void step_ended(std::int64_t step) override { tell(&StepObserver::step_ended, step); }
 
   void set_activation_peak(const StepAction& action, std::int64_t bytes);
   RecordWriter& writer() { return writer_; }
@@ -69,8 +81,12 @@ class RunMonitor : public StepObserver {
 
  private:
   /// Tells every observer; where there is a record, takes the time of it.
-  template <typename Told>
-  void tell(const Told& told);
+  template <typename... Parameters, typename... Told>
+  void tell(void (StepObserver::*event)(Parameters...), const Told&... told) {
+    if (timed_) clock_.start();
+    for (StepObserver* each : observers_) (each->*event)(told...);
+    if (timed_) clock_.stop();
+  }
 
   std::int64_t rank_;
   bool timed_;  ///< a record tells what it cost

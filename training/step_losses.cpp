@@ -1,7 +1,6 @@
 #include "training/step_losses.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zero.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>

@@ -4,19 +4,11 @@
 
 #include <algorithm>
 
+#include "record/rank_folder.hpp"
 #include "support/files.hpp"
-#include "support/safetensors.hpp"
 #include "training/memory_meter.hpp"
-#include "training/tensor_record.hpp"
 
 namespace plumbline {
-namespace {
-
-Shape shape_of(const at::Tensor& tensor) {
-  return tensor.sizes().vec();
-}
-
-}  // namespace
 
 void StepRecorder::keep(std::string key, const at::Tensor& value) {
   if (!writer_.wants_dump()) return;
@@ -100,7 +92,7 @@ void StepRecorder::crossed(const Crossing& crossing, const at::Tensor& value) {
   row.side = crossing.side;
   row.peer = crossing.peer;
   row.dtype = dtype_name(value.scalar_type());
-  row.shape = shape_of(value);
+  row.shape = value.sizes().vec();
   row.digest = digest(value);
   row.bytes = value.numel() * static_cast<std::int64_t>(value.element_size());
   keep("boundary/" + row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut + "/" + row.side, value);
@@ -109,15 +101,9 @@ void StepRecorder::crossed(const Crossing& crossing, const at::Tensor& value) {
 
 void StepRecorder::step_ended(std::int64_t step) {
   if (!writer_.wants_dump()) return;
-  std::vector<NamedBytes> tensors;
-  for (const auto& [key, value] : kept_) {
-    const auto* bytes = static_cast<const std::byte*>(value.const_data_ptr());
-    tensors.push_back({key, {dtype_name(value.scalar_type()), shape_of(value), {bytes, value.nbytes()}}});
-  }
   const auto folder = writer_.folder() / "dumps";
   make_folder(folder);
-  const std::string name = step == initial_step ? "initial" : std::to_string(step);
-  write_safetensors(folder / ("step-" + name + ".safetensors"), tensors);
+  write_tensors(folder / dump_file_name(step), kept_);
   kept_.clear();
 }
 

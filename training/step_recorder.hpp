@@ -5,11 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "record/writer.hpp"
 #include "training/step_observer.hpp"
+#include "training/tensor_record.hpp"
 
 namespace plumbline {
 
@@ -39,7 +38,7 @@ class StepRecorder : public StepObserver {
   void keep(std::string key, const at::Tensor& value);
 
   RecordWriter& writer_;
-  std::vector<std::pair<std::string, at::Tensor>> kept_;
+  NamedTensors kept_;
 };
 
 }  // namespace plumbline

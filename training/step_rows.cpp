@@ -1,6 +1,5 @@
 #include "training/step_rows.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,18 +14,6 @@ void StepRows::step_began(std::int64_t /*step*/) {
   if (recorded()) begin_step_memory(meter_);
   activation_peak_ = 0;
   if (owns_loss_) losses_.begin(plan_.microbatches());
-}
-
-void StepRows::fed(std::int64_t microbatch, const Microbatch& data) {
-  if (recorded()) fed_.take(microbatch, data);
-}
-
-void StepRows::after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& update) {
-  update_ = update;
-}
-
-void StepRows::add_activation_peak(std::int64_t bytes) {
-  activation_peak_ = std::max(activation_peak_, bytes);
 }
 
 void StepRows::add_microbatches(std::int64_t step) {

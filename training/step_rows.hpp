@@ -1,6 +1,7 @@
 // A step's rows of microbatches.csv, memory.csv and steps.csv: what was fed, lost, used and updated in it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,14 +26,18 @@ class StepRows : public StepObserver {
       : writer_(writer), plan_(plan), meter_(meter), clock_(clock), owns_loss_(owns_loss), fed_(plan.microbatches()) {}
 
   void step_began(std::int64_t step) override;
-  void fed(std::int64_t microbatch, const Microbatch& data) override;
+  void fed(std::int64_t microbatch, const Microbatch& data) override {
+    if (recorded()) fed_.take(microbatch, data);
+  }
   void lost(std::int64_t microbatch, const at::Tensor& loss) override { losses_.set(microbatch, loss); }
-  void after_update(std::int64_t step, const TrainState& state, const StepUpdate& update) override;
+  void after_update(std::int64_t /*step*/, const TrainState& /*state*/, const StepUpdate& update) override {
+    update_ = update;
+  }
   void waited(const StepAction& /*action*/, std::int64_t nanoseconds) override { waited_ns_ += nanoseconds; }
   void step_ended(std::int64_t step) override;
 
   /// Of one action.
-  void add_activation_peak(std::int64_t bytes);
+  void add_activation_peak(std::int64_t bytes) { activation_peak_ = std::max(activation_peak_, bytes); }
   /// Of the step that ended last; nothing where another rank owns it.
   std::optional<float> loss() const { return loss_; }
   const StepUpdate& update() const { return update_; }

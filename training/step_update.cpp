@@ -1,7 +1,6 @@
 #include "training/step_update.hpp"
 
 #include <ATen/Tensor.h>
-#include <ATen/ops/all.h>
 #include <ATen/ops/isfinite.h>
 
 #include <algorithm>
@@ -30,8 +29,6 @@ namespace {
                  "warm-up or train.clip_norm may help");
 }
 
-}  // namespace
-
 StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state) {
   StepUpdate update;
   update.gradient_norm = global_norm;
@@ -42,6 +39,8 @@ StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, doub
   optimizer_step(train.optimizer, state, update.learning_rate);
   return update;
 }
+
+}  // namespace
 
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm) {

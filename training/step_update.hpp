@@ -18,11 +18,9 @@ struct StepUpdate {
   double learning_rate = 0;
 };
 
-/// Clips by the global norm and updates. Every rank calls it with the same norm, also one that owns nothing.
-StepUpdate update_parameters(const TrainSettings& train, std::int64_t step, double global_norm, TrainState& state);
-
-/// The same with all that belongs around it, seen by `observer`. `global_norm` is asked once, when this rank's
-/// gradients are complete. Throws RunError where the gradients are not finite and training is to end there.
+/// Clips by the global norm and updates, seen by `observer`. Every rank calls it, also one that owns nothing.
+/// `global_norm`, the same on all, is asked once, when this rank's gradients are complete. Throws RunError where they
+/// are not finite and training is to end there.
 void end_gradients(const TrainSettings& train, bool tied, std::int64_t step, TrainState& state, StepObserver& observer,
                    const std::function<double()>& global_norm);
 

@@ -1,7 +1,6 @@
 #include "training/tensor_record.hpp"
 
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
+#include <ATen/Dispatch.h>
 
 #include <array>
 #include <cmath>
@@ -11,6 +10,7 @@
 
 #include "record/digest.hpp"
 #include "support/error.hpp"
+#include "support/safetensors.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -68,23 +68,6 @@ Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
   return all;
 }
 
-Statistics survey(const at::Tensor& tensor, std::int64_t rows) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return survey<float>(tensor, rows);
-    case at::kDouble:
-      return survey<double>(tensor, rows);
-    case at::kBFloat16:
-      return survey<at::BFloat16>(tensor, rows);
-    case at::kHalf:
-      return survey<at::Half>(tensor, rows);
-    case at::kLong:
-      return survey<std::int64_t>(tensor, rows);
-    default:
-      throw std::logic_error("records do not know dtype " + std::string(c10::toString(tensor.scalar_type())));
-  }
-}
-
 }  // namespace
 
 std::string dtype_name(at::ScalarType dtype) {
@@ -112,9 +95,11 @@ std::string digest(const at::Tensor& tensor) {
 TensorRow describe(const at::Tensor& tensor) {
   const at::Tensor flat = contiguous(tensor);
   const bool matrix = flat.dim() == 2;
-  const Statistics found = survey(flat, matrix ? flat.size(0) : 1);
   TensorRow row;
   row.dtype = dtype_name(flat.scalar_type());
+  const Statistics found = AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, flat.scalar_type(), "survey", [&] {
+    return survey<scalar_t>(flat, matrix ? flat.size(0) : 1);
+  });
   row.shape = flat.sizes().vec();
   row.digest = digest_contiguous(flat);
   row.l2 = std::sqrt(found.sum_of_squares);
@@ -124,6 +109,18 @@ TensorRow describe(const at::Tensor& tensor) {
   row.nan = found.nan;
   row.inf = found.inf;
   return row;
+}
+
+void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors) {
+  std::vector<NamedBytes> described;
+  for (const auto& [name, value] : tensors) {
+    described.push_back({name, {dtype_name(value.scalar_type()), value.sizes().vec(), {}}});
+  }
+  at::Tensor host;
+  write_safetensors(path, described, [&](std::size_t i) {
+    host = tensors[i].second.detach().to(at::kCPU).contiguous();
+    return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
+  });
 }
 
 }  // namespace plumbline

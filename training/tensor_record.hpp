@@ -1,9 +1,12 @@
-// Tensors as rows of a record: digest and what a person wants to know.
+// Tensors as they are kept: in rows of a record, by digest and what a person wants to know, and in files, whole.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "record/rows.hpp"
 
@@ -17,5 +20,10 @@ std::string digest(const at::Tensor& tensor);
 /// All of a row but step, kind, name and stage. Makes no tensor of a contiguous one. `max_abs` is NaN when any element
 /// is; an element of NaN counts as non-zero.
 TensorRow describe(const at::Tensor& tensor);
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+/// A safetensors file of them, in this order. What lies on a GPU, or is not contiguous, is copied when its turn comes.
+void write_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
 }  // namespace plumbline

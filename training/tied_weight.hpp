@@ -2,7 +2,6 @@
 // uses become one. Between ranks the gradients travel first (pipeline/tied_exchange.hpp).
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "training/train_state.hpp"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "support/error.hpp"

@@ -6,7 +6,6 @@
 
 #include <stdexcept>
 
-#include "model/parameter.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {

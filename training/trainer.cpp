@@ -1,8 +1,6 @@
 #include "training/trainer.hpp"
 
 #include <cstdio>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "support/error.hpp"
@@ -28,10 +26,18 @@ void Trainer::begin() {
     metrics_.emplace(saved_in ? *saved_in : monitor_.writer().folder().parent_path(), state().step);
 }
 
-void Trainer::finish(const std::string& status, int code) {
-  // Saved and ended as it was asked to: its record has not all steps.
-  if (status == "ok" && stopped_) return monitor_.run_ended("stopped", code);
-  monitor_.run_ended(status, code);
+void Trainer::succeeded() {
+  ending(true);
+  // "stopped": saved and ended as it was asked to, and its record has not all steps.
+  monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(ExitCode::holds));
+}
+
+void Trainer::failed(const std::string& status) {
+  try {
+    ending(false);
+    monitor_.run_ended(status, static_cast<int>(ExitCode::does_not_hold));
+  } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
+  }
 }
 
 std::optional<float> Trainer::evaluate_if_due(std::int64_t step) {

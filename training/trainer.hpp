@@ -33,8 +33,10 @@ class Trainer {
   void begin();
   /// Trains all steps that are left. `show_progress` counts only on the rank that owns the loss.
   void run(bool show_progress);
-  /// Writes exit.json.
-  virtual void finish(const std::string& status, int code);
+  /// Writes exit.json, of a run that has ended well.
+  void succeeded();
+  /// Writes exit.json, of a run that has not: `status` is error or timeout. What a full disk does not take is lost.
+  void failed(const std::string& status);
   /// What begin() loaded; nothing of a run that starts with step 0.
   const std::optional<ResumedFrom>& resumed_from() const { return resumed_from_; }
 
@@ -49,6 +51,8 @@ class Trainer {
   virtual std::shared_ptr<void> watch_waits(ProgressLine& /*line*/) { return nullptr; }
   /// The step's record is complete.
   virtual void step_recorded(std::int64_t /*step*/) {}
+  /// exit.json is about to be written.
+  virtual void ending(bool /*well*/) {}
   virtual TrainState& state() = 0;
   virtual RankGroup& group() = 0;
   std::int64_t first_step() const { return resumed_from_ ? resumed_from_->step : 0; }

@@ -1,6 +1,5 @@
 #include "training/training_run.hpp"
 
-#include <string>
 #include <utility>
 
 #include "support/error.hpp"

@@ -5,6 +5,7 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "record/exit_file.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 
@@ -45,7 +46,7 @@ std::int64_t arrived_in(const fs::path& record) {
   std::int64_t arrived = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     try {
-      const auto ended = read_exit_file(record / ("rank-" + std::to_string(rank)) / "exit.json");
+      const auto ended = read_exit_file(record / rank_folder(rank) / "exit.json");
       if (ended && ended->status == "ok") ++arrived;
     } catch (const InputError&) {  // what it left is broken
     }

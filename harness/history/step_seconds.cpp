@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "record/rank_folder.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
@@ -13,7 +14,7 @@ namespace plumbline {
 std::vector<double> step_seconds(const std::filesystem::path& record) {
   std::map<std::int64_t, double> slowest;
   for (std::int64_t rank = 0;; ++rank) {
-    const auto folder = record / ("rank-" + std::to_string(rank));
+    const auto folder = record / rank_folder(rank);
     if (rank > 0 && !folder_exists(folder)) break;
     const CsvTable table = read_csv(folder / "steps.csv", {"step", "seconds"});
     const std::size_t step_column = table.column("step"), seconds_column = table.column("seconds");

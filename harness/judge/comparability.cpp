@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
@@ -294,7 +295,7 @@ std::vector<std::string> why_the_same_run(const Record& one, const Record& other
                     "): a run is never compared with itself");
   }
   for (const auto& rank : one.ranks) {
-    const std::string folder = "rank-" + std::to_string(rank.rank);
+    const std::string folder = rank_folder(rank.rank);
     const auto actions = one.path / folder / "actions.csv";
     const auto same = [&](const char* file) {
       return same_bytes(one.path / folder / file, other.path / folder / file);

@@ -4,6 +4,7 @@
 
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 
@@ -43,7 +44,7 @@ std::string where_of(const fs::path& folder) {
 RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTree& tree) : tree_(tree) {
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     ranks_.emplace_back();
-    ranks_.back().folder = record / ("rank-" + std::to_string(rank));
+    ranks_.back().folder = record / rank_folder(rank);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "record/digest.hpp"
+#include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
 #include "support/text.hpp"
@@ -19,10 +20,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string dump_name(std::int64_t step) {
-  return "step-" + (step < 0 ? std::string("initial") : std::to_string(step)) + ".safetensors";
-}
 
 struct Found {
   SafetensorsFile file;  // the entry's bytes lie in it
@@ -35,8 +32,8 @@ std::optional<Found> find_tensor(const fs::path& record, std::optional<std::int6
   std::error_code none;
   for (const auto& folder : fs::directory_iterator(record, none)) {
     const std::string name = folder.path().filename().string();
-    if (rank ? name != "rank-" + std::to_string(*rank) : name.rfind("rank-", 0) != 0) continue;
-    const fs::path path = folder.path() / "dumps" / dump_name(step);
+    if (rank ? name != rank_folder(*rank) : !name.starts_with(rank_folder_prefix)) continue;
+    const fs::path path = folder.path() / "dumps" / dump_file_name(step);
     if (!fs::exists(path, none)) continue;
     const SafetensorsFile file(path);
     for (const auto& [key, entry] : file.entries()) {
@@ -156,7 +153,7 @@ void keep_dumps_of_step(const fs::path& record, std::int64_t step) {
   std::error_code ignored;
   for (const auto& rank : fs::directory_iterator(record, ignored)) {
     for (const auto& dump : fs::directory_iterator(rank.path() / "dumps", ignored)) {
-      if (dump.path().filename() != dump_name(step)) fs::remove(dump.path(), ignored);
+      if (dump.path().filename() != dump_file_name(step)) fs::remove(dump.path(), ignored);
     }
   }
 }

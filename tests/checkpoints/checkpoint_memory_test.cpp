@@ -16,7 +16,6 @@
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
 #include "training/checkpoint/save_checkpoint.hpp"
-#include "training/initial_values.hpp"
 #include "training/make_slice.hpp"
 #include "training/memory_meter.hpp"
 

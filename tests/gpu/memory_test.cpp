@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "harness/judge/judge.hpp"
-#include "pipeline/job_memory.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "tests/ended.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "tests/temporary_folder.hpp"

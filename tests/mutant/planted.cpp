@@ -10,6 +10,7 @@
 #include "model/widened_sum.hpp"
 #include "pipeline/evaluation.hpp"
 #include "tests/mutant/seamed_stage.hpp"
+#include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
 #include "training/checkpoint/load_checkpoint.hpp"
 #include "training/learning_rate.hpp"
@@ -18,10 +19,6 @@
 #include "training/optimizer.hpp"
 #include "training/recomputed_unit.hpp"
 #include "training/total_norm.hpp"
-
-// The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
-#define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
-#define PLUMBLINE_WRAP(mangled) asm("__wrap_" mangled)
 
 namespace plumbline::mutant {
 namespace {
@@ -36,25 +33,18 @@ void plant(const Fault& fault) {
   planted = fault;
 }
 
-#define MANGLED "_ZN9plumbline9make_planERKNS_11TrainingRunEi"
-PipelinePlan real_make_plan(const TrainingRun& training, int world) PLUMBLINE_REAL(MANGLED);
-PipelinePlan wrap_make_plan(const TrainingRun& training, int world) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline9make_planERKNS_11TrainingRunEi", PipelinePlan, make_plan, const TrainingRun& training,
+                int world);
 PipelinePlan wrap_make_plan(const TrainingRun& training, int world) {
   PipelinePlan plan = real_make_plan(training, world);
   change_plan(planted.value(), plan);
   return plan;
 }
 
-// The build reads this line: it stays one.
-// clang-format off
-#define MANGLED "_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE"
-// clang-format on
-RankParts real_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                               StepObserver& observer) PLUMBLINE_REAL(MANGLED);
-RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
-                               StepObserver& observer) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT(
+    "_ZN9plumbline15make_rank_partsERKNS_11TrainingRunERKNS_12PipelinePlanERNS_9TransportERNS_12StepObserverE",
+    RankParts, make_rank_parts, const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
+    StepObserver& observer);
 RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                                StepObserver& observer) {
   seams = make_seams(planted.value(), transport.rank());
@@ -64,22 +54,17 @@ RankParts wrap_make_rank_parts(const TrainingRun& training, const PipelinePlan& 
   return parts;
 }
 
-#define MANGLED "_ZN9plumbline14zero_gradientsERKNS_10TrainStateE"
-void real_zero_gradients(const TrainState& state) PLUMBLINE_REAL(MANGLED);
-void wrap_zero_gradients(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline14zero_gradientsERKNS_10TrainStateE", void, zero_gradients, const TrainState& state);
 void wrap_zero_gradients(const TrainState& state) {
   if (seams->zeroes_gradients(state.step)) real_zero_gradients(state);
 }
 
+// The build reads the name: it stays one string.
 // clang-format off
-#define MANGLED "_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_11TrainingRunERNS_10TrainStateERNS_9RankGroupE"
+PLUMBLINE_PLANT("_ZN9plumbline15resume_trainingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_11TrainingRunERNS_10TrainStateERNS_9RankGroupE",
+                std::optional<ResumedFrom>, resume_training, const std::string& resume, const TrainingRun& training,
+                TrainState& state, RankGroup& group);
 // clang-format on
-std::optional<ResumedFrom> real_resume_training(const std::string& resume, const TrainingRun& training,
-                                                TrainState& state, RankGroup& group) PLUMBLINE_REAL(MANGLED);
-std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const TrainingRun& training,
-                                                TrainState& state, RankGroup& group) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
 std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const TrainingRun& training,
                                                 TrainState& state, RankGroup& group) {
   auto from = real_resume_training(resume, training, state, group);
@@ -87,10 +72,8 @@ std::optional<ResumedFrom> wrap_resume_training(const std::string& resume, const
   return from;
 }
 
-#define MANGLED "_ZN9plumbline10Evaluation5afterEl"
-std::optional<EvaluationResult> real_after(Evaluation* evaluation, std::int64_t step) PLUMBLINE_REAL(MANGLED);
-std::optional<EvaluationResult> wrap_after(Evaluation* evaluation, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline10Evaluation5afterEl", std::optional<EvaluationResult>, after, Evaluation* evaluation,
+                std::int64_t step);
 std::optional<EvaluationResult> wrap_after(Evaluation* evaluation, std::int64_t step) {
   seams->evaluation_begins();
   auto result = real_after(evaluation, step);
@@ -98,51 +81,37 @@ std::optional<EvaluationResult> wrap_after(Evaluation* evaluation, std::int64_t 
   return result;
 }
 
-#define MANGLED "_ZNK9plumbline9BatchPlan4makeEll"
-Microbatch real_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_REAL(MANGLED);
-Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZNK9plumbline9BatchPlan4makeEll", Microbatch, make, const BatchPlan* plan, std::int64_t step,
+                std::int64_t microbatch);
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
   if (!seams) return real_make(plan, step, microbatch);
   return real_make(plan, seams->step_of_data(step), seams->microbatch_of_data(microbatch));
 }
 
-#define MANGLED "_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl"
-double real_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_REAL(MANGLED);
-double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl", double, learning_rate,
+                const TrainSettings& train, std::int64_t step);
 double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
   return real_learning_rate(train, seams->step_of_rate(step));
 }
 
-#define MANGLED "_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l"
-at::Tensor real_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
-    PLUMBLINE_REAL(MANGLED);
-at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l", at::Tensor, token_weighted_loss,
+                const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens);
 at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens) {
   constexpr std::int64_t no_label = -100;
   const auto own = labels.ne(no_label).sum().item<std::int64_t>();
   return real_token_weighted_loss(logits, labels, seams->tokens_of_loss(own, tokens));
 }
 
-#define MANGLED "_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE"
-double real_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_REAL(MANGLED);
-double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE", double,
+                total_norm, const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
   std::vector<ParameterNorm> counted = norms;
   seams->norms(counted);
   return real_total_norm(config, counted);
 }
 
-#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
-at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
-    PLUMBLINE_REAL(MANGLED);
-at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE", at::Tensor,
+                forward_to_recompute, const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input);
 at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
   if (!seams->recomputes()) return slice.forward_unit(unit, input);
   at::Tensor output = real_forward_to_recompute(slice, unit, input);
@@ -150,27 +119,20 @@ at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit,
   return output;
 }
 
-#define MANGLED "_ZN9plumbline11add_widenedERKN2at6TensorES3_"
-void real_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_REAL(MANGLED);
-void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline11add_widenedERKN2at6TensorES3_", void, add_widened, const at::Tensor& sum,
+                const at::Tensor& gradient);
 void wrap_add_widened(const at::Tensor& sum, const at::Tensor& gradient) {
   real_add_widened(sum, gradient);
   seams->gradient_added(sum);
 }
 
-#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
-void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
-void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline13round_mastersERKNS_10TrainStateE", void, round_masters, const TrainState& state);
 void wrap_round_masters(const TrainState& state) {
   if (seams->rounds_masters(state.step)) real_round_masters(state);
 }
 
-#define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"
-void real_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_REAL(MANGLED);
-void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd", void, optimizer_step,
+                const OptimizerSettings& settings, TrainState& state, double rate);
 void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) {
   seams->before_update(state);
   real_optimizer_step(settings, state, rate);

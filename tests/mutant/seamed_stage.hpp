@@ -11,11 +11,8 @@ namespace plumbline::mutant {
 
 class SeamedStage : public Stage {
  public:
-  SeamedStage(std::unique_ptr<Stage> inner, Seams& seams) : inner_(std::move(inner)), seams_(seams) {}
-
-  std::int64_t index() const override { return inner_->index(); }
-  bool first() const override { return inner_->first(); }
-  bool last() const override { return inner_->last(); }
+  SeamedStage(std::unique_ptr<Stage> inner, Seams& seams)
+      : Stage(inner->index(), inner->last()), inner_(std::move(inner)), seams_(seams) {}
 
   at::Tensor forward(std::int64_t step, std::int64_t microbatch, at::Tensor input) override {
     seams_.stage_begins(true, step, microbatch);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/job_memory.hpp"
 #include "pipeline/memory_table.hpp"
+#include "pipeline/rank_memory.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "tests/temporary_folder.hpp"

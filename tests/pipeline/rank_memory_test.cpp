@@ -27,7 +27,7 @@ TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
   }
   const auto plan = [&](const char* schedule) {
     const Schedule list = make_schedule(schedule, 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
-    return plan_rank_memory(s.config, stages, {1}, list.ranks.at(1), s.plan, s.run.train);
+    return plan_rank_memory(s, stages, {1}, list.ranks.at(1));
   };
 
   EXPECT_EQ(plan("afab").activations, all);
@@ -39,7 +39,7 @@ TEST(RankMemory, AStageThatOnlyRelaysTakesNothing) {
   const TrainingRun s = training();
   const Schedule list = make_schedule("1f1b", 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
 
-  const MemoryPlan plan = plan_rank_memory(s.config, {{0, 8}, {8, 8}}, {1}, list.ranks.at(1), s.plan, s.run.train);
+  const MemoryPlan plan = plan_rank_memory(s, {{0, 8}, {8, 8}}, {1}, list.ranks.at(1));
 
   EXPECT_EQ(plan.total(), 0);
 }

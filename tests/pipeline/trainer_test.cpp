@@ -24,6 +24,7 @@
 #include "pipeline/transport/transport_settings.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
@@ -189,7 +190,7 @@ TEST(PipelineTrainer, EndsAllRanksWhenOneFails) {
     ASSERT_TRUE(rank.exit) << "rank " << rank.rank;
     EXPECT_NE(rank.exit->status, "ok");
     EXPECT_EQ(rank.steps.size(), 1U) << "the step before is kept";
-    EXPECT_TRUE(std::filesystem::exists(folder.path() / "r" / ("rank-" + std::to_string(rank.rank)) / "flight.jsonl"));
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "r" / rank_folder(rank.rank) / "flight.jsonl"));
   }
   EXPECT_EQ(record.ranks[1].exit->last_action, "1F2");
 }
@@ -266,7 +267,7 @@ TEST(PipelineTrainer, InTheNormEachRanksPageNamesWhomItWaitsFor) {
 
   EXPECT_THAT(said, ::testing::ContainsRegex("rank 2, last seen in 2SEND_B3 of step 0")) << said;
   const auto peer_of = [&](int rank) {
-    return read_progress(folder.path() / "r" / ("rank-" + std::to_string(rank)) / "progress")->peer;
+    return read_progress(folder.path() / "r" / rank_folder(rank) / "progress")->peer;
   };
   EXPECT_EQ(peer_of(0), 2);
   EXPECT_EQ(peer_of(1), 0);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -22,8 +23,8 @@ class Watched : public ::testing::Test {
  protected:
   /// A record's folder with the page of a rank that waits for `peer`, or for none.
   ProgressPage page(std::int64_t rank, std::int32_t peer) {
-    std::filesystem::create_directories(record_.path() / ("rank-" + std::to_string(rank)));
-    ProgressPage made(record_.path() / ("rank-" + std::to_string(rank)) / "progress");
+    std::filesystem::create_directories(record_.path() / rank_folder(rank));
+    ProgressPage made(record_.path() / rank_folder(rank) / "progress");
     made.update({.step = 2, .action_index = 7, .peer = peer, .microbatch = 1, .action = "1RECV_F1"});
     return made;
   }

@@ -22,11 +22,8 @@ using Notes = std::vector<std::string>;
 /// Adds 1 to what it takes; gradients go down by halves.
 class NotingStage : public Stage {
  public:
-  NotingStage(std::int64_t index, Notes& notes) : index_(index), notes_(notes) {}
+  NotingStage(std::int64_t index, Notes& notes) : Stage(index, index == 1), notes_(notes) {}
 
-  std::int64_t index() const override { return index_; }
-  bool first() const override { return index_ == 0; }
-  bool last() const override { return index_ == 1; }
   at::Tensor forward(std::int64_t /*step*/, std::int64_t microbatch, at::Tensor input) override {
     note("F", microbatch, input);
     return last() ? at::Tensor() : at::full({1}, 10.0 + static_cast<double>(microbatch));
@@ -43,11 +40,10 @@ class NotingStage : public Stage {
 
  private:
   void note(const char* what, std::int64_t microbatch, const at::Tensor& taken) {
-    std::string text = std::to_string(index_).append(what).append(std::to_string(microbatch));
+    std::string text = std::to_string(index()).append(what).append(std::to_string(microbatch));
     if (taken.defined()) text.append(" takes ").append(std::to_string(taken.item<int>()));
     notes_.push_back(std::move(text));
   }
-  std::int64_t index_;
   Notes& notes_;
 };
 

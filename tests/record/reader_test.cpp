@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "record/columns.hpp"
+#include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
@@ -32,9 +33,7 @@ class ReadRecord : public ::testing::Test {
   std::string refusal() const {
     return error_of<InputError>([&] { read(); });
   }
-  std::filesystem::path rank_file(int rank, const std::string& name) const {
-    return record / ("rank-" + std::to_string(rank)) / name;
-  }
+  std::filesystem::path rank_file(int rank, const std::string& name) const { return record / rank_folder(rank) / name; }
   static Json sample_of(const std::string& role, const std::string& level) {
     Json json = sample_manifest();
     json["role"] = role;

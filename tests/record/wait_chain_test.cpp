@@ -5,6 +5,7 @@
 #include <map>
 
 #include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -15,7 +16,7 @@ class WaitChain : public ::testing::Test {
  protected:
   void pages(const std::map<std::int64_t, std::int32_t>& peers) {
     for (const auto& [rank, peer] : peers) {
-      const auto folder = folder_.path() / ("rank-" + std::to_string(rank));
+      const auto folder = folder_.path() / rank_folder(rank);
       std::filesystem::create_directories(folder);
       ProgressPage(folder / "progress").update({.step = 2, .peer = peer, .action = "0F3"});
     }

@@ -11,6 +11,7 @@
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/judge.hpp"
+#include "record/rank_folder.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -84,7 +85,7 @@ void add_evaluations(const std::filesystem::path& record) {
     rows += number + ",,10,9,1.75,\n";
   }
   const std::int64_t owner = manifest.at("stages").back().at("rank").get<std::int64_t>();
-  std::ofstream(record / ("rank-" + to_text(owner)) / "evaluation.csv", std::ios::binary) << rows;
+  std::ofstream(record / rank_folder(owner) / "evaluation.csv", std::ios::binary) << rows;
 }
 
 /// Adds a column whose cells are made of those of another.

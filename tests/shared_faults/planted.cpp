@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model/rope.hpp"
+#include "tests/wrapped.hpp"
 #include "training/batch_plan.hpp"
 #include "training/clipping.hpp"
 #include "training/evaluation.hpp"
@@ -22,10 +23,6 @@
 #include "training/step_losses.hpp"
 #include "training/window_shuffle.hpp"
 
-// The function of this mangled name in its two forms: `real_...`, and `wrap_...`, which all callers reach.
-#define PLUMBLINE_REAL(mangled) asm("__real_" mangled)
-#define PLUMBLINE_WRAP(mangled) asm("__wrap_" mangled)
-
 namespace plumbline::shared_faults {
 namespace {
 
@@ -36,36 +33,28 @@ bool planted(const char* fault) {
 
 }  // namespace
 
-#define MANGLED "_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl"
-double real_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_REAL(MANGLED);
-double wrap_learning_rate(const TrainSettings& train, std::int64_t step) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline13learning_rateERKNS_13TrainSettingsEl", double, learning_rate,
+                const TrainSettings& train, std::int64_t step);
 double wrap_learning_rate(const TrainSettings& train, std::int64_t step) {
   return real_learning_rate(train, planted("rate_early") ? step + 1 : step);
 }
 
-#define MANGLED "_ZN9plumbline16clip_coefficientEdSt8optionalIdE"
-double real_clip_coefficient(double norm, std::optional<double> limit) PLUMBLINE_REAL(MANGLED);
-double wrap_clip_coefficient(double norm, std::optional<double> limit) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline16clip_coefficientEdSt8optionalIdE", double, clip_coefficient, double norm,
+                std::optional<double> limit);
 double wrap_clip_coefficient(double norm, std::optional<double> limit) {
   return real_clip_coefficient(planted("coefficient_epsilon") ? norm + 1e-6 : norm, limit);
 }
 
-#define MANGLED "_ZN9plumbline15scale_gradientsERKNS_10TrainStateEd"
-void real_scale_gradients(const TrainState& state, double coefficient) PLUMBLINE_REAL(MANGLED);
-void wrap_scale_gradients(const TrainState& state, double coefficient) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline15scale_gradientsERKNS_10TrainStateEd", void, scale_gradients, const TrainState& state,
+                double coefficient);
 void wrap_scale_gradients(const TrainState& state, double coefficient) {
   if (planted("clip_not_applied")) return;
   real_scale_gradients(state, coefficient);
   if (planted("clip_applied_twice")) real_scale_gradients(state, coefficient);
 }
 
-#define MANGLED "_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd"
-void real_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_REAL(MANGLED);
-void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline14optimizer_stepERKNS_17OptimizerSettingsERNS_10TrainStateEd", void, optimizer_step,
+                const OptimizerSettings& settings, TrainState& state, double rate);
 void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, double rate) {
   static thread_local double last_rate = 0;
   const double given = planted("rate_of_last_step") ? last_rate : rate;
@@ -84,10 +73,8 @@ void wrap_optimizer_step(const OptimizerSettings& settings, TrainState& state, d
   }
 }
 
-#define MANGLED "_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE"
-double real_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_REAL(MANGLED);
-double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline10total_normERKNS_11LlamaConfigERKSt6vectorINS_13ParameterNormESaIS4_EE", double,
+                total_norm, const LlamaConfig& config, const std::vector<ParameterNorm>& norms);
 double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNorm>& norms) {
   std::vector<ParameterNorm> counted = norms;
   for (ParameterNorm& norm : counted)
@@ -95,29 +82,19 @@ double wrap_total_norm(const LlamaConfig& config, const std::vector<ParameterNor
   return real_total_norm(config, counted);
 }
 
-#define MANGLED "_ZN9plumbline9step_lossERKSt6vectorIfSaIfEE"
-float real_step_loss(const std::vector<float>& losses) PLUMBLINE_REAL(MANGLED);
-float wrap_step_loss(const std::vector<float>& losses) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline9step_lossERKSt6vectorIfSaIfEE", float, step_loss, const std::vector<float>& losses);
 float wrap_step_loss(const std::vector<float>& losses) {
   const float loss = real_step_loss(losses);
   return planted("loss_averaged") ? loss / static_cast<float>(losses.size()) : loss;
 }
 
-#define MANGLED "_ZN9plumbline14zero_gradientsERKNS_10TrainStateE"
-void real_zero_gradients(const TrainState& state) PLUMBLINE_REAL(MANGLED);
-void wrap_zero_gradients(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline14zero_gradientsERKNS_10TrainStateE", void, zero_gradients, const TrainState& state);
 void wrap_zero_gradients(const TrainState& state) {
   if (!planted("gradients_not_zeroed")) real_zero_gradients(state);
 }
 
-#define MANGLED "_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l"
-at::Tensor real_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
-    PLUMBLINE_REAL(MANGLED);
-at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline19token_weighted_lossERKN2at6TensorES3_l", at::Tensor, token_weighted_loss,
+                const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens);
 at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& labels, std::int64_t tokens) {
   constexpr std::int64_t no_label = -100;
   if (planted("loss_per_microbatch"))  // a mean of means
@@ -126,12 +103,8 @@ at::Tensor wrap_token_weighted_loss(const at::Tensor& logits, const at::Tensor& 
       logits, planted("masked_labels_counted") ? labels.masked_fill(labels.eq(no_label), 0) : labels, tokens);
 }
 
-#define MANGLED "_ZN9plumbline16make_rope_tablesERKNS_11LlamaConfigElN3c1010ScalarTypeE"
-RopeTables real_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype)
-    PLUMBLINE_REAL(MANGLED);
-RopeTables wrap_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline16make_rope_tablesERKNS_11LlamaConfigElN3c1010ScalarTypeE", RopeTables, make_rope_tables,
+                const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype);
 RopeTables wrap_make_rope_tables(const LlamaConfig& config, std::int64_t longest, at::ScalarType dtype) {
   constexpr std::int64_t restart = 64;
   RopeTables tables = real_make_rope_tables(config, longest, dtype);
@@ -141,18 +114,14 @@ RopeTables wrap_make_rope_tables(const LlamaConfig& config, std::int64_t longest
   return tables;
 }
 
-#define MANGLED "_ZNK9plumbline9BatchPlan4makeEll"
-Microbatch real_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_REAL(MANGLED);
-Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZNK9plumbline9BatchPlan4makeEll", Microbatch, make, const BatchPlan* plan, std::int64_t step,
+                std::int64_t microbatch);
 Microbatch wrap_make(const BatchPlan* plan, std::int64_t step, std::int64_t microbatch) {
   return real_make(plan, planted("data_of_next_step") ? step + 1 : step, microbatch);
 }
 
-#define MANGLED "_ZN9plumbline14evaluation_runERKNS_11TrainingRunE"
-TrainingRun real_evaluation_run(const TrainingRun& training) PLUMBLINE_REAL(MANGLED);
-TrainingRun wrap_evaluation_run(const TrainingRun& training) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline14evaluation_runERKNS_11TrainingRunE", TrainingRun, evaluation_run,
+                const TrainingRun& training);
 TrainingRun wrap_evaluation_run(const TrainingRun& training) {
   TrainingRun evaluation = real_evaluation_run(training);
   if (planted("evaluation_of_training_data")) evaluation.plan = training.plan;
@@ -164,20 +133,13 @@ TrainingRun wrap_evaluation_run(const TrainingRun& training) {
   return evaluation;
 }
 
-#define MANGLED "_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE"
-at::Tensor real_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
-    PLUMBLINE_REAL(MANGLED);
-at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline20forward_to_recomputeERKNS_10LlamaSliceElRKN2at6TensorE", at::Tensor,
+                forward_to_recompute, const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input);
 at::Tensor wrap_forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
   return planted("not_recomputed") ? slice.forward_unit(unit, input) : real_forward_to_recompute(slice, unit, input);
 }
 
-#define MANGLED "_ZN9plumbline13round_mastersERKNS_10TrainStateE"
-void real_round_masters(const TrainState& state) PLUMBLINE_REAL(MANGLED);
-void wrap_round_masters(const TrainState& state) PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline13round_mastersERKNS_10TrainStateE", void, round_masters, const TrainState& state);
 void wrap_round_masters(const TrainState& state) {
   if (planted("copy_not_refreshed") && state.step == 1) return;
   real_round_masters(state);
@@ -186,12 +148,8 @@ void wrap_round_masters(const TrainState& state) {
     if (planted("master_rounded") && each.master.defined() && !each.alias) each.trained().copy_(each.value);
 }
 
-#define MANGLED "_ZN9plumbline15shuffled_windowEmlll"
-std::int64_t real_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows)
-    PLUMBLINE_REAL(MANGLED);
-std::int64_t wrap_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows)
-    PLUMBLINE_WRAP(MANGLED);
-#undef MANGLED
+PLUMBLINE_PLANT("_ZN9plumbline15shuffled_windowEmlll", std::int64_t, shuffled_window, std::uint64_t seed,
+                std::int64_t epoch, std::int64_t index, std::int64_t windows);
 std::int64_t wrap_shuffled_window(std::uint64_t seed, std::int64_t epoch, std::int64_t index, std::int64_t windows) {
   return real_shuffled_window(seed, planted("same_order_every_epoch") ? 0 : epoch, index, windows);
 }

@@ -31,9 +31,9 @@ LlamaConfig a_config(bool tied) {
 }
 
 Json manifest_of(const RunFile& run, bool tied) {
-  const BatchPlan plan(run.data, Tokens(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8}));
-  const ManifestSchedule schedule{"1f1b", 1, "0F0,0B0\n", "ascending", ""};
-  return make_manifest("pipeline", {"program", "run.toml"}, run, a_config(tied), plan, 2, schedule,
+  TrainingRun training{run, a_config(tied), {run.data, Tokens(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8})}};
+  training.run_id = new_run_id();
+  return make_manifest("pipeline", {"program", "run.toml"}, training, 2, {"1f1b", 1, "0F0,0B0\n", ""},
                        {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {}}});
 }
 

@@ -1,6 +1,5 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 
-#include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
 #include "training/fed_data.hpp"

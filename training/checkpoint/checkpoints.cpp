@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <string>
 
 #include "record/writer.hpp"
 #include "support/error.hpp"
@@ -10,15 +9,10 @@
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "training/action_log.hpp"
-#include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/checkpoint/save_checkpoint.hpp"
 
 namespace plumbline {
-namespace {
-
 namespace fs = std::filesystem;
-
-}  // namespace
 
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training), group_(group), signal_(group.size() == 1) {
@@ -26,14 +20,13 @@ Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
   const fs::path seen = folder / ".seen";  // what rank 0 writes all are to see
   std::string failure, word;
   if (group.rank() == 0) {
-    try {
+    const std::optional<Failure> failed = failure_of([&] {
       make_folder(folder);
       lock_.emplace(folder);
       word = new_run_id();
       write_file(seen, word);
-    } catch (const std::exception& error) {
-      failure = describe_failure(error).words;
-    }
+    });
+    if (failed) failure = failed->words;
   }
   failure = group.broadcast(failure);
   word = group.broadcast(word);

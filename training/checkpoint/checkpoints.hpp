@@ -1,7 +1,6 @@
 // When a run saves: every so many steps, at its end, and when it is asked to stop.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 

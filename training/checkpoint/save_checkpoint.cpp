@@ -3,21 +3,19 @@
 #include <ATen/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include <map>
 #include <sstream>
 #include <vector>
 
 #include "model/tied_names.hpp"
+#include "record/precision.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/files.hpp"
-#include "support/safetensors.hpp"
 #include "support/tensor_files.hpp"
 #include "training/checkpoint/checkpoint_file.hpp"
 #include "training/checkpoint/checkpoint_folder.hpp"
 #include "training/memory_meter.hpp"
-#include "training/precision.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
@@ -25,27 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct SavedTensor {
-  std::string name;
-  at::Tensor value;
-};
-
-void write(const fs::path& path, const std::vector<SavedTensor>& tensors) {
-  std::vector<NamedBytes> described;
-  for (const SavedTensor& tensor : tensors) {
-    described.push_back({tensor.name, {dtype_name(tensor.value.scalar_type()), tensor.value.sizes().vec(), {}}});
-  }
-  at::Tensor host;  // of a tensor on a GPU, one at a time
-  write_safetensors(path, described, [&](std::size_t i) {
-    host = tensors[i].value.detach().to(at::kCPU).contiguous();
-    return std::span(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
-  });
-}
-
 /// What a rank tells of what it wrote: lines "file name digest bytes"; or "error" and why.
 std::string write_own(const fs::path& folder, const LlamaConfig& config, const TrainState& state,
                       const RankGroup& group) {
-  std::vector<SavedTensor> model, moments;
+  NamedTensors model, moments;
   for (const TrainedParameter& each : state.parameters) {
     if (each.alias || is_tied_head(config, each.name)) continue;  // the embedding's, which its owner writes
     model.push_back({each.name, each.trained()});
@@ -53,12 +34,11 @@ std::string write_own(const fs::path& folder, const LlamaConfig& config, const T
     if (each.moment2.defined()) moments.push_back({"moment2/" + each.name, each.moment2});
   }
   std::string told;
-  const auto save = [&](const std::string& prefix, const std::vector<SavedTensor>& tensors) {
+  const auto save = [&](const std::string& prefix, const NamedTensors& tensors) {
     const std::string file = numbered_file(prefix, group.rank() + 1, group.size());
-    write(folder / file, tensors);
-    for (const SavedTensor& tensor : tensors) {
-      told +=
-          file + " " + tensor.name + " " + digest(tensor.value) + " " + std::to_string(tensor.value.nbytes()) + "\n";
+    write_tensors(folder / file, tensors);
+    for (const auto& [name, value] : tensors) {
+      told += file + " " + name + " " + digest(value) + " " + std::to_string(value.nbytes()) + "\n";
     }
   };
   try {
@@ -109,13 +89,9 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
   const MemoryScope scope(MemoryOwner::recorder);
   const fs::path partial = partial_path(folder, state.step);
   std::optional<std::string> failure;
-  const auto attempt = [&](const auto& body) {
+  const auto attempt = [&](const std::function<void()>& body) {
     if (group.rank() != 0 || failure) return;
-    try {
-      body();
-    } catch (const std::exception& error) {
-      failure = describe_failure(error).words;
-    }
+    if (const auto failed = failure_of(body)) failure = failed->words;
   };
   attempt([&] {
     remove_partial_checkpoints(folder);

@@ -2,8 +2,6 @@
 // costs each process some 250 MB (docs/decisions/0006). In a build without it a stub stands behind these functions.
 #pragma once
 
-#include <filesystem>
-
 #include "training/gpu/gpu_support.hpp"
 
 namespace plumbline {

@@ -54,13 +54,15 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype) {
   return found;
 }
 
-void rethrow_out_of_memory(const std::exception& error, const std::string& plan) {
-  const auto* out = dynamic_cast<const c10::OutOfMemoryError*>(&error);
-  if (out == nullptr) return;
-  std::string words = out->what_without_backtrace();
-  words = words.substr(0, words.find(" If reserved but unallocated"));  // advice on an allocator setting of Python's
-  throw RunError("out of GPU memory: " + words + " (" + plan +
-                 "). Use more ranks, smaller microbatches, or a schedule that keeps fewer of them in flight");
+void explain_out_of_memory(const std::string& plan, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const c10::OutOfMemoryError& error) {
+    std::string words = error.what_without_backtrace();
+    words = words.substr(0, words.find(" If reserved but unallocated"));  // advice on an allocator setting of Python's
+    throw RunError("out of GPU memory: " + words + " (" + plan +
+                   "). Use more ranks, smaller microbatches, or a schedule that keeps fewer of them in flight");
+  }
 }
 
 }  // namespace plumbline

@@ -4,7 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include <exception>
+#include <functional>
 #include <string>
 
 #include "training/gpu/gpu_support.hpp"
@@ -19,20 +19,6 @@ GpuDevice start_gpu(c10::Device device, c10::ScalarType dtype);
 
 /// Runs `body`; running out of GPU memory in it becomes a RunError that says how much was asked for, what CUDA has, and
 /// what was planned (`plan`: "the plan for it is 3.2 GiB of ...").
-template <typename Body>
-void explain_out_of_memory(const std::string& plan, const Body& body);
-
-/// What explain_out_of_memory throws for this exception while it is handled; does nothing for any other.
-void rethrow_out_of_memory(const std::exception& error, const std::string& plan);
-
-template <typename Body>
-void explain_out_of_memory(const std::string& plan, const Body& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    rethrow_out_of_memory(error, plan);
-    throw;
-  }
-}
+void explain_out_of_memory(const std::string& plan, const std::function<void()>& body);
 
 }  // namespace plumbline

@@ -2,7 +2,6 @@
 // Behind it stands the module that is loaded when --device cuda asks for it, or in tests a made-up machine.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -14,8 +14,12 @@ class ProfilerRanges : public StepObserver {
   /// `gpu` null: there is no GPU, and nobody is told.
   explicit ProfilerRanges(GpuSupport* gpu) : gpu_(gpu) {}
 
-  void action_began(const StepAction& action) override;
-  void action_ended(const StepAction& action) override;
+  void action_began(const StepAction& action) override {
+    if (gpu_ != nullptr) open_[action.index] = gpu_->begin_range(action.text.c_str());
+  }
+  void action_ended(const StepAction& action) override {
+    if (const auto range = open_.extract(action.index)) gpu_->end_range(range.mapped());
+  }
 
  private:
   GpuSupport* gpu_;

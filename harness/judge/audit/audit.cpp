@@ -7,6 +7,7 @@
 #include "harness/judge/audit/optimizer_form.hpp"
 #include "harness/judge/audit/table_audit.hpp"
 #include "harness/judge/audit/value_audit.hpp"
+#include "record/rank_folder.hpp"
 #include "record/record_stream.hpp"
 #include "record/removed_dumps.hpp"
 
@@ -49,7 +50,7 @@ bool RecordAudit::incomplete() {
     if (rank.exit && rank.exit->status == "ok") continue;
     any = true;
     Finding finding;
-    finding.file = "rank-" + std::to_string(rank.rank) + "/exit.json";
+    finding.file = rank_folder(rank.rank) + "/exit.json";
     finding.rank = rank.rank;
     finding.item = "status";
     finding.expected = "ok";

@@ -1,5 +1,7 @@
 #include "harness/judge/audit/audited_step.hpp"
 
+#include "record/rank_folder.hpp"
+
 namespace plumbline::auditing {
 
 AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
@@ -48,7 +50,7 @@ std::vector<TensorPlace> AuditedStep::gradients_once() const {
 }
 
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {
-  return "rank-" + std::to_string(rank) + "/" + file + ":" + std::to_string(row + 2);
+  return rank_folder(rank) + "/" + file + ":" + std::to_string(row + 2);
 }
 
 Finding at_tensor(const TensorPlace& place, const std::string& item) {

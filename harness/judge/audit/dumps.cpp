@@ -1,10 +1,11 @@
 #include "harness/judge/audit/dumps.hpp"
 
+#include "record/rank_folder.hpp"
+
 namespace plumbline::auditing {
 
 std::string Dumps::name(std::int64_t rank, std::int64_t step) {
-  return "rank-" + std::to_string(rank) + "/dumps/step-" + (step < 0 ? "initial" : std::to_string(step)) +
-         ".safetensors";
+  return rank_folder(rank) + "/dumps/" + dump_file_name(step);
 }
 
 std::uintmax_t Dumps::bytes() const {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "harness/judge/limits/relative_error.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/safetensors.hpp"
 
@@ -29,8 +30,9 @@ class Measuring {
   }
 
   void dumped(std::int64_t step) {
-    const std::string name = "step-" + std::to_string(step) + ".safetensors";
-    const SafetensorsFile mine(run_.path / "rank-0" / "dumps" / name), truth(shadow_.path / "rank-0" / "dumps" / name);
+    const std::string name = dump_file_name(step);
+    const SafetensorsFile mine(run_.path / rank_folder(0) / "dumps" / name),
+        truth(shadow_.path / rank_folder(0) / "dumps" / name);
     for (const auto& [key, entry] : mine.entries()) {
       if (!truth.entries().contains(key)) lacks(shadow_, key + " in " + name);
     }

@@ -6,6 +6,7 @@
 
 #include "harness/judge/limits/relative_error.hpp"
 #include "record/digest.hpp"
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
 
@@ -106,8 +107,7 @@ double loosest_loss(const Calibration& calibration) {
 }
 
 const SafetensorsFile& WithinLimits::dump(const Record& record, std::int64_t rank, std::int64_t step) {
-  const auto path =
-      record.path / ("rank-" + std::to_string(rank)) / "dumps" / ("step-" + std::to_string(step) + ".safetensors");
+  const auto path = record.path / rank_folder(rank) / "dumps" / dump_file_name(step);
   const std::pair key{path, step};
   const auto found = dumps_.find(key);
   return found != dumps_.end() ? found->second : dumps_.emplace(key, SafetensorsFile(path)).first->second;

@@ -11,11 +11,7 @@ namespace plumbline {
 namespace {
 
 Json stages_json(const std::vector<StageEntry>& stages) {
-  Json json = Json::array();
-  for (const StageEntry& stage : stages) {
-    json.push_back({{"stage", stage.stage}, {"rank", stage.rank}, {"units", stage.units}});
-  }
-  return json;
+  return stages;
 }
 
 std::vector<StageEntry> stages_from(const Json& json) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
@@ -11,13 +12,12 @@ namespace fs = std::filesystem;
 
 /// Ranks in order, so that the same folder is always read the same way.
 std::map<std::int64_t, fs::path> rank_folders(const fs::path& record) {
-  constexpr std::string_view prefix = "rank-";
   std::map<std::int64_t, fs::path> folders;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(record, none)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    if (const auto rank = parse_integer(name.substr(prefix.size()))) folders.emplace(*rank, entry.path());
+    if (!name.starts_with(rank_folder_prefix)) continue;
+    if (const auto rank = parse_integer(name.substr(rank_folder_prefix.size()))) folders.emplace(*rank, entry.path());
   }
   return folders;
 }
@@ -42,10 +42,6 @@ std::optional<CrossingKey> parse_crossing_key(const std::string& key) {
   const auto microbatch = parse_integer(parts[2]);
   if (!microbatch) return std::nullopt;
   return CrossingKey{*microbatch, parts[1], parts[3], parts[4]};
-}
-
-std::string dump_file_name(std::int64_t step) {
-  return "step-" + (step < 0 ? std::string("initial") : std::to_string(step)) + ".safetensors";
 }
 
 DumpedStep::DumpedStep(const fs::path& record, std::int64_t step) {

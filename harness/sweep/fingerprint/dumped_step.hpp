@@ -26,9 +26,6 @@ struct CrossingKey {
 };
 std::optional<CrossingKey> parse_crossing_key(const std::string& key);
 
-/// "step-initial.safetensors" for -1.
-std::string dump_file_name(std::int64_t step);
-
 class DumpedStep {
  public:
   /// <record>/rank-*/dumps/step-<step>.safetensors; empty where there are none. Throws InputError for a file that

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -138,7 +139,7 @@ TEST_F(ScheduleCommand, ShowsARecordAsMeasuredAndAsPlanned) {
       row(0, "F", rank, rank + 1);
       row(1, "B", 11 - 2 * rank, 13 - 2 * rank);  // 2 ms late at every stage but the last
     }
-    testing::overwrite(record / ("rank-" + std::to_string(rank)) / "actions.csv", rows);
+    testing::overwrite(record / rank_folder(rank) / "actions.csv", rows);
   }
 
   const Result result = run("show --record " + record.string() + " --step 1 --columns 26");

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "record/digest.hpp"
+#include "record/rank_folder.hpp"
 #include "support/hash.hpp"
 #include "support/safetensors.hpp"
 
@@ -267,8 +268,8 @@ class Training {
   /// The step's rows as the values have them, and the values into the dumps.
   void record(std::int64_t step) {
     for (RankRecord& rank : trained_.run.ranks) {
-      const std::string file = "rank-" + std::to_string(rank.rank) + "/dumps/step-" +
-                               (step < 0 ? "initial" : std::to_string(step)) + ".safetensors";
+      const std::string file =
+          rank_folder(rank.rank) + "/dumps/step-" + (step < 0 ? "initial" : std::to_string(step)) + ".safetensors";
       for (TensorRow& row : rank.tensors) {
         if (row.step == step) fill(row, dumps_[file]);
       }

@@ -1,6 +1,7 @@
 // memory: bytes that are no model state, activation or transport buffer.
 #include <gmock/gmock.h>
 
+#include "record/rank_folder.hpp"
 #include "support/json.hpp"
 #include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -146,7 +147,7 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
     const auto older = of_reference ? reference : candidate;
     make_first_schema(older);
     for (const auto& rank : (of_reference ? cell.reference : cell.candidate).ranks) {
-      drop_column(older / ("rank-" + std::to_string(rank.rank)) / "memory.csv", "other_bytes");
+      drop_column(older / rank_folder(rank.rank) / "memory.csv", "other_bytes");
     }
     const auto memory = result_of(judge_cell(cell.plan, reference, candidate), "memory");
 

@@ -10,6 +10,7 @@
 #include "harness/judge/judge.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "record/digest.hpp"
+#include "record/rank_folder.hpp"
 #include "support/hash.hpp"
 #include "support/safetensors.hpp"
 
@@ -99,7 +100,7 @@ std::filesystem::path DumpedRun::write(const std::filesystem::path& folder) cons
   write_run(written, folder);
   for (const auto& [where, tensors] : dumps) {
     const std::string step = where.second < 0 ? "initial" : std::to_string(where.second);
-    write_dump(folder / ("rank-" + std::to_string(where.first)) / "dumps" / ("step-" + step + ".safetensors"), tensors);
+    write_dump(folder / rank_folder(where.first) / "dumps" / ("step-" + step + ".safetensors"), tensors);
   }
   return folder;
 }

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "harness/sweep/fingerprint/relation.hpp"
+#include "record/rank_folder.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -92,7 +93,7 @@ class Fingerprints : public ::testing::Test {
   }
 
   static void dump(const fs::path& record, std::size_t rank, std::int64_t step, const Tensors& tensors) {
-    const fs::path path = record / ("rank-" + std::to_string(rank)) / "dumps" / dump_file_name(step);
+    const fs::path path = record / rank_folder(rank) / "dumps" / dump_file_name(step);
     make_folder(path.parent_path());
     std::vector<NamedBytes> named;
     for (const auto& [key, values] : tensors)

@@ -1,0 +1,25 @@
+#include "training/prepare_device.hpp"
+
+#include "training/gpu/gpu_module.hpp"
+#include "training/gpu/gpu_start.hpp"
+#include "training/precision.hpp"
+
+namespace plumbline {
+
+void take_first_gpu(TrainingRun& training) {
+  if (training.run.device != "cuda") return;
+  training.device = at::Device(at::kCUDA, 0);
+  training.gpus = {load_gpu_module().device(0).name};
+}
+
+void prepare_device(const TrainingRun& training, const MemoryPlan& need, const std::string& who) {
+  if (training.device.is_cpu()) return require_memory(need, who);
+  GpuDevice device;
+  explain_out_of_memory("the plan for " + who + " is " + to_text(need),
+                        [&] { device = start_gpu(training.device, computed_type(training.run.train)); });
+  const GpuFreeMemory memory = load_gpu_module().free_memory(training.device.index());
+  check_fits(need, memory.free_bytes, memory.total_bytes,
+             who + ", GPU " + std::to_string(training.device.index()) + " (" + device.name + ")");
+}
+
+}  // namespace plumbline
