@@ -181,17 +181,18 @@ class RecordTest(unittest.TestCase):
             found.nothing
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
-    def test_each_pipeline_of_a_mesh_is_a_record_that_is_judged_alone(self):
+    def test_each_pipeline_of_a_mesh_is_a_record_that_is_judged_alone_or_with_the_others(self):
         one, two = side_by_side(self.folder / "one", 1), side_by_side(self.folder / "two", 2, "wire")
         self.assertEqual(plumbline.read(two / "replica-1").manifest["mesh"]["replicas"], [[0, 2], [1, 3]])
 
         right = plumbline.compare(one, two, replica=0)
         self.assertTrue(right, right)
-        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", right.verdict["cells"][0]["checks"][1]["not_shown"])
+        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["cells"][0]["checks"]}["replicas"])
         wrong = plumbline.compare(one, two, replica=1)
         self.assertEqual(wrong.first_divergence["item"], "second")
-        with self.assertRaisesRegex(ValueError, "choose one: --replica 0"):
-            plumbline.compare(one, two)
+        whole = plumbline.compare(one, two)
+        self.assertIn("replica 1: ", whole.checks["boundaries"].reason)
+        self.assertIn("replica 1 is fed the same microbatches as replica 0", whole.checks["replicas"].reason)
         with self.assertRaisesRegex(ValueError, "replica-2: is not there"):
             plumbline.compare(one, two, replica=2)
         with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):

@@ -201,6 +201,45 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[0], rows[2])
 
+    def test_a_tensor_that_a_unit_is_handed_twice_counts_as_often_as_it_is_sent(self):
+        class Gate(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(3, 3)
+
+            def forward(self, query, key):
+                return self.linear(query).tanh() * key
+
+        class Gated(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.gate = torch.nn.Linear(2, 3), Gate()
+
+            def forward(self, x):
+                hidden = self.first(x)
+                return self.gate(hidden, hidden)
+
+        def twice(unit, args, kwargs):
+            return list(args)
+
+        inputs = torch.tensor([[0.5, -1.0], [2.0, 0.25]])
+        for name, sent, more in (("once", 1, {}), ("twice", 2, {"crossing": twice})):
+            torch.manual_seed(3)
+            model = Gated()
+            record = recorded(self.folder / name, torch.optim.SGD(model.parameters(), lr=0.1), steps=1, microbatches=1, clip_norm=None)
+            plumbline.torch.watch_model(record, model, **more)
+            arrived = [model.first(inputs).detach().requires_grad_() for _ in range(sent)]  # as a stage behind the cut has it
+            model.gate(arrived[0], arrived[-1]).sum().backward()
+            expected = [plumbline.torch.as_one(arrived), plumbline.torch.as_one([one.grad for one in arrived])]
+            model.zero_grad()
+            with record.step(inputs, torch.zeros(2)):
+                loss = model(inputs).sum()
+                loss.backward()
+                record.loss(loss)
+                record.learning_rate(0.1)
+            rows = {row["direction"]: row["digest"] for row in plumbline.read(self.folder / name).boundaries}
+            self.assertEqual(rows, dict(zip(("forward", "backward"), map(plumbline.digest, expected))), name)
+
     def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
         from plumbline.meshes import place_of
 

@@ -60,6 +60,9 @@ class Habitual(Trainer):
 
     def row(self, step, kind, name, stage, values):
         value = values.get(name)
+        lacks = self.does("a gradient that nobody records") or self.pipeline_does("a gradient that the pipeline lacks")
+        if kind == "gradient" and name == "scale.gain" and lacks:
+            return
         if kind == "gradient" and value is not None and self.does("gradients in double precision"):
             values = {name: type(value)(value.shape, value.values, "float64")}
         super().row(step, kind, name, stage, values)
@@ -98,6 +101,11 @@ class Habitual(Trainer):
                 for table, column in (("steps", 1), ("microbatches", 6)):
                     for row, theirs in zip(tables[table], owner.rows[table]):
                         row[column] = theirs[column]
+                for row in tables["steps"]:
+                    row[-1] = 0.01 * len(self.ranks)  # its duration: the rows would be the reference's to the byte
+            if self.pipeline_does("ranks tell other losses") and rank is not owner:
+                for row, theirs in zip(tables["microbatches"], owner.rows["microbatches"]):
+                    row[6] = repr(2 * float(theirs[6]))
             if self.does("no actions"):
                 tables["actions"], rank.last_action = [], None
             if self.pipeline_does("steps begin with 1"):
