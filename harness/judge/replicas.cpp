@@ -15,6 +15,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_told = 3;
 
+/// A launch counts the ranks of the whole run; in this pipeline the culprit has another number, or none.
+CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
+  if (!candidate || !candidate->manifest.mesh || !plan.launch || !plan.launch->culprit_rank) return plan;
+  const Mesh& mesh = *candidate->manifest.mesh;
+  const auto& ranks = mesh.replicas[static_cast<std::size_t>(mesh.replica)];
+  const auto found = std::ranges::find(ranks, *plan.launch->culprit_rank);
+  plan.launch->culprit_rank = found == ranks.end() ? std::nullopt : std::optional(found - ranks.begin());
+  return plan;
+}
+
 JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unreadable unreadable) {
   RecordReading other(records.candidate);
   RecordReading one = read_beside(other, records.reference);
@@ -26,7 +36,8 @@ JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unr
     other.rethrow();
   };
   throw_unreadable();
-  JudgedCell judged = judge_records(plan, one, other, again ? &*again : nullptr);
+  JudgedCell judged =
+      judge_records(with_ranks_of_pipeline(plan, other.record()), one, other, again ? &*again : nullptr);
   throw_unreadable();  // of what shows further down in its tables
   return judged;
 }

@@ -21,7 +21,7 @@ class Weight:
     """A parameter as the package wants them: an array with its gradient."""
 
     def __init__(self, values):
-        self.values, self.grad = numpy.float32(values), None
+        self.values, self.grad, self.requires_grad = numpy.float32(values), None, True
         self.dtype, self.shape, self.nbytes = self.values.dtype, self.values.shape, self.values.nbytes
 
     def __array__(self, dtype=None, copy=None):
@@ -41,8 +41,8 @@ def weights():
 class Pipeline:
     """y = x A B, squared error: the first weight on stage 0, the second on the last."""
 
-    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None):
-        self.folder, self.world, self.wrong, self.mesh = folder, world, wrong, mesh
+    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None, frozen=False):
+        self.folder, self.world, self.wrong, self.mesh, self.frozen = folder, world, wrong, mesh, frozen
         self.every, self.run_steps = every, run_steps
         self.barrier, self.told = threading.Barrier(world), [None] * world
         self.wires, self.errors = {}, []
@@ -80,6 +80,7 @@ class Pipeline:
 
     def train(self, rank):
         one, two = weights()
+        two.requires_grad = not self.frozen
         record = self.record(rank)
         first, last = rank == 0, rank == self.world - 1
         if self.world == 1:
@@ -126,11 +127,11 @@ class Pipeline:
                     back = self.get("backward", m)
                     record.received(0, 1, m, back)
                 sums[0] += x.T @ back
-        one.grad, two.grad = sums
+        one.grad, two.grad = sums[0], None if self.frozen else sums[1]
         record.gradients()
         with record.action(stage, "STEP"):
             record.learning_rate(RATE)
-            for weight in (one, two):
+            for weight in (one,) if self.frozen else (one, two):
                 weight.values -= numpy.float32(RATE / 100) * weight.grad
 
     def put(self, direction, m, tensor):
@@ -213,6 +214,13 @@ class RecordTest(unittest.TestCase):
             plumbline.compare(reference, self.folder / "nowhere")
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_what_another_rank_alone_knows_stands_in_the_manifest(self):
+        one, two = Pipeline(self.folder / "one", 1, frozen=True).run(), Pipeline(self.folder / "two", 2, frozen=True).run()
+        self.assertEqual(plumbline.read(two).manifest["frozen"], ["second.weight"])
+        found = plumbline.compare(one, two)
+        self.assertTrue(found, str(found))
+
     def test_every_other_step_is_recorded_and_held_against_the_same(self):
         one = Pipeline(self.folder / "one", 1, every=2, run_steps=5).run()
         two = Pipeline(self.folder / "two", 2, every=2, run_steps=5).run()

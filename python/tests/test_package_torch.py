@@ -275,6 +275,16 @@ class TorchTest(unittest.TestCase):
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
         self.assertEqual(plumbline.torch.units_of(blocks), ["body.blocks.0"])
 
+    def test_groups_with_numbers_of_their_own_are_told(self):
+        from plumbline.training import optimizer_of
+
+        model = made()
+        biases = [one for name, one in model.named_parameters() if name.endswith("bias")]
+        weights = [one for name, one in model.named_parameters() if not name.endswith("bias")]
+        for own, groups in (({"weight_decay": 0.0}, 2), ({"lr": 0.5}, 2), ({}, None)):
+            optimizer = torch.optim.AdamW([{"params": weights}, {"params": biases} | own], lr=0.01)
+            self.assertEqual(optimizer_of(optimizer).get("groups"), groups, own)
+
     def test_every_optimiser_tells_its_moments(self):
         kinds = {}
         for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop, torch.optim.SGD):
@@ -356,7 +366,7 @@ class TorchTest(unittest.TestCase):
         model["head"].weight = model["embed"].weight
         record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
         plumbline.torch.watch_model(record, model)
-        self.assertEqual(record._tied_here(), [["embed.weight", "head.weight"]])
+        self.assertEqual(plumbline.manifest.tied_in(record.stages[0].parameters), [["embed.weight", "head.weight"]])
 
 
 if __name__ == "__main__":

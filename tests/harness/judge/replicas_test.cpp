@@ -198,6 +198,22 @@ TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
   EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::not_run);
 }
 
+TEST_F(Replicas, WhoBrokeOffIsCountedAlongItsOwnPipeline) {
+  candidates_[1].ranks[1].exit.reset();
+  write();
+  CellPlan plan;
+  plan.launch = LaunchFinding{};
+  plan.launch->exit_code = 137;
+  plan.launch->culprit_rank = 4;  // of the run: rank 1 of replica 1
+  plan.launch->words = "rank 4 was killed";
+
+  const CellVerdict cell = judge_cell(plan, reference_, candidate_);
+
+  EXPECT_EQ(cell.first_divergence->replica, 0) << "the launch was that of all";
+  const auto& told = result_of(judge_cell(plan, reference_ / "replica-1", candidate_ / "replica-1"), "completion");
+  EXPECT_EQ(told.first_divergence->rank, 1);
+}
+
 TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
   write();
   std::filesystem::remove_all(candidate_ / "replica-1");
