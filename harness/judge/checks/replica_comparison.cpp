@@ -60,7 +60,8 @@ class ReplicaComparison {
       judgement_.not_shown("whether replicas are fed different data: a replica tells no digest of them");
     return judgement_.conclude("start, " + std::string(own_gradients_ ? "" : "gradients, ") +
                                    "parameters and moments have the same bits in all " +
-                                   std::to_string(records_.size()) + " replicas, and each is fed data of its own",
+                                   std::to_string(records_.size()) + " replicas" +
+                                   (untold_data_ ? "" : ", and each is fed data of its own"),
                                {{"tensors", 1}});
   }
 

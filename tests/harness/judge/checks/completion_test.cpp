@@ -166,7 +166,6 @@ TEST(Completion, BrokenReferenceIsCalledThat) {
 
 TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
   SyntheticCell cell;
-  cell.write_candidate();
   for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
   const auto candidate = cell.folder / "other";
   write_run(cell.candidate, candidate);
@@ -175,7 +174,7 @@ TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
   write_json(candidate / "rank-1/exit.json", ended);
 
   EXPECT_THAT(result_of(judge_cell({}, cell.write_reference(), candidate), "completion").reason,
-              HasSubstr("rank 1 ended with status error, code 1, while in 0STEP: train.py:12: RuntimeError: out of"));
+              HasSubstr("rank 1 ended with status error, code 1, while in 1STEP: train.py:12: RuntimeError: out of"));
 }
 
 TEST(Completion, SweepStoppedByHandIsNotRunRatherThanFailed) {
