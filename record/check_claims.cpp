@@ -50,6 +50,9 @@ std::string claim_of_check(const std::string& name) {
        "what a run that was gone on with began from is, in every parameter and optimiser moment, what the reference "
        "had "
        "after the step before, and its first step has that step's data and learning rate."},
+      {"replicas",
+       "of pipelines that train side by side each has the same start, the same reduced gradients, and after each step "
+       "the same parameters and moments, and is fed data of its own."},
       {"repeatability", "the same run done again has the same bits, row by row."},
   };
   const auto found = claims.find(name);

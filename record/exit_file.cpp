@@ -27,6 +27,8 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.code = static_cast<int>(keys.integer("code", smallest, largest));
   exit.signal = keys.optional_text("signal");
   exit.last_action = keys.optional_text("last_action").value_or("");
+  constexpr std::size_t most_characters = 400;
+  exit.where = keys.optional_text("where").value_or("").substr(0, most_characters);
   exit.data_digest = keys.optional_text("data_digest");
   if (exit.data_digest && !is_digest(*exit.data_digest))
     keys.fail("data_digest", "'" + *exit.data_digest + "' is not a digest of 32 lower-case hex digits");

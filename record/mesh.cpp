@@ -1,6 +1,7 @@
 #include "record/mesh.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "record/json_keys.hpp"
 #include "record/record.hpp"
@@ -68,10 +69,43 @@ void refuse_shards(const JsonKeys& keys) {
                              "whose parameters are whole");
 }
 
-bool holds_replicas(const fs::path& folder) {
+/// The numbers of its folders replica-<number>; none in a record.
+std::set<std::int64_t> replicas_in(const fs::path& folder) {
+  std::set<std::int64_t> numbers;
   std::error_code none;
-  return fs::is_directory(folder / (folder_prefix + std::string("0")), none) &&
-         !fs::exists(folder / "manifest.json", none);
+  if (fs::exists(folder / "manifest.json", none)) return numbers;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(folder_prefix) || !entry.is_directory(none)) continue;
+    const auto number = parse_integer(name.substr(std::string(folder_prefix).size()));
+    if (number && *number >= 0) numbers.insert(*number);
+  }
+  return numbers;
+}
+
+fs::path folder_of(const fs::path& folder, std::int64_t replica) {
+  return folder / (folder_prefix + to_text(replica));
+}
+
+/// What the manifest in the folder of that replica says of it.
+Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
+  const auto mesh = read_manifest(folder_of(folder, replica)).mesh;
+  if (!mesh || mesh->replica != replica)
+    throw InputError((folder_of(folder, replica) / "manifest.json").string() + ": key mesh.replica: is " +
+                     (mesh ? to_text(mesh->replica) : "missing") + " in the folder of replica " + to_text(replica));
+  return *mesh;
+}
+
+std::string in_words(const Mesh& mesh) {
+  std::vector<std::string> axes, replicas;
+  for (const auto& [name, size] : mesh.axes) axes.push_back(name + " " + to_text(size));
+  for (const auto& ranks : mesh.replicas) {
+    std::vector<std::string> named;
+    for (const auto rank : ranks) named.push_back(to_text(rank));
+    replicas.push_back("[" + join(named, ", ") + "]");
+  }
+  return "axes " + join(axes, ", ") + " with the pipeline along " + mesh.pipeline + ", replicas " +
+         join(replicas, " ") + (mesh.own_gradients ? ", gradients of its own" : "");
 }
 
 }  // namespace
@@ -95,28 +129,59 @@ Mesh read_mesh(const JsonKeys& keys, std::int64_t ranks) {
     keys.fail("pipeline", "axis '" + mesh.pipeline + "' has " + to_text(mesh.axes.at(mesh.pipeline)) +
                               " ranks, yet world_size, that of one pipeline, is " + to_text(ranks));
   refuse_shards(keys);
+  if (keys.has_value("gradients")) {
+    const std::string gradients = keys.text("gradients");
+    if (gradients != "reduced" && gradients != "own")
+      keys.fail("gradients", "is '" + gradients + "'; they are `reduced` (over replicas) or each replica's `own`");
+    mesh.own_gradients = gradients == "own";
+  }
   return mesh;
 }
 
 fs::path replica_folder(const fs::path& folder, std::optional<std::int64_t> replica) {
-  if (!holds_replicas(folder)) {
+  if (replicas_in(folder).empty()) {
     if (!replica || !fs::exists(folder / "manifest.json")) return folder;
     const auto mesh = read_manifest(folder).mesh;
     if (mesh && mesh->replica != *replica)
       throw InputError(folder.string() + ": is " + mesh->name() + ", not replica " + to_text(*replica));
     return folder;
   }
-  if (!replica)
+  if (!replica) {
+    replica_folders(folder);
     throw InputError(folder.string() +
                      ": holds a record for each of several pipelines (replica-0, ...); choose one: "
                      "--replica 0");
-  const fs::path chosen = folder / (folder_prefix + to_text(*replica));
+  }
+  const fs::path chosen = folder_of(folder, *replica);
   if (!fs::is_directory(chosen)) throw InputError(chosen.string() + ": is not there; choose a replica that is");
-  const auto mesh = read_manifest(chosen).mesh;
-  if (!mesh || mesh->replica != *replica)
-    throw InputError((chosen / "manifest.json").string() + ": key mesh.replica: is " +
-                     (mesh ? to_text(mesh->replica) : "missing") + " in the folder of replica " + to_text(*replica));
+  mesh_in(folder, *replica);
   return chosen;
+}
+
+std::vector<fs::path> replica_folders(const fs::path& folder) {
+  const auto numbers = replicas_in(folder);
+  std::vector<fs::path> folders;
+  if (numbers.empty()) return folders;
+  const Mesh first = mesh_in(folder, *numbers.begin());
+  const std::int64_t count = std::ssize(first.replicas);
+  for (std::int64_t number = 0; number < count; ++number) {
+    if (!numbers.contains(number))
+      throw InputError(folder_of(folder, number).string() + ": is not there, yet by the mesh of the others " +
+                       to_text(count) + " pipelines trained side by side");
+    const Mesh mesh = mesh_in(folder, number);
+    if (in_words(mesh) != in_words(first))
+      throw InputError((folder_of(folder, number) / "manifest.json").string() + ": key mesh: says " + in_words(mesh) +
+                       "; replica 0 of the same run says " + in_words(first));
+    folders.push_back(folder_of(folder, number));
+  }
+  if (*numbers.rbegin() >= count)
+    throw InputError(folder_of(folder, *numbers.rbegin()).string() + ": stands there, yet by the mesh of the others " +
+                     to_text(count) + " pipelines trained side by side: of an earlier run?");
+  return folders;
+}
+
+fs::path record_of_replica(const fs::path& folder, std::optional<std::int64_t> replica) {
+  return replicas_in(folder).empty() ? folder : folder_of(folder, replica.value_or(0));
 }
 
 }  // namespace plumbline

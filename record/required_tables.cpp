@@ -66,7 +66,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   const bool tensors = manifest.level == RecordLevel::full || manifest.level == RecordLevel::dump;
   if (manifest.level == RecordLevel::none) return Demand::none;
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
-  if (file == "actions.csv") return rows_if(has_stage(manifest, rank));
+  if (file == "actions.csv") return rows_if(manifest.role != "external" && has_stage(manifest, rank));
   if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
   // Its absence is the memory check's to judge: nothing else needs it.
   if (file == "gpu_memory.csv") return Demand::none;

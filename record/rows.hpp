@@ -148,6 +148,7 @@ struct ExitFile {
   std::string last_action;
   /// Schema 2: of all data that the rank was fed, in (step, microbatch) order; nothing where it sees none.
   std::optional<std::string> data_digest = std::nullopt;
+  std::string where = {};  ///< of an external record: "train.py:12: RuntimeError: ..."; may be empty
 };
 
 }  // namespace plumbline

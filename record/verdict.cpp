@@ -70,6 +70,7 @@ Json to_json(const std::optional<FirstDivergence>& divergence) {
           {"microbatch", or_null(divergence->microbatch)},
           {"stage", or_null(divergence->stage)},
           {"rank", or_null(divergence->rank)},
+          {"replica", or_null(divergence->replica)},
           {"direction", divergence->direction},
           {"item", divergence->item},
           {"expected", divergence->expected},

@@ -40,8 +40,9 @@ struct FirstDivergence {
   std::optional<std::int64_t> microbatch;
   std::optional<std::int64_t> stage;
   std::optional<std::int64_t> rank;
-  std::string direction;  ///< forward | backward | empty
-  std::string item;       ///< cut ("layers.3"), tensor name, or edge ("rank 0 -> rank 1")
+  std::optional<std::int64_t> replica;  ///< where pipelines trained side by side
+  std::string direction;                ///< forward | backward | empty
+  std::string item;                     ///< cut ("layers.3"), tensor name, or edge ("rank 0 -> rank 1")
   std::string expected, got;
   std::string size;   ///< how large the difference is, where that is known: ratios of norms, an element and its ULPs
   std::string words;  ///< one sentence for people

@@ -57,6 +57,7 @@ std::optional<FirstDivergence> divergence_of(const JsonKeys& keys, bool first) {
   divergence.microbatch = optional_number(found, "microbatch");
   divergence.stage = optional_number(found, "stage");
   divergence.rank = optional_number(found, "rank");
+  if (found.has_value("replica")) divergence.replica = found.integer("replica", 0);
   divergence.direction = found.text("direction");
   divergence.item = found.text("item");
   divergence.expected = found.text("expected");

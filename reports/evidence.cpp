@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "record/mesh.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -10,9 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path record_in(const fs::path& folder) {
+/// Where several pipelines trained, of the one that diverged first, or of the first.
+fs::path record_in(const fs::path& folder, const std::optional<FirstDivergence>& divergence = std::nullopt) {
   std::error_code ignored;
-  return fs::exists(folder / "record" / "manifest.json", ignored) ? folder / "record" : folder;
+  if (fs::exists(folder / "record" / "manifest.json", ignored)) return folder / "record";
+  return record_of_replica(folder, divergence ? divergence->replica : std::nullopt);
 }
 
 void take_largest(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& value) {
@@ -126,7 +129,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   }
   for (const auto& cell : verdict.cells) {
     try {
-      const Record record = read_record(record_in(folder / "cells" / cell.id));
+      const Record record = read_record(record_in(folder / "cells" / cell.id, cell.first_divergence));
       RunSummary run = summarize(record);
       run.timeline = timeline_of(record);
       take_predictions(run, cell);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "record/mesh.hpp"
 #include "reports/annotations.hpp"
 #include "reports/evidence.hpp"
 #include "reports/junit.hpp"
@@ -17,6 +18,10 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::optional<std::int64_t> replica_of(const CellVerdict& cell) {
+  return cell.first_divergence ? cell.first_divergence->replica : std::nullopt;
+}
 
 /// In which order cells are worth a trace: those that do not hold first, then those with the most ranks.
 std::vector<const CellVerdict*> worth_a_trace(const Verdict& verdict) {
@@ -37,7 +42,7 @@ void write_trace_of_sweep(const fs::path& folder, const Verdict& verdict) {
     try {
       const fs::path own = folder / "cells" / cell->id;
       const bool inside = fs::exists(own / "record" / "manifest.json", ignored);
-      Json trace = trace_of(read_record(inside ? own / "record" : own));
+      Json trace = trace_of(read_record(inside ? own / "record" : record_of_replica(own, replica_of(*cell))));
       trace["otherData"]["cell"] = cell->id;
       write_file(folder / "trace.json", json_text(trace) + "\n");
       return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "record/mesh.hpp"
 #include "record/record_stream.hpp"
 #include "support/numbers.hpp"
 
@@ -28,7 +29,7 @@ void take_memory(RankBytes& into, const MemoryRow& row, bool alone) {
 RunBaseline take_run(const std::filesystem::path& folder, const std::string& id) {
   RunBaseline run;
   run.id = id;
-  RecordStream stream(folder);
+  RecordStream stream(record_of_replica(folder, {}));
   const std::int64_t last = stream.record().manifest.steps - 1;
   run.ranks.resize(stream.record().ranks.size());
   for (const RankRecord& rank : stream.record().ranks)

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "harness/judge/judge_records.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/judge/replicas.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/localise.hpp"
@@ -33,7 +33,7 @@ std::string text_or(const Json& json, const char* key, const std::string& fallba
   return found != json.end() && found->is_string() ? found->get<std::string>() : fallback;
 }
 
-CellPlan plan_of(const Manifest& candidate) {
+CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
   CellPlan plan;
   plan.id = "compare";
   plan.run = candidate.run_id;
@@ -42,6 +42,10 @@ CellPlan plan_of(const Manifest& candidate) {
   plan.optimizer = text_or(candidate.json.at("optimizer"), "name", "");
   plan.world = candidate.world_size;
   if (candidate.mesh) plan.variant = candidate.mesh->name();
+  if (whole_mesh) {
+    plan.variant = std::to_string(candidate.mesh->replicas.size()) + " replicas";
+    plan.world = candidate.mesh->world_size();
+  }
   return plan;
 }
 
@@ -76,20 +80,16 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
                             const std::optional<std::filesystem::path>& request) {
   need_folder(reference, "reference");
   need_folder(candidate, "candidate");
-  judging::RecordReading other(candidate);
-  judging::RecordReading one = judging::read_beside(other, reference);
-  one.rethrow();
-  other.rethrow();
-  CellPlan plan = plan_of(other.record()->manifest);
+  const auto pipelines = judging::pipelines_of(reference, candidate, std::nullopt);
+  CellPlan plan = plan_of(read_manifest(pipelines.front().candidate), pipelines.size() > 1);
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
   if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
   if (request) words.insert(words.end(), {"--request", request->string()});
   plan.command = shell_command(words);
   plan.calibration = calibration;
   if (request) plan.request = read_request(*request);
-  CellVerdict verdict = judging::judge_records(plan, one, other, nullptr);
-  one.rethrow();  // whoever compares two records is told what is wrong with one as with any other input
-  other.rethrow();
+  // Whoever compares two records is told what is wrong with one as with any other input.
+  CellVerdict verdict = judging::judge_pipelines(plan, pipelines, judging::Unreadable::thrown);
   say_size(reference, candidate, verdict);
   return verdict;
 }

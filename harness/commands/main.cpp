@@ -76,8 +76,10 @@ int run(int argc, char** argv) {
   std::optional<fs::path> request;
   compare_command->add_option("--request", request,
                               "request.json: what was asked of the candidate, which it is then held to");
-  compare_command->add_option("--replica", replica,
-                              "Which pipeline of each, where several trained side by side (0, 1, ...)");
+  compare_command->add_option(
+      "--replica", replica,
+      "Which pipeline of each, where several trained side by side (0, 1, ...); without it all are "
+      "judged and held against each other");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   std::optional<fs::path> compare_page;
   compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it");
@@ -111,8 +113,8 @@ int run(int argc, char** argv) {
   }
   if (app.got_subcommand("sweep")) return run_sweep();
   if (*compare_command) {
-    return compare(replica_folder(reference, replica), replica_folder(candidate, replica), compare_json, calibration,
-                   request, compare_page);
+    const auto chosen = [&](const fs::path& folder) { return replica ? replica_folder(folder, replica) : folder; };
+    return compare(chosen(reference), chosen(candidate), compare_json, calibration, request, compare_page);
   }
   if (app.got_subcommand("judge")) return run_judge();
   if (app.got_subcommand("merge")) return run_merge();

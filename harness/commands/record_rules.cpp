@@ -76,7 +76,7 @@ std::string rules_text() {
       "\nlevel: what both records must have. calibrated: how values are held with --calibration; without it all is "
       "exact.\nnorm per_rank: how far values are compared in bits where the two clip by coefficients that differ as "
       "roundings do.\n\nWhat a record of role external may lack, and then is told as not looked at:\n"
-      "  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv\n";
+      "  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of actions.csv\n";
   add_columns<StepRow>(text);
   add_columns<TensorRow>(text);
   add_columns<ActionRow>(text);

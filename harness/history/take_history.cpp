@@ -7,6 +7,7 @@
 #include "harness/baseline/take_run.hpp"
 #include "harness/history/step_seconds.hpp"
 #include "record/bench_result.hpp"
+#include "record/mesh.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -109,7 +110,7 @@ class Taking {
   /// Of a run whose record tells none, nothing: what is wrong with it was said when it was read whole.
   static std::optional<double> median_seconds(const fs::path& record) {
     try {
-      return median_of(step_seconds(record));
+      return median_of(step_seconds(record_of_replica(record, {})));
     } catch (const InputError&) {
       return std::nullopt;
     }

@@ -151,6 +151,9 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("dtype", dtype, other.dtype);
   differences.demand_equal("steps", to_text(one.steps), to_text(other.steps));
   differences.demand_equal("every", to_text(one.every), to_text(other.every));
+  if (one.mesh && other.mesh)
+    differences.demand_equal("pipelines side by side", to_text(std::ssize(one.mesh->replicas)),
+                             to_text(std::ssize(other.mesh->replicas)));
   const Json threads = value_or(one.json, "threads", nullptr), others = value_or(other.json, "threads", nullptr);
   if (!threads.is_null() && !others.is_null()) differences.demand_equal("threads of a rank", threads, others);
   // The bits are the same, but not what is kept: that counts where both records are held to the memory law.

@@ -2,7 +2,9 @@
 
 #include "harness/judge/cell_judge.hpp"
 #include "harness/judge/judge_records.hpp"
+#include "harness/judge/replicas.hpp"
 #include "harness/judge/rules.hpp"
+#include "record/mesh.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
@@ -54,11 +56,9 @@ void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
   if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
 }
 
-/// Other pipelines of the mesh, and steps between those that are recorded.
+/// Steps between those that are recorded.
 void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
-  if (manifest.mesh && manifest.mesh->replicas.size() > 1)
-    left_out.push_back("other pipelines of the mesh: this is " + manifest.mesh->name());
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
     left_out.push_back("steps between: one of " + every + " was recorded, so that step i here is step " + every +
@@ -73,10 +73,20 @@ void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   }
 }
 
+/// Of replicas that are one run the first; else the folder, which cannot be read for the reason why they are not.
+std::filesystem::path readable_part(const std::filesystem::path& folder) {
+  try {
+    const auto replicas = replica_folders(folder);
+    return replicas.empty() ? folder : replicas.front();
+  } catch (const InputError&) {
+    return folder;
+  }
+}
+
 }  // namespace
 
-CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
-                                   RecordReading* repeated) {
+JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
+                                  RecordReading* repeated) {
   for (const auto& name : plan.checks) rule_of(name);
   CellVerdict verdict;
   verdict.id = plan.id;
@@ -108,7 +118,7 @@ CellVerdict judging::judge_records(const CellPlan& plan, RecordReading& referenc
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);
-  return verdict;
+  return {std::move(verdict), earliest};
 }
 
 bool judging::all_required_hold(const CellVerdict& verdict) {
@@ -117,11 +127,13 @@ bool judging::all_required_hold(const CellVerdict& verdict) {
 
 CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& reference,
                        const std::filesystem::path& candidate, const std::optional<std::filesystem::path>& repeated) {
-  RecordReading other(candidate);
-  RecordReading one = read_beside(other, reference);
-  std::optional<RecordReading> again;
-  if (repeated) again.emplace(*repeated);
-  return judge_records(plan, one, other, again ? &*again : nullptr);
+  std::vector<RecordsOfPipeline> pipelines;
+  try {
+    pipelines = pipelines_of(reference, candidate, repeated);
+  } catch (const InputError&) {
+    pipelines = {{{}, readable_part(reference), readable_part(candidate), repeated}};
+  }
+  return judge_pipelines(plan, pipelines, Unreadable::told);
 }
 
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {

@@ -30,6 +30,11 @@ std::optional<std::string> not_gone_on_with(const CellPlan& plan, const Manifest
   return "the run began with step 0";
 }
 
+std::optional<std::string> one_pipeline(const CellPlan&, const Manifest& candidate) {
+  if (candidate.mesh && candidate.mesh->replicas.size() > 1) return std::nullopt;
+  return "one pipeline trained, and none beside it";
+}
+
 std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
   if (plan.repeat) return std::nullopt;
   return "the sweep repeats other cells, not this one";
@@ -71,6 +76,11 @@ const std::vector<Rule>& all_rules() {
       {.check = "memory", .external_may_lack = true, .one_device_reference = true, .make = memory_check},
       {.check = "conformance", .external_may_lack = true, .make = conformance_check},
       {.check = "resume", .level = full, .not_applicable = not_gone_on_with, .make = resume_check},
+      {.check = "replicas",
+       .level = full,
+       .external_may_lack = true,
+       .not_applicable = one_pipeline,
+       .make = replicas_check},
       {.check = "repeatability",
        .beyond_the_run = true,
        .not_applicable = no_repeat_asked_for,

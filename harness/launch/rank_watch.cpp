@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "harness/launch/mesh_places.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
-#include "support/json.hpp"
 
 namespace plumbline {
 namespace {
@@ -27,21 +27,10 @@ std::optional<ExitFile> exit_of(const fs::path& folder) {
   }
 }
 
-/// "train.py:12: RuntimeError: ..." of exit.json, which the Python package writes there.
-std::string where_of(const fs::path& folder) {
-  constexpr std::size_t most_characters = 400;
-  try {
-    const Json exit = read_json(folder / "exit.json");
-    const auto where = exit.find("where");
-    return where != exit.end() && where->is_string() ? where->get<std::string>().substr(0, most_characters) : "";
-  } catch (const InputError&) {
-    return "";
-  }
-}
-
 }  // namespace
 
-RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTree& tree) : tree_(tree) {
+RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTree& tree)
+    : record_(record), tree_(tree) {
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     ranks_.emplace_back();
     ranks_.back().folder = record / rank_folder(rank);
@@ -55,7 +44,19 @@ bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
          std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
 }
 
+/// A reference's command may start more ranks than it was asked for, one for each replica: they are watched too.
+void RankWatch::look_for_mesh() {
+  if (ranks_.empty() || !ranks_.front().pipeline.empty() || fs::exists(ranks_.front().folder)) return;
+  auto places = places_in_mesh(record_);
+  if (places.size() > ranks_.size()) ranks_.resize(places.size());
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    ranks_[rank].folder = std::move(places[rank].folder);
+    ranks_[rank].pipeline = std::move(places[rank].pipeline);
+  }
+}
+
 void RankWatch::glance() {
+  look_for_mesh();
   bool lost_some = false;
   for (auto& rank : ranks_) {
     if (rank.gone) continue;
@@ -120,13 +121,15 @@ std::vector<RankSight> RankWatch::sights() const {
     sight.traced = sight.stopped && rank.traced;
     sight.still = rank.pid != 0 && (rank.gone ? rank.gone_at : now) - rank.last_nap >= without_a_nap;
     sight.exit = exit_of(rank.folder);
-    if (sight.exit) sight.where = where_of(rank.folder);
+    if (sight.exit) sight.where = sight.exit->where;
     const auto page = sight.stopped ? rank.page_when_stopped : read_progress(rank.folder / "progress");
     if (page) {
       sight.seen = true;
       sight.action = page->action;
       sight.step = page->step;
       sight.peer = page->peer;
+      if (page->peer >= 0 && page->peer < std::ssize(rank.pipeline))
+        sight.peer = rank.pipeline[static_cast<std::size_t>(page->peer)];
     }
     sights.push_back(std::move(sight));
   }

@@ -39,6 +39,7 @@ class RankWatch {
  private:
   struct Rank {
     std::filesystem::path folder;
+    std::vector<std::int64_t> pipeline;  ///< whom its page calls 0, 1, ...; empty where these are the run's own numbers
     pid_t pid = 0;
     bool gone = false;
     std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T or t
@@ -50,9 +51,11 @@ class RankWatch {
     std::int64_t gone_order = 0;
     std::int64_t peak_bytes = 0, private_bytes = 0;
   };
+  void look_for_mesh();
   bool died_unseen(const ProgressSnapshot& page) const;
   static void note_stop(Rank& rank, char state);
 
+  std::filesystem::path record_;
   const ProcessTree& tree_;
   std::vector<Rank> ranks_;
   std::int64_t glances_with_losses_ = 0;

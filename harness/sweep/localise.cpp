@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "record/digest.hpp"
+#include "record/mesh.hpp"
 #include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
@@ -116,8 +117,10 @@ std::string at_level_dump(const std::string& run) {
 
 std::optional<ElementDifference> first_element(const FirstDivergence& divergence, const fs::path& reference,
                                                const fs::path& candidate) {
-  const auto theirs = find_tensor(reference, std::nullopt, divergence.step, divergence.expected);
-  const auto mine = find_tensor(candidate, divergence.rank, divergence.step, divergence.got);
+  const auto theirs =
+      find_tensor(record_of_replica(reference, divergence.replica), std::nullopt, divergence.step, divergence.expected);
+  const auto mine =
+      find_tensor(record_of_replica(candidate, divergence.replica), divergence.rank, divergence.step, divergence.got);
   if (!theirs || !mine) return std::nullopt;
   const SafetensorsEntry &expected = theirs->file.at(theirs->key), &got = mine->file.at(mine->key);
   if (expected.dtype != got.dtype || expected.shape != got.shape) return std::nullopt;
@@ -151,11 +154,12 @@ std::string to_text(const ElementDifference& difference) {
 
 void keep_dumps_of_step(const fs::path& record, std::int64_t step) {
   std::error_code ignored;
-  for (const auto& rank : fs::directory_iterator(record, ignored)) {
-    for (const auto& dump : fs::directory_iterator(rank.path() / "dumps", ignored)) {
-      if (dump.path().filename() != dump_file_name(step)) fs::remove(dump.path(), ignored);
-    }
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::recursive_directory_iterator(record, ignored)) {
+    if (entry.path().parent_path().filename() == "dumps" && entry.path().filename() != dump_file_name(step))
+      others.push_back(entry.path());
   }
+  for (const auto& dump : others) fs::remove(dump, ignored);
 }
 
 }  // namespace plumbline

@@ -6,6 +6,7 @@
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "record/mesh.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 Json manifest_of(const fs::path& record) {
   try {
-    return read_json(record / "manifest.json");
+    return read_json(record_of_replica(record, {}) / "manifest.json");
   } catch (const Error&) {
     return Json::object();  // the record's own checks say what is wrong with it
   }
@@ -85,7 +86,7 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
 }  // namespace
 
 std::vector<CheckResult> judge_reference(const fs::path& record, const judging::BenchRequest& request) {
-  return {judging::judge_bench(judging::read_for_judging(record), request)};
+  return {judging::judge_bench(judging::read_for_judging(record_of_replica(record, {})), request)};
 }
 
 Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, const SweepFolder& folder,

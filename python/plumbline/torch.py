@@ -51,8 +51,8 @@ def as_one(tensors: Any) -> torch.Tensor:
 
 def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
     """What of a unit's call a pipeline would send over the cut before it: the tensors that carry a gradient and are no parameters,
-    so no masks and no tables; where none does, the first."""
-    tensors = list(_tensors((*args, *kwargs.values())))
+    so no masks and no tables; where none does, the first. One that is handed over twice, as query and as key say, is sent once."""
+    tensors = list({id(tensor): tensor for tensor in _tensors((*args, *kwargs.values()))}.values())
     carrying = [tensor for tensor in tensors if tensor.requires_grad and not isinstance(tensor, torch.nn.Parameter)]
     return carrying or tensors[:1]
 
@@ -134,26 +134,30 @@ class _Calls:
         if not torch.is_grad_enabled():  # within a reentrant checkpoint, which builds the graph later: there are no views of it yet
             torch.autograd.graph.register_multi_grad_hook(carrying, tell)
             return None
-        views = {id(tensor): self._view_of(tensor) for tensor in carrying}
-        torch.autograd.graph.register_multi_grad_hook(list(views.values()), tell)
-        return _replaced(args, views), _replaced(kwargs, views)
+        views = [self._view_of(tensor) for tensor in carrying]
+        torch.autograd.graph.register_multi_grad_hook(views, tell)
+        places: dict[int, list[torch.Tensor]] = {}
+        for tensor, view in zip(carrying, views):
+            self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
+            places.setdefault(id(tensor), []).append(view)
+        return _replaced(args, places), _replaced(kwargs, places)
 
     def _view_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """Of a tensor that crossed an earlier cut too, and was handed on past the unit there: a view of the one that stood there."""
         _, latest = self.views.get(id(tensor), (tensor, tensor))
-        view = latest.view_as(latest)
-        self.views[id(tensor)] = (tensor, view)  # keeps the tensor, so that its id stays its own
-        return view
+        return latest.view_as(latest)
 
 
-def _replaced(values: Any, tensors: dict[int, torch.Tensor]) -> Any:
-    """The same, with each of these tensors, by its id, in place of the one that was there."""
+def _replaced(values: Any, places: dict[int, list[torch.Tensor]]) -> Any:
+    """The same, with views in place of the tensors of these ids: where one stands several times and crosses as often, each
+    time another."""
     if isinstance(values, torch.Tensor):
-        return tensors.get(id(values), values)
+        views = places.get(id(values), [values])
+        return views.pop(0) if len(views) > 1 else views[0]
     if isinstance(values, dict):
-        return {key: _replaced(value, tensors) for key, value in values.items()}
+        return {key: _replaced(value, places) for key, value in values.items()}
     if type(values) in (list, tuple):
-        return type(values)(_replaced(value, tensors) for value in values)
+        return type(values)(_replaced(value, places) for value in values)
     return values
 
 

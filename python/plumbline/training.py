@@ -28,8 +28,16 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     if name == "sgd":
         known["momentum"] = float(values.pop("momentum"))
     how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed
+    groups = getattr(optimizer, "param_groups", [])
+    if any(_numbers(group) != _numbers(optimizer.defaults) for group in groups) or len({float(group["lr"]) for group in groups}) > 1:
+        known["groups"] = len(groups)  # with numbers of their own
     known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
     return known
+
+
+def _numbers(group: dict[str, Any]) -> dict[str, Any]:
+    """What the step's formula is made of, beside the rate, which a scheduler sets."""
+    return {key: value for key, value in group.items() if key not in ("params", "initial_lr", "lr")}
 
 
 def model_of(model: Any) -> dict[str, Any]:

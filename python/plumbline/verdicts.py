@@ -56,7 +56,8 @@ def compare(
     replica: int | None = None,
     program: str | None = None,
 ) -> Comparison:
-    """Of two records, or of this replica of each where several pipelines trained side by side; raises ValueError with the judge's own words for what is no record."""
+    """Of two records; where several pipelines trained side by side of all of them, or of this replica. Raises ValueError with the judge's own
+    words for what is no record."""
     words = [program or program_path(), "compare", str(reference), str(candidate), "--json"]
     if calibration is not None:
         words += ["--calibration", str(calibration)]

@@ -21,7 +21,7 @@ class Weight:
     """A parameter as the package wants them: an array with its gradient."""
 
     def __init__(self, values):
-        self.values, self.grad = numpy.float32(values), None
+        self.values, self.grad, self.requires_grad = numpy.float32(values), None, True
         self.dtype, self.shape, self.nbytes = self.values.dtype, self.values.shape, self.values.nbytes
 
     def __array__(self, dtype=None, copy=None):
@@ -41,8 +41,8 @@ def weights():
 class Pipeline:
     """y = x A B, squared error: the first weight on stage 0, the second on the last."""
 
-    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None):
-        self.folder, self.world, self.wrong, self.mesh = folder, world, wrong, mesh
+    def __init__(self, folder, world, wrong=None, every=1, run_steps=STEPS, mesh=None, frozen=False):
+        self.folder, self.world, self.wrong, self.mesh, self.frozen = folder, world, wrong, mesh, frozen
         self.every, self.run_steps = every, run_steps
         self.barrier, self.told = threading.Barrier(world), [None] * world
         self.wires, self.errors = {}, []
@@ -80,6 +80,7 @@ class Pipeline:
 
     def train(self, rank):
         one, two = weights()
+        two.requires_grad = not self.frozen
         record = self.record(rank)
         first, last = rank == 0, rank == self.world - 1
         if self.world == 1:
@@ -126,11 +127,11 @@ class Pipeline:
                     back = self.get("backward", m)
                     record.received(0, 1, m, back)
                 sums[0] += x.T @ back
-        one.grad, two.grad = sums
+        one.grad, two.grad = sums[0], None if self.frozen else sums[1]
         record.gradients()
         with record.action(stage, "STEP"):
             record.learning_rate(RATE)
-            for weight in (one, two):
+            for weight in (one,) if self.frozen else (one, two):
                 weight.values -= numpy.float32(RATE / 100) * weight.grad
 
     def put(self, direction, m, tensor):
@@ -181,17 +182,18 @@ class RecordTest(unittest.TestCase):
             found.nothing
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
-    def test_each_pipeline_of_a_mesh_is_a_record_that_is_judged_alone(self):
+    def test_each_pipeline_of_a_mesh_is_a_record_that_is_judged_alone_or_with_the_others(self):
         one, two = side_by_side(self.folder / "one", 1), side_by_side(self.folder / "two", 2, "wire")
         self.assertEqual(plumbline.read(two / "replica-1").manifest["mesh"]["replicas"], [[0, 2], [1, 3]])
 
         right = plumbline.compare(one, two, replica=0)
         self.assertTrue(right, right)
-        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", right.verdict["cells"][0]["checks"][1]["not_shown"])
+        self.assertIn("other pipelines of the mesh: this is replica 0 of 2", {row["name"]: row["not_shown"] for row in right.verdict["cells"][0]["checks"]}["replicas"])
         wrong = plumbline.compare(one, two, replica=1)
         self.assertEqual(wrong.first_divergence["item"], "second")
-        with self.assertRaisesRegex(ValueError, "choose one: --replica 0"):
-            plumbline.compare(one, two)
+        whole = plumbline.compare(one, two)
+        self.assertIn("replica 1: ", whole.checks["boundaries"].reason)
+        self.assertIn("replica 1 is fed the same microbatches as replica 0", whole.checks["replicas"].reason)
         with self.assertRaisesRegex(ValueError, "replica-2: is not there"):
             plumbline.compare(one, two, replica=2)
         with self.assertRaisesRegex(ValueError, "read one: .*replica-0"):
@@ -212,6 +214,13 @@ class RecordTest(unittest.TestCase):
             plumbline.compare(reference, self.folder / "nowhere")
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_what_another_rank_alone_knows_stands_in_the_manifest(self):
+        one, two = Pipeline(self.folder / "one", 1, frozen=True).run(), Pipeline(self.folder / "two", 2, frozen=True).run()
+        self.assertEqual(plumbline.read(two).manifest["frozen"], ["second.weight"])
+        found = plumbline.compare(one, two)
+        self.assertTrue(found, str(found))
+
     def test_every_other_step_is_recorded_and_held_against_the_same(self):
         one = Pipeline(self.folder / "one", 1, every=2, run_steps=5).run()
         two = Pipeline(self.folder / "two", 2, every=2, run_steps=5).run()

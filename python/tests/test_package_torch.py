@@ -201,6 +201,45 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[0], rows[2])
 
+    def test_a_tensor_that_a_unit_is_handed_twice_counts_as_often_as_it_is_sent(self):
+        class Gate(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(3, 3)
+
+            def forward(self, query, key):
+                return self.linear(query).tanh() * key
+
+        class Gated(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.gate = torch.nn.Linear(2, 3), Gate()
+
+            def forward(self, x):
+                hidden = self.first(x)
+                return self.gate(hidden, hidden)
+
+        def twice(unit, args, kwargs):
+            return list(args)
+
+        inputs = torch.tensor([[0.5, -1.0], [2.0, 0.25]])
+        for name, sent, more in (("once", 1, {}), ("twice", 2, {"crossing": twice})):
+            torch.manual_seed(3)
+            model = Gated()
+            record = recorded(self.folder / name, torch.optim.SGD(model.parameters(), lr=0.1), steps=1, microbatches=1, clip_norm=None)
+            plumbline.torch.watch_model(record, model, **more)
+            arrived = [model.first(inputs).detach().requires_grad_() for _ in range(sent)]  # as a stage behind the cut has it
+            model.gate(arrived[0], arrived[-1]).sum().backward()
+            expected = [plumbline.torch.as_one(arrived), plumbline.torch.as_one([one.grad for one in arrived])]
+            model.zero_grad()
+            with record.step(inputs, torch.zeros(2)):
+                loss = model(inputs).sum()
+                loss.backward()
+                record.loss(loss)
+                record.learning_rate(0.1)
+            rows = {row["direction"]: row["digest"] for row in plumbline.read(self.folder / name).boundaries}
+            self.assertEqual(rows, dict(zip(("forward", "backward"), map(plumbline.digest, expected))), name)
+
     def test_a_mesh_says_which_ranks_stand_in_which_pipeline(self):
         from plumbline.meshes import place_of
 
@@ -235,6 +274,16 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
         self.assertEqual(plumbline.torch.units_of(blocks), ["body.blocks.0"])
+
+    def test_groups_with_numbers_of_their_own_are_told(self):
+        from plumbline.training import optimizer_of
+
+        model = made()
+        biases = [one for name, one in model.named_parameters() if name.endswith("bias")]
+        weights = [one for name, one in model.named_parameters() if not name.endswith("bias")]
+        for own, groups in (({"weight_decay": 0.0}, 2), ({"lr": 0.5}, 2), ({}, None)):
+            optimizer = torch.optim.AdamW([{"params": weights}, {"params": biases} | own], lr=0.01)
+            self.assertEqual(optimizer_of(optimizer).get("groups"), groups, own)
 
     def test_every_optimiser_tells_its_moments(self):
         kinds = {}
@@ -317,7 +366,7 @@ class TorchTest(unittest.TestCase):
         model["head"].weight = model["embed"].weight
         record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
         plumbline.torch.watch_model(record, model)
-        self.assertEqual(record._tied_here(), [["embed.weight", "head.weight"]])
+        self.assertEqual(plumbline.manifest.tied_in(record.stages[0].parameters), [["embed.weight", "head.weight"]])
 
 
 if __name__ == "__main__":

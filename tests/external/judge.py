@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from pairs import PAIRS, RIGHT, WRONG, reference_of
-from trainer import Trainer
+from replicas import trained
 
 
 def judged(program, one, other):
@@ -46,7 +46,7 @@ def main():
                 continue
             at = pathlib.Path(folder) / str(number)
             at.mkdir()
-            one, other = Trainer(reference_of(pair)).train(at / "one"), Trainer(pair.run).train(at / "other")
+            one, other = trained(reference_of(pair), at / "one"), trained(pair.run, at / "other")
             code, verdict, said = judged(program, one, other)
             text = subprocess.run([program, "compare", str(one), str(other)], capture_output=True, text=True).stdout if pair.says or names else ""
             found = objection(pair, code, verdict, said, text)

@@ -8,13 +8,22 @@ import struct
 def rounded(values, dtype):
     if dtype == "float64":
         return values
+    if dtype == "bfloat16":
+        return [upper_half(value) for value in values]
     return list(struct.unpack(f"<{len(values)}f", struct.pack(f"<{len(values)}f", *values)))
+
+
+def upper_half(value):
+    """The nearest number whose float32 ends in 16 zeros, of two as near the even one."""
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    bits += 0x7FFF + ((bits >> 16) & 1)
+    return struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0]
 
 
 class Tensor:
     def __init__(self, shape, values, dtype):
         self.shape, self.dtype = tuple(shape), dtype
-        self.values = rounded(values, dtype) if dtype.startswith("float") else values
+        self.values = rounded(values, dtype) if "float" in dtype else values
 
     def changed(self, values):
         return Tensor(self.shape, values, self.dtype)

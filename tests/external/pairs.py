@@ -6,6 +6,7 @@ from trainer import Run
 
 ADAMW = {"name": "adamw", "learning_rate": 0.05, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.1}
 MOMENTUM = {"name": "sgd", "learning_rate": 0.2, "momentum": 0.9, "weight_decay": 0.01}
+NESTEROV = {"name": "sgd", "learning_rate": 0.2, "momentum": 0.9, "weight_decay": 0.0, "nesterov": True}
 SIGNS = {"name": "signs", "learning_rate": 0.5, "weight_decay": 0.0}
 
 TWO, THREE, FIVE = [[0, 1], [2, 3, 4]], [[0], [1, 2], [3, 4]], [[0], [1], [2], [3], [4]]
@@ -13,6 +14,7 @@ LOOPED = {"stages": [[0], [1], [2, 3], [4]], "ranks": [0, 1, 0, 1]}
 V_SHAPED = {"stages": [[0], [1], [2, 3], [4]], "ranks": [0, 1, 1, 0]}
 RELAY = [[0, 1], [], [2, 3, 4]]
 ONE_RUN = {"run_id": "3f0c2a4e-0d0b-4f6e-9a8b-0c9d6f1c2b3a"}
+OWN = {"mesh": {"gradients": "own"}}
 
 
 @dataclass
@@ -31,6 +33,14 @@ def right(name, stages=None, says="", reference=None, **changes):
 
 def wrong(name, check, *place, stages=TWO, reference=None, **changes):
     return Pair(name, Run(stages=stages, wrong=name, **changes), reference or {}, check, place)
+
+
+def habit(name, stages=TWO, says="", **changes):
+    return right(name, stages, says, habits=(name,), **changes)
+
+
+def bad_habit(name, check, *place, stages=TWO, **changes):
+    return Pair(name, Run(stages=stages, habits=(name,), **changes), {}, check, place)
 
 
 RIGHT = [
@@ -53,6 +63,34 @@ RIGHT = [
     right("three steps of seven microbatches", THREE, steps=3, lengths=[2, 4, 1, 3, 5, 2, 6], optimizer=ADAMW, clip=0.5),
     right("lines as Windows ends them", TWO, line_end="\r\n"),
     right("keys of its own, and none that may be left out", TWO, extra={"frozen": None, "loss_scaling": None, "norm_order": None, "notes": ["a, \"b\"", 1]}),
+    right("two pipelines side by side", TWO, replicas=2, says="each of 2 replicas"),
+    right("three pipelines side by side, clipped", TWO, replicas=3, clip=0.2, optimizer=ADAMW),
+    right("replicas that record their own gradients", TWO, replicas=2, extra=OWN, reference={"extra": OWN}, says="gradients of the replicas"),
+    habit("mean of means"),
+    habit("losses are summed"),
+    habit("label smoothing"),
+    habit("a gain that starts at zero", THREE),
+    habit("a dead unit", THREE),
+    habit("an unused parameter", says="neither record has one"),
+    right("an unused parameter with its values", TWO, habits=("an unused parameter",), optimizer=ADAMW, level="dump"),
+    right("an unused parameter of AdamW", TWO, habits=("an unused parameter",), optimizer=ADAMW, clip=0.4),
+    habit("one weight in two blocks", [[0, 1], [2, 3, 4]], model="rows"),
+    habit("gradients in double precision", optimizer=ADAMW),
+    habit("a step that is skipped"),
+    habit("a rate of its own for each group", level="dump", optimizer=ADAMW | {"groups": 2}, says="no formula is known for adamw with groups = 2"),
+    right("momentum as Nesterov has it", TWO, optimizer=NESTEROV, level="dump", says="sgd with nesterov = true"),
+    right("values without clipping", TWO, optimizer=ADAMW, level="dump", says="updated elements each of these mistakes"),
+    habit("gradients in bfloat16", optimizer=ADAMW, clip=0.4, level="dump"),
+    habit("a rate that warms up", optimizer=MOMENTUM),
+    habit("rows in any order", THREE),
+    habit("names with all that a table may trip over"),
+    habit("every rank tells the loss"),
+    habit("no actions"),
+    habit("loss told in double precision"),
+    habit("files begin with a mark of their encoding"),
+    right("a stage with nothing to train", THREE, frozen=("embed.weight",)),
+    right("two stages with nothing to train", THREE, frozen=("embed.weight", "up.weight", "up.bias", "down.weight", "down.bias")),
+    right("one step of one microbatch", TWO, steps=1, lengths=[4]),
     right("a clip limit that is never reached", TWO, clip=1e6, dtype="float64"),
 ]
 
@@ -103,6 +141,32 @@ WRONG = [
     wrong("a dtype that there is not", "refused", "key dtype: 'float31' is not known", extra={"dtype": "float31"}),
     wrong("a stage on no rank", "refused", "stages", extra={"world_size": 1}),
     wrong("another limit", "data", "clip_norm", reference={"clip": 0.3}, clip=0.4),
+    wrong("a replica skips its update", "replicas", "parameter embed.weight, step 1, stage 0", "in replica 1 it is what it was", replicas=2),
+    wrong("a replica's gradient not reduced", "replicas", "gradient down.weight, step 0", "replica 2 has other bits than replicas 0, 1", replicas=3),
+    wrong("gradients reduced nowhere", "replicas", "gradient embed.weight, step 0", replicas=2),
+    wrong("replicas fed alike", "replicas", "data, step 0", "replica 1 is fed the same microbatches as replica 0", replicas=2),
+    wrong("a replica that starts elsewhere", "replicas", "parameter down.weight, the start", replicas=2),
+    wrong("a replica without a record", "refused", "replica-1", "is not there", replicas=2),
+    wrong("a replica under another's number", "refused", "replica-1", "is 0 in the folder of replica 1", replicas=2),
+    wrong("replicas that disagree on the mesh", "refused", "replica-1", "key mesh: says", replicas=2),
+    bad_habit("a gradient that nobody records", "gradients", "reference: gradient of scale.gain at step 0"),
+    bad_habit("a gradient that the pipeline lacks", "gradients", "candidate: gradient of scale.gain at step 0"),
+    Pair("a step that is skipped, with its values", Run(stages=TWO, habits=("a step that is skipped",), optimizer=ADAMW, level="dump"), {}, "audit", ("step 1", "it does not follow")),
+    Pair("groups that the manifest does not tell", Run(stages=TWO, habits=("a rate of its own for each group",), optimizer=ADAMW, level="dump"), {}, "audit", ("up.bias", "step 0")),
+    bad_habit("skipped in the pipeline alone", "parameters", "step 1"),
+    bad_habit("a step skipped by the scaler", "gradients", "step 1", "infinite"),
+    bad_habit("steps begin with 1", "refused", "step"),
+    bad_habit("microbatches begin with 1", "refused", "microbatch"),
+    bad_habit("names of a stage's own module", "census", "0.weight is no parameter of this model"),
+    bad_habit("losses of five digits", "loss", "step 0", "microbatch 0"),
+    bad_habit("digests in capitals", "refused", "tensors.csv", "digest"),
+    bad_habit("the coefficient is not told", "gradient_norm", "coefficient", clip=0.4),
+    bad_habit("a rank's folder of another run", "parameters", "parameter down.weight, the start", "stage 1"),
+    wrong("another number of steps", "data", "steps is 3", reference={"steps": 3}),
+    wrong("another number of microbatches", "data", "microbatches a step is 2", reference={"lengths": [6, 6]}),
+    bad_habit("ranks tell other losses", "loss", "one rank with the loss"),
+    bad_habit("a table told twice", "refused", "tensors.csv"),
+    bad_habit("the loss of the step is a mean", "loss", "step 0"),
     wrong("another order is declared", "data", "accumulation", reference={"order": "descending"}),
 ]
 
@@ -111,5 +175,5 @@ PAIRS = RIGHT + WRONG
 
 def reference_of(pair):
     """The same on one device, in order of the pipeline's."""
-    alike = {"stages": None, "ranks": None, "wrong": "", "schedule": None, "line_end": "\n", "extra": {}}
+    alike = {"stages": None, "ranks": None, "wrong": pair.run.wrong if pair.run.replicas > 1 else "", "schedule": None, "line_end": "\n", "extra": {}}
     return replace(pair.run, **(alike | pair.reference))

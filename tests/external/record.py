@@ -26,6 +26,8 @@ def xxh3(data):
 
 
 def bytes_of(tensor):
+    if tensor.dtype == "bfloat16":  # the upper halves of float32, which model.py has rounded to
+        return b"".join(struct.pack("<f", value)[2:] for value in tensor.values)
     return struct.pack(f"<{len(tensor.values)}{CODES[tensor.dtype]}", *tensor.values)
 
 
@@ -95,7 +97,7 @@ class Rank:
 
 
 def safetensors(tensors):
-    names = {"float32": "F32", "float64": "F64", "int64": "I64"}
+    names = {"float32": "F32", "float64": "F64", "int64": "I64", "bfloat16": "BF16"}
     header, data = {}, io.BytesIO()
     for name, tensor in tensors.items():
         begin = data.tell()

@@ -31,6 +31,8 @@ class Run:
     frozen: tuple = ()
     level: str = "full"
     schedule: str = None  # a name: then schedule.csv is written too
+    replicas: int = 1  # pipelines side by side
+    habits: tuple = ()  # of habits.py; the reference has them too
     extra: dict = field(default_factory=dict)  # manifest's keys; None removes one
     line_end: str = "\n"
     wrong: str = ""
@@ -48,8 +50,9 @@ def units_of(run):
 
 
 class Trainer:
-    def __init__(self, run):
+    def __init__(self, run, replica=0):
         self.run, self.units = run, units_of(run)
+        self.replica = replica  # of pipelines side by side: replicas.py
         self.numbers = list(range(len(self.units)))
         self.stages = run.stages or [self.numbers]
         self.on = run.ranks or list(range(len(self.stages)))
@@ -82,7 +85,8 @@ class Trainer:
     def batch(self, step, m):
         """What is fed, labels, and how many of them count."""
         run, length = self.run, self.run.lengths[m]
-        draw = random.Random(f"data {run.seed} {step} {m}")
+        fed = 0 if self.has("replicas fed alike") else self.replica
+        draw = random.Random(f"data {run.seed} {step} {m}" + (f" {fed}" if fed else ""))
         if run.model == "rows":
             fed = Tensor((length, 3), [draw.uniform(-1, 1) for _ in range(3 * length)], run.dtype)
             return fed, Tensor((length, 2), [draw.uniform(-1, 1) for _ in range(2 * length)], run.dtype), length
@@ -92,7 +96,8 @@ class Trainer:
 
     # -- one step
 
-    def step(self, step):
+    def summed_gradients(self, step):
+        """Forward and backward of all microbatches; what the rest of the step needs of them."""
         run, wrong = self.run, self.has
         count = len(run.lengths)
         batches = [self.batch(step, m) for m in range(count)]
@@ -103,8 +108,10 @@ class Trainer:
         gradients, losses = {}, {}
         for m in range(count):
             kept, out, losses[m] = self.forward(step, m, batches[m], whole, count)
-            gradients[m] = self.backward(step, m, kept, out, whole)
-        sums = self.summed(step, gradients, order)
+            gradients[m] = self.backward(step, m, kept, out, batches[m][2], whole)
+        return batches, losses, whole, self.summed(step, gradients, order)
+
+    def end_step(self, step, batches, losses, whole, sums):
         for stage, units in enumerate(self.stages):
             for unit in units:
                 for kind in self.units[unit].parameters:
@@ -154,16 +161,22 @@ class Trainer:
                 x, kept[unit] = self.units[unit].forward(x)
         if self.has("mean of means"):
             whole = max(valid, 1) * count
-        loss_of = squared_loss if self.run.model == "rows" else cross_entropy
-        loss, gradient = loss_of(x, labels, whole)
+        loss, gradient = self.loss_of(x, labels, self.divisor(valid, whole, count))
         if self.has("loss told without its scale") and step == 0:
             loss *= 2
         if self.has("not a number") and (step, m) == (1, 0):
             loss = math.nan
         return kept, gradient, f32(loss)
 
-    def backward(self, step, m, kept, above, whole):
-        factor = 1.0 if self.run.scaling == "after" else 1.0 / whole
+    def loss_of(self, x, labels, divisor):
+        return (squared_loss if self.run.model == "rows" else cross_entropy)(x, labels, divisor)
+
+    def divisor(self, valid, whole, count):
+        """Of a microbatch's summed loss."""
+        return whole
+
+    def backward(self, step, m, kept, above, valid, whole):
+        factor = 1.0 if self.run.scaling == "after" else 1.0 / self.divisor(valid, whole, len(self.run.lengths))
         if self.has("loss not scaled"):
             factor = 1.0
         above, found = above.times(factor), {}
@@ -352,7 +365,13 @@ class Trainer:
         return found
 
     def train(self, folder):
-        run = self.run
+        self.begin()
+        for step in range(self.run.steps):
+            self.end_step(step, *self.summed_gradients(step))
+        self.finish(folder)
+        return folder
+
+    def begin(self):
         self.start = dict(self.weights)
         if self.has("another start"):
             self.set("down.weight", self.weights["down.weight"].times(1.5))
@@ -362,9 +381,10 @@ class Trainer:
                     self.row(-1, "parameter", f"{self.units[unit].name}.{kind}", stage, self.weights)
         if self.has("held twice"):
             self.ranks[0].tensor(-1, "parameter", "down.weight", 0, self.weights["down.weight"])
+
+    def finish(self, folder):
+        run = self.run
         planned = [[f"{stage}{kind}{m}" for kind, stage, m in Trainer(run).planned(rank.rank)] for rank in self.ranks]
-        for step in range(run.steps):
-            self.step(step)
         self.damage()
         listed = [[self.units[unit].name, m] for unit in self.numbers for m in [1, 0, *range(2, len(run.lengths))]]
         manifest = {
@@ -404,7 +424,6 @@ class Trainer:
         accumulation = [["unit", "microbatch"], *listed] if run.order == "listed" else None
         schedule = planned if run.schedule and not self.alone else None
         write(folder, manifest, self.ranks, schedule, accumulation, run.line_end)
-        return folder
 
     def planned(self, rank):
         self.run = Run(**{**self.run.__dict__, "wrong": ""})

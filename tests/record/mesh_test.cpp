@@ -14,6 +14,7 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// The sample's three ranks are one of two pipelines.
 Json sample_mesh() {
@@ -118,10 +119,55 @@ TEST(Mesh, AReplicaThatIsNotThereOrNotChosenIsRefused) {
   write_replica(run / "replica-1", mesh_with("replica", 0));
   const auto words = [](auto use) { return error_of<InputError>(use); };
 
-  EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("holds a record for each of several pipelines"));
+  EXPECT_THAT(words([&] { read_manifest(run); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run, 2); }), HasSubstr("replica-2: is not there"));
   EXPECT_THAT(words([&] { replica_folder(run, 1); }), HasSubstr("key mesh.replica: is 0 in the folder of replica 1"));
   EXPECT_THAT(words([&] { replica_folder(run / "replica-0", 1); }), HasSubstr("is replica 0 of 2, not replica 1"));
+}
+
+TEST(Mesh, AllReplicasAreFoundByTheirNumbers) {
+  const TemporaryFolder folder;
+  write_replica(folder / "run/replica-0", mesh_with("replica", 0));
+  write_replica(folder / "run/replica-1", mesh_with("replica", 1));
+  write_replica(folder / "alone", sample_manifest());
+
+  EXPECT_THAT(replica_folders(folder / "run"), ElementsAre(folder / "run/replica-0", folder / "run/replica-1"));
+  EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty());
+  EXPECT_THAT(replica_folders(folder / "run/replica-0"), IsEmpty()) << "a record itself";
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(folder / "run"); }),
+              HasSubstr("holds a record for each of several pipelines (replica-0, ...); choose one"));
+  EXPECT_EQ(record_of_replica(folder / "run", {}), folder / "run/replica-0");
+  EXPECT_EQ(record_of_replica(folder / "run", 1), folder / "run/replica-1");
+  EXPECT_EQ(record_of_replica(folder / "alone", 1), folder / "alone");
+}
+
+TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
+  const TemporaryFolder folder;
+  const auto run = folder / "run";
+  const auto words = [&] { return error_of<InputError>([&] { replica_folders(run); }); };
+
+  write_replica(run / "replica-1", mesh_with("replica", 1));
+  EXPECT_THAT(words(), HasSubstr("replica-0: is not there, yet by the mesh of the others 2 pipelines trained"));
+  write_replica(run / "replica-0", mesh_with("replica", 1));
+  EXPECT_THAT(words(), HasSubstr("replica-0/manifest.json: key mesh.replica: is 1 in the folder of replica 0"));
+  Json other = mesh_with("replicas", {{0, 1, 2}, {3, 4, 5}});
+  other["mesh"]["replica"] = 0;
+  write_replica(run / "replica-0", other);
+  EXPECT_THAT(words(), HasSubstr("replica-1/manifest.json: key mesh: says axes dp 2, pp 3 with the pipeline along pp, "
+                                 "replicas [0, 2, 4] [1, 3, 5]; replica 0 of the same run says axes"));
+  write_replica(run / "replica-0", mesh_with("replica", 0));
+  write_replica(run / "replica-7", mesh_with("replica", 0));
+  EXPECT_THAT(words(), HasSubstr("replica-7: stands there, yet by the mesh of the others 2 pipelines trained"));
+  EXPECT_THAT(error_of<InputError>([&] { read_manifest(run); }), HasSubstr("replica-7: stands there"));
+}
+
+TEST(Mesh, GradientsAreReducedUnlessItSaysThatEachReplicaRecordsItsOwn) {
+  const auto own = [](const Json& json) { return parse_manifest("manifest.json", json).mesh->own_gradients; };
+
+  EXPECT_FALSE(own(with_mesh(sample_mesh())));
+  EXPECT_FALSE(own(mesh_with("gradients", "reduced")));
+  EXPECT_TRUE(own(mesh_with("gradients", "own")));
+  EXPECT_THAT(mesh_refusal(mesh_with("gradients", "none")), HasSubstr("key mesh.gradients: is 'none'; they are"));
 }
 
 }  // namespace

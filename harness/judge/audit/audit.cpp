@@ -133,8 +133,7 @@ Audit RecordAudit::conclude() {
   audit.from_values = values_.from_values;
   append(audit, std::move(values_));
   const Json& optimizer = manifest.json.at("optimizer");
-  if (!optimizer_form(optimizer))
-    not_audited("the optimiser's step: no formula is known for " + optimizer.value("name", "it"));
+  if (const std::string why = why_no_form(optimizer); !why.empty()) not_audited("the optimiser's step: " + why);
   if (manifest.level < RecordLevel::dump) not_audited("values: a record of level full holds none");
   if (manifest.level == RecordLevel::dump && dumps_were_removed(record_.path)) {
     std::string removed = "values: the record's dumps were removed, as its ";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/json_text.hpp"
+
 namespace plumbline::auditing {
 namespace {
 
@@ -13,9 +15,20 @@ Bounds exactly(Real value) {
 
 }  // namespace
 
+std::string why_no_form(const Json& optimizer) {
+  const std::string name = optimizer.value("name", "");
+  if (name != "adamw" && name != "sgd") return "no formula is known for " + (name.empty() ? "it" : name);
+  for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"}) {
+    const Json value = optimizer.value(key, Json());
+    const bool none = value.is_null() || value == Json(false) || value == Json(0) || value == Json(0.0);
+    if (!none) return "no formula is known for " + name + " with " + key + " = " + json_text(value);
+  }
+  return "";
+}
+
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
   const std::string name = optimizer.value("name", "");
-  if (name != "adamw" && name != "sgd") return std::nullopt;
+  if (!why_no_form(optimizer).empty()) return std::nullopt;
   OptimizerForm form;
   form.adamw = name == "adamw";
   form.weight_decay = optimizer.at("weight_decay").get<double>();

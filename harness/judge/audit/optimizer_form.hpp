@@ -24,6 +24,8 @@ struct OptimizerForm {
 };
 /// Of a manifest's `optimizer`; nothing for one that the record format does not name.
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
+/// Why it has none: another name, or a variant of a known one (Nesterov, groups with numbers of their own). Else empty.
+std::string why_no_form(const Json& optimizer);
 
 /// What acts on a parameter of this shape: one of fewer than two dimensions, a norm's or a bias, may be left undecayed.
 OptimizerForm form_for(const OptimizerForm& form, const Shape& shape);

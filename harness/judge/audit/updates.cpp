@@ -77,7 +77,9 @@ class ParameterUpdate {
       moved.look(i, after.parameter[i], {before.parameter[i], before.parameter[i]});
     }
     audit_.count("updated_elements", static_cast<std::int64_t>(after.parameter.size()));
-    if (std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
+    // Of another trainer it may be one that no loss of the step depends on, which its optimiser passes over.
+    const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
+    if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
       Finding finding = at_tensor(place_, "parameter " + place_.row->name);
       finding.expected = "a gradient, or its name in `frozen`";
       finding.got = "neither";
@@ -147,9 +149,12 @@ std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankReco
   for (const StepRow& row : audited.before()[static_cast<std::size_t>(rank.rank)].steps)
     numbers.last_rate = row.learning_rate;
   for (const StepRow& row : rank.steps) {
-    if (!row.learning_rate || !row.clip_coefficient) continue;
+    std::optional<double> coefficient = row.clip_coefficient;
+    if (!audited.manifest().clip_norm)
+      coefficient = coefficient.value_or(1.0);  // which an external record may leave out
+    if (!row.learning_rate || !coefficient) continue;
     numbers.rate = *row.learning_rate;
-    numbers.coefficient = *row.clip_coefficient;
+    numbers.coefficient = *coefficient;
     return numbers;
   }
   return std::nullopt;

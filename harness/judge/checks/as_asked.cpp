@@ -84,7 +84,7 @@ class AsAskedCheck::OfRecord {
   void manifest() {
     const Manifest& manifest = record_.manifest;
     demand("role", request_.role, manifest.role);
-    demand("world_size", request_.world_size, manifest.world_size);
+    demand("world_size", request_.world_size, ranks_of_run());
     demand("model_digest", request_.model_digest, model_digest(value_or_null(manifest.json, "model")));
     demand("seed", request_.seed, static_cast<std::uint64_t>(manifest.seed));
     demand("dtype", request_.dtype, manifest.dtype);
@@ -109,6 +109,13 @@ class AsAskedCheck::OfRecord {
     if (request_.microbatches)
       demand_equal("data.microbatches", std::ssize(*request_.microbatches), manifest.microbatches, {}, -1,
                    Part::microbatches);
+  }
+
+  /// A candidate is asked for as many ranks as its command starts, those of all its pipelines. A reference is asked for
+  /// one device, beside which there may be as many others as there are replicas.
+  std::int64_t ranks_of_run() const {
+    const Manifest& manifest = record_.manifest;
+    return candidate_ && manifest.mesh ? manifest.mesh->world_size() : manifest.world_size;
   }
 
   template <class Value>
@@ -172,7 +179,8 @@ class AsAskedCheck::OfRecord {
     const bool ended = std::ranges::all_of(
         record_.ranks, [](const RankRecord& rank) { return rank.exit && rank.exit->status == "ok"; });
     if (!ended) return;
-    if (request_.world_size) demand_equal("ranks that left a folder", *request_.world_size, std::ssize(record_.ranks));
+    if (request_.world_size && !record_.manifest.mesh)
+      demand_equal("ranks that left a folder", *request_.world_size, std::ssize(record_.ranks));
     if (!request_.steps || record_.manifest.level == RecordLevel::none) return;
     for (const auto& rank : record_.ranks) {
       demand_equal("steps.csv, rows", *request_.steps, record_.manifest.steps, rank.rank);

@@ -53,6 +53,7 @@ std::string power_words(const auditing::Audit& audit) {
     elements += power.elements;
     for (const auto& [mistake, number] : power.tells) tells[mistake] += number;
   }
+  if (elements == 0) return "no update was recomputed";
   std::vector<std::string> parts;
   for (const auto& [mistake, number] : tells) parts.push_back(mistake + " " + std::to_string(number));
   return "of " + std::to_string(elements) +

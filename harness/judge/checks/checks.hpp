@@ -38,6 +38,7 @@ std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> variable_lengths_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> memory_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> conformance_check(const CellEvidence& evidence);
+std::unique_ptr<StepCheck> replicas_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> resume_check(const CellEvidence& evidence);
 std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence);
 

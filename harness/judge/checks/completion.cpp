@@ -68,7 +68,8 @@ class Completion {
     if (rank.exit->status != "ok" || rank.exit->code != 0) {
       return report(rank.rank, edge_or_rank(record, rank.rank, rank.exit->last_action), "ok", rank.exit->status,
                     name + " ended with status " + rank.exit->status + ", code " + std::to_string(rank.exit->code) +
-                        (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action));
+                        (rank.exit->last_action.empty() ? "" : ", while in " + rank.exit->last_action) +
+                        (rank.exit->where.empty() ? "" : ": " + rank.exit->where));
     }
     look_at_last_action(rank);
   }

@@ -20,11 +20,15 @@ class GradientsCheck : public StepCheck {
   Judged conclude() override {
     if (evidence_.steps() < 2)
       judgement_.not_shown("a gradient that is kept from the step before: the run has one step");
+    const auto unused = judgement_.count(absent_in_both);
+    if (unused > 0)
+      judgement_.not_shown(
+          "gradients that are dropped where neither record has one, of a parameter that no step moves");
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
     return judgement_.conclude("the gradients of " + std::to_string(parameters) + " parameters in " +
                                    std::to_string(evidence_.compared_steps()) + " steps are " + agreement(evidence_),
-                               {{"tensors", parameters * evidence_.compared_steps()}}, {"nonzero_elements"});
+                               {{"tensors", parameters * evidence_.compared_steps() - unused}}, {"nonzero_elements"});
   }
 
  private:

@@ -28,6 +28,10 @@ class NonzeroGradients {
       const auto position = static_cast<std::int64_t>(i);
       const auto& found = rows_->tensors("gradient", parameter.name);
       if (found.empty() && is_frozen(record_.manifest, parameter.name)) continue;
+      if (found.empty() && unused(*now_, parameter.name)) {
+        judgement_.look_at(absent_in_both);
+        continue;
+      }
       if (found.empty()) report(at_gradient(step, position, 0), step, {}, parameter.name, "a gradient", "none");
       for (const auto& placed : found) gradient(step, position, placed);
     }
@@ -162,8 +166,9 @@ class NonzeroGradientsCheck : public StepCheck {
     }
     const auto parameters =
         static_cast<std::int64_t>(evidence_.model.parameters.size() - evidence_.candidate.manifest.frozen.size());
-    return judgement_.conclude("every parameter has a finite, non-zero gradient in every step of both records",
-                               {{"tensors", 2 * parameters * evidence_.steps()}, {"nonzero_elements", 1}});
+    return judgement_.conclude(
+        "every parameter has a finite, non-zero gradient in every step of both records",
+        {{"tensors", 2 * parameters * evidence_.steps() - judgement_.count(absent_in_both)}, {"nonzero_elements", 1}});
   }
 
  private:

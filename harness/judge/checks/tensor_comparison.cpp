@@ -72,6 +72,8 @@ class RowComparison {
     const bool may_lack =
         kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
+    if (kind_ != "parameter" && !mine && !theirs && unused(now_, parameter.name))
+      return judgement_.look_at(absent_in_both);
     if (!theirs) return report("a row", "none", "the reference has no such row");
     if (theirs->nan + theirs->inf > 0) {
       return report("finite numbers", not_finite_words(*theirs),
@@ -187,6 +189,15 @@ std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
   return std::to_string(row.nan) + " NaN and " + std::to_string(row.inf) + " infinite of " +
          std::to_string(elements(row.shape)) + " elements";
+}
+
+bool unused(const StepEvidence& now, const std::string& parameter) {
+  if (now.step < 0 || now.cell.reference.manifest.role != "external") return false;
+  const auto& after = now.reference_rows.tensors("parameter", parameter);
+  const auto& before = now.reference_rows_before.tensors("parameter", parameter);
+  if (after.empty() || before.empty() || after.front().row->digest != before.front().row->digest) return false;
+  return now.reference_rows.tensors("gradient", parameter).empty() &&
+         now.candidate_rows.tensors("gradient", parameter).empty();
 }
 
 std::vector<std::string> parameter_kinds(const StepEvidence& now) {

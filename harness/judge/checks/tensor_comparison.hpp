@@ -23,6 +23,12 @@ std::vector<std::string> moment_kinds(const StepEvidence& now);
 /// have diverge too. Counts tensors, elements, nonzero_elements, ranks.
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
+/// Whether no loss of the step depends on the parameter, by what external records say: neither has a gradient of it,
+/// and the reference's update leaves it as it was. Where such a row is missing in both it is looked at as
+/// `absent_in_both`.
+bool unused(const StepEvidence& now, const std::string& parameter);
+inline constexpr const char* absent_in_both = "absent_in_both";
+
 /// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, copies
 /// outside of mixed precision, in either record.
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,

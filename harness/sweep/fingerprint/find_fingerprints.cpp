@@ -5,6 +5,7 @@
 #include "harness/sweep/fingerprint/relation.hpp"
 #include "harness/sweep/fingerprint/tensor_patterns.hpp"
 #include "record/digest.hpp"
+#include "record/mesh.hpp"
 
 namespace plumbline {
 namespace {
@@ -43,8 +44,11 @@ std::string otherwise_words(const Relation& relation, const std::string& tensor)
 
 }  // namespace
 
-std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, const std::filesystem::path& reference,
-                                               const std::filesystem::path& candidate) {
+std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first,
+                                               const std::filesystem::path& reference_folder,
+                                               const std::filesystem::path& candidate_folder) {
+  const auto reference = record_of_replica(reference_folder, first.replica);
+  const auto candidate = record_of_replica(candidate_folder, first.replica);
   const DumpedStep alone(reference, first.step), piped(candidate, first.step);
   if (alone.empty() || piped.empty()) return std::nullopt;
   const DumpedStep alone_before(reference, first.step - 1), piped_before(candidate, first.step - 1);

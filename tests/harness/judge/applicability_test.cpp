@@ -66,7 +66,8 @@ TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   EXPECT_EQ(not_applying["variable_lengths"], 2);
   EXPECT_EQ(not_applying["repeatability"], 135 - 4);
   EXPECT_EQ(not_applying["resume"], 135 - 6);
-  EXPECT_EQ(not_applying.size(), 4U) << "every other check applies in every cell";
+  EXPECT_EQ(not_applying["replicas"], 135);
+  EXPECT_EQ(not_applying.size(), 5U) << "every other check applies in every cell";
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(Judge, HoldsForTwoRanksThatAgreeInEverything) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_run), IsEmpty());
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "evaluation", "empty_partitions", "resume", "repeatability"));
+              ElementsAre("as_asked", "evaluation", "empty_partitions", "resume", "replicas", "repeatability"));
   EXPECT_FALSE(verdict.first_divergence);
   EXPECT_EQ(result_of(verdict, "gradients").compared.at("tensors"), 21 * synthetic_steps);
   EXPECT_EQ(result_of(verdict, "boundaries").compared.at("tensors"), 2 * 2 * synthetic_microbatches * synthetic_steps);
@@ -50,7 +50,7 @@ TEST(Judge, HoldsWithAnEmptyStageUntiedWithSgdUnderAfab) {
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(with_outcome(verdict, Outcome::not_applicable),
-              ElementsAre("as_asked", "evaluation", "resume", "repeatability"));
+              ElementsAre("as_asked", "evaluation", "resume", "replicas", "repeatability"));
 }
 
 TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
@@ -64,7 +64,7 @@ TEST(Judge, GivesEachCheckOnceInTheOrderOfTheTable) {
   EXPECT_THAT(names,
               ElementsAre("as_asked", "completion", "data", "census", "loss", "boundaries", "gradients",
                           "nonzero_gradients", "gradient_norm", "parameters", "evaluation", "audit", "empty_partitions",
-                          "variable_lengths", "memory", "conformance", "resume", "repeatability"));
+                          "variable_lengths", "memory", "conformance", "resume", "replicas", "repeatability"));
 }
 
 TEST(Judge, NamesTheEarliestDivergenceOfAllChecks) {

@@ -46,7 +46,7 @@ Told judge_in_this_process(RecordLevel level, const std::filesystem::path& refer
                            const std::filesystem::path& candidate) {
   const auto begin = std::chrono::steady_clock::now();
   RecordReading one(reference), other(candidate);
-  const CellVerdict verdict = judging::judge_records({}, one, other, nullptr);
+  const CellVerdict verdict = judging::judge_records({}, one, other, nullptr).verdict;
   for (const auto& check : checks_that_hold(level)) {
     if (result_of(verdict, check).outcome == Outcome::holds) continue;
     std::cerr << comparison_text(verdict);

@@ -11,7 +11,9 @@
 
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -169,6 +171,27 @@ TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
   EXPECT_EQ(finding.culprit_rank, 1);
   EXPECT_EQ(finding.words,
             "the time limit of 10 s passed: rank 1 was stopped (SIGSTOP) in 1F1 of step 2; rank 0 waited for it");
+}
+
+/// Ranks 0 and 2 are one pipeline, 1 and 3 the other; each counts its peers along its own.
+TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
+  Json manifest = synthetic_candidate({}).manifest;
+  manifest["role"] = "external";
+  manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 0}};
+  folder_.file("manifest.json", json_text(manifest));
+
+  const auto finding = run_ranks(
+      "replica=$1/replica-$((FAKE_RANK % 2)) rank=$((FAKE_RANK / 2)); mkdir -p $replica;"
+      " cp " +
+          in("manifest.json") +
+          " $replica/$rank; mv $replica/$rank $replica/manifest.json;"
+          " if [ $FAKE_RANK = 3 ]; then page $replica 1 2 -1 1F1; kill -STOP $$;"
+          " else page $replica $rank 2 $((1 - rank)) 0RECV_B0; fi; sleep 600",
+      4, 10s);
+
+  EXPECT_EQ(finding.culprit_rank, 3);
+  EXPECT_THAT(finding.words, HasSubstr("rank 3 was stopped (SIGSTOP) in 1F1 of step 2; rank 1 waited for it"));
 }
 
 TEST_F(Launcher, GrandchildThatLeftSessionAndParentIsEnded) {

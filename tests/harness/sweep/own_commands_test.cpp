@@ -117,6 +117,44 @@ TEST_F(OwnCommands, WhatRanOtherwiseThanAskedIsRed) {
   EXPECT_THAT(check(result.verdict.cells[0], "as_asked").reason, HasSubstr("asked for was 1F1B"));
 }
 
+/// Two pipelines of `ranks` side by side, made of one prepared record: the data of the second are its own.
+void make_replicas(const fs::path& prepared, const fs::path& whole, std::int64_t ranks) {
+  for (std::int64_t replica = 0; replica < 2; ++replica) {
+    const fs::path record = whole / ("replica-" + std::to_string(replica));
+    fs::create_directories(whole);
+    fs::copy(prepared, record, fs::copy_options::recursive);
+    Json manifest = read_json(record / "manifest.json"), replicas = Json::array({Json::array(), Json::array()});
+    for (std::int64_t rank = 0; rank < 2 * ranks; ++rank) replicas[static_cast<std::size_t>(rank % 2)].push_back(rank);
+    manifest["role"] = "external";
+    manifest["mesh"] = {
+        {"axes", {{"dp", 2}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+    write_json(record / "manifest.json", manifest);
+  }
+}
+
+TEST_F(OwnCommands, OfAMeshEachReplicaIsJudged) {
+  make_replicas(place_ / "prepared/w1", place_ / "prepared/mesh-w1", 1);
+  make_replicas(place_ / "prepared/w2", place_ / "prepared/mesh-w4", 2);
+  how("right", "cp -r prepared/mesh-w$world $record");
+  sweep_file("checks = [\"gradients\", \"parameters\"]\nworld_sizes = [4]\nschedules = [\"1f1b\"]\n");
+
+  const auto whole = run();
+
+  EXPECT_TRUE(whole.verdict.holds) << bytes_of(folder_ / "log");
+  EXPECT_THAT(check(whole.verdict.cells[0], "gradients").reason, HasSubstr("each of 2 replicas"));
+  options_.out = folder_ / "all-checks";
+  sweep_file("world_sizes = [4]\nschedules = [\"1f1b\"]\n");
+  EXPECT_THAT(check(run().verdict.cells[0], "replicas").reason, HasSubstr("replica 1 is fed the same microbatches"));
+  options_.out = folder_ / "another-world";
+  how("right", "[ $world = 1 ] && mesh=mesh-w1 || mesh=mesh-w4; cp -r prepared/$mesh $record");
+  sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  EXPECT_THAT(check(run().verdict.cells[0], "as_asked").reason,
+              HasSubstr("the candidate: world_size is 4, asked for was 2"));
+  options_.out = folder_ / "one-missing";
+  fs::remove_all(place_ / "prepared/mesh-w4/replica-1");
+  EXPECT_THAT(check(run().verdict.cells[0], "completion").reason, HasSubstr("replica-1: is not there"));
+}
+
 TEST_F(OwnCommands, ARecordOfAnotherWorldIsRed) {
   const auto verdict = verdict_on("cp -r prepared/w1 $record");
 

@@ -164,6 +164,19 @@ TEST(Completion, BrokenReferenceIsCalledThat) {
   EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference: "));
 }
 
+TEST(Completion, TheLineInWhichAnExceptionAroseIsTold) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external";
+  const auto candidate = cell.folder / "other";
+  write_run(cell.candidate, candidate);
+  Json ended = read_json(candidate / "rank-1/exit.json");
+  ended.update({{"status", "error"}, {"code", 1}, {"where", "train.py:12: RuntimeError: out of memory"}});
+  write_json(candidate / "rank-1/exit.json", ended);
+
+  EXPECT_THAT(result_of(judge_cell({}, cell.write_reference(), candidate), "completion").reason,
+              HasSubstr("rank 1 ended with status error, code 1, while in 1STEP: train.py:12: RuntimeError: out of"));
+}
+
 TEST(Completion, SweepStoppedByHandIsNotRunRatherThanFailed) {
   SyntheticCell cell;
   cell.candidate.ranks[0].exit.reset();

@@ -112,5 +112,42 @@ TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
       << verdict.first_divergence.value_or(FirstDivergence{}).words;
 }
 
+/// Other people's run, in which no loss depends on the norm's weight.
+void leave_unused(SyntheticRun& run, bool unmoved) {
+  const std::string name = "model.norm.weight";
+  run.manifest["role"] = "external";
+  for (std::int64_t step = 0; unmoved && step < synthetic_steps; ++step) {
+    TensorRow& row = tensor_row(run, step, "parameter", name);
+    row = tensor_row(run, -1, "parameter", name);
+    row.step = step;
+  }
+  for (auto& rank : run.ranks) {
+    std::erase_if(rank.tensors, [&](const auto& row) { return row.name == name && row.kind != "parameter"; });
+  }
+}
+
+TEST(Gradients, OfOtherPeoplesUnusedParameterNeitherRecordHasOne) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, true);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::holds) << result_of(verdict, "gradients").reason;
+  EXPECT_THAT(result_of(verdict, "gradients").not_shown,
+              ::testing::Contains(HasSubstr("where neither record has one")));
+  EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::holds);
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds) << result_of(verdict, "parameters").reason;
+}
+
+TEST(Gradients, AParameterThatMovesHasOne) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) leave_unused(*run, false);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::fails);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

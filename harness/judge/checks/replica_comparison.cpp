@@ -1,0 +1,193 @@
+#include "harness/judge/checks/replica_comparison.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/record_reading.hpp"
+#include "support/numbers.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Key = std::pair<std::string, std::string>;  // kind, name
+/// A stage's tensor of one step, by its digest in each replica.
+using Digests = std::map<std::size_t, std::string>;
+
+struct OneTensor {
+  const TensorRow* row = nullptr;  ///< of the first replica that has it
+  std::int64_t position = 0;       ///< in the order of its record
+  Digests digests;
+};
+
+/// "replica 1", "replicas 1, 3"
+std::string named(const std::set<std::size_t>& replicas) {
+  std::vector<std::string> numbers;
+  for (const auto replica : replicas) numbers.push_back(std::to_string(replica));
+  return (replicas.size() == 1 ? "replica " : "replicas ") + join(numbers, ", ");
+}
+
+class ReplicaComparison {
+ public:
+  explicit ReplicaComparison(const std::vector<fs::path>& paths)
+      : judgement_("replicas", "replicas", "0 bits between replicas; of the data, another part for each") {
+    for (const auto& path : paths) records_.emplace_back(path);
+  }
+
+  Judged run() {
+    const auto& first = *records_.front().record();
+    if (std::ranges::any_of(records_, [](const RecordReading& reading) {
+          return reading.record()->manifest.level < RecordLevel::full;
+        }))
+      return without_looking("replicas", Outcome::not_run, "a record of level summary holds no tensors");
+    own_gradients_ = first.manifest.mesh->own_gradients;
+    for (std::optional<std::int64_t> step = -1; step;) {
+      for (auto& reading : records_) reading.go_to(*step);
+      tensors(*step);
+      if (*step >= 0) data(*step);
+      step = std::nullopt;
+      for (const auto& reading : records_) step = earlier(step, reading.next_step());
+    }
+    if (own_gradients_)
+      judgement_.not_shown("gradients of the replicas: by the mesh each records its own, before they are summed");
+    if (untold_data_)
+      judgement_.not_shown("whether replicas are fed different data: a replica tells no digest of them");
+    return judgement_.conclude("start, " + std::string(own_gradients_ ? "" : "gradients, ") +
+                                   "parameters and moments have the same bits in all " +
+                                   std::to_string(records_.size()) + " replicas" +
+                                   (untold_data_ ? "" : ", and each is fed data of its own"),
+                               {{"tensors", 1}});
+  }
+
+ private:
+  void tensors(std::int64_t step) {
+    std::map<std::pair<std::int64_t, Key>, OneTensor> found;  // by stage
+    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
+      std::int64_t position = 0;
+      for (const auto& rank : records_[replica].record()->ranks) {
+        for (const auto& row : rank.tensors) {
+          if (row.kind == "gradient" && own_gradients_) continue;
+          OneTensor& tensor = found[{row.stage, {row.kind, row.name}}];
+          if (!tensor.row) tensor = {&row, row.stage * most_rows + position, {}};
+          tensor.digests.try_emplace(replica, row.digest);
+          ++position;
+        }
+      }
+    }
+    std::map<Key, Digests> now;
+    for (auto& [place, tensor] : found) {
+      compare(step, tensor);
+      if (place.second.first == "parameter") now[place.second] = std::move(tensor.digests);
+    }
+    before_ = std::move(now);
+  }
+
+  /// A moment that some replicas do not hold is their optimiser's affair (a sharded one); a parameter is the census's.
+  void compare(std::int64_t step, const OneTensor& tensor) {
+    std::map<std::string, std::set<std::size_t>> by_digest;
+    for (const auto& [replica, digest] : tensor.digests) by_digest[digest].insert(replica);
+    if (tensor.digests.size() < 2) return;
+    judgement_.compare("tensors", std::ssize(tensor.digests) - 1);
+    if (by_digest.size() == 1) return;
+    // What most have is taken for right; of as many, what the lowest number has.
+    const auto most = std::ranges::max_element(by_digest, {}, [](const auto& group) {
+      return std::pair(group.second.size(), -static_cast<std::int64_t>(*group.second.begin()));
+    });
+    std::set<std::size_t> others;
+    for (const auto& [replica, digest] : tensor.digests) {
+      if (digest != most->first) others.insert(replica);
+    }
+    const TensorRow& row = *tensor.row;
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.stage = row.stage;
+    divergence.replica = static_cast<std::int64_t>(*others.begin());
+    divergence.item = row.name;
+    divergence.expected = most->first;
+    divergence.got = tensor.digests.at(*others.begin());
+    divergence.words = row.kind + " " + row.name + ", " + step_words(step) + ", stage " + to_text(row.stage) + ": " +
+                       named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
+                       named(most->second) + " (" + divergence.got + ", not " + divergence.expected + ")" +
+                       why(row, step, tensor.digests);
+    judgement_.diverge(tensor_point(step, row.kind, tensor.position, row.stage), std::move(divergence));
+  }
+
+  std::string why(const TensorRow& row, std::int64_t step, const Digests& digests) const {
+    if (row.kind == "gradient") return "; gradients are recorded after they are summed over replicas";
+    const auto before = before_.find({row.kind, row.name});
+    if (step < 0 || row.kind != "parameter" || before == before_.end()) return "";
+    std::set<std::size_t> unchanged;
+    for (const auto& [replica, digest] : digests) {
+      const auto was = before->second.find(replica);
+      if (was != before->second.end() && was->second == digest) unchanged.insert(replica);
+    }
+    return unchanged.empty() ? "" : "; in " + named(unchanged) + " it is what it was before the step";
+  }
+
+  /// A whole step that is another replica's too: its gradients then add nothing, and nothing else sees it. Single
+  /// microbatches may be alike where data are drawn.
+  void data(std::int64_t step) {
+    std::map<std::vector<std::string>, std::size_t> fed;
+    for (std::size_t replica = 0; replica < records_.size(); ++replica) {
+      std::vector<std::string> digests = fed_to(replica);
+      if (digests.empty()) {
+        untold_data_ = true;
+        continue;
+      }
+      judgement_.look_at("microbatches", std::ssize(digests));
+      std::ranges::sort(digests);
+      const auto [same, added] = fed.try_emplace(std::move(digests), replica);
+      if (!added) report_same_data(step, same->second, replica);
+    }
+  }
+
+  /// Digests of the microbatches of the step in hand, or nothing where one is not told.
+  std::vector<std::string> fed_to(std::size_t replica) const {
+    const Record& record = *records_[replica].record();
+    std::vector<std::string> digests(static_cast<std::size_t>(record.manifest.microbatches));
+    for (const auto& rank : record.ranks) {
+      for (const auto& row : rank.microbatches) {
+        if (row.microbatch >= 0 && row.microbatch < std::ssize(digests) && !row.data_digest.empty())
+          digests[static_cast<std::size_t>(row.microbatch)] = row.data_digest;
+      }
+    }
+    return std::ranges::find(digests, "") == digests.end() ? digests : std::vector<std::string>();
+  }
+
+  void report_same_data(std::int64_t step, std::size_t one, std::size_t other) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.replica = static_cast<std::int64_t>(other);
+    divergence.item = "data";
+    divergence.expected = "other microbatches than replica " + std::to_string(one) + "'s";
+    divergence.got = "the same";
+    divergence.words =
+        "data, " + step_words(step) + ": replica " + std::to_string(other) +
+        " is fed the same microbatches as replica " + std::to_string(one) +
+        ", so that it adds nothing to the batch; give each replica its own part (where the same data are "
+        "meant, leave out the check replicas, or judge one by --replica)";
+    judgement_.diverge(at_data(step, 0), std::move(divergence));
+  }
+
+  static constexpr std::int64_t most_rows = std::int64_t{1} << 32;
+
+  std::vector<RecordReading> records_;
+  Judgement judgement_;
+  std::map<Key, Digests> before_;  ///< parameters after the step before
+  bool own_gradients_ = false;
+  bool untold_data_ = false;
+};
+
+}  // namespace
+
+Judged compare_replicas(const std::vector<fs::path>& records) {
+  return ReplicaComparison(records).run();
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,199 @@
+#include "harness/judge/replicas.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "harness/judge/checks/replica_comparison.hpp"
+#include "harness/judge/rules.hpp"
+#include "record/mesh.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_told = 3;
+
+/// A launch counts the ranks of the whole run; in this pipeline the culprit has another number, or none.
+CellPlan with_ranks_of_pipeline(CellPlan plan, const Record* candidate) {
+  if (!candidate || !candidate->manifest.mesh || !plan.launch || !plan.launch->culprit_rank) return plan;
+  const Mesh& mesh = *candidate->manifest.mesh;
+  const auto& ranks = mesh.replicas[static_cast<std::size_t>(mesh.replica)];
+  const auto found = std::ranges::find(ranks, *plan.launch->culprit_rank);
+  plan.launch->culprit_rank = found == ranks.end() ? std::nullopt : std::optional(found - ranks.begin());
+  return plan;
+}
+
+JudgedCell judge_one(const CellPlan& plan, const RecordsOfPipeline& records, Unreadable unreadable) {
+  RecordReading other(records.candidate);
+  RecordReading one = read_beside(other, records.reference);
+  std::optional<RecordReading> again;
+  if (records.repeated) again.emplace(*records.repeated);
+  const auto throw_unreadable = [&] {
+    if (unreadable == Unreadable::told) return;
+    one.rethrow();
+    other.rethrow();
+  };
+  throw_unreadable();
+  JudgedCell judged =
+      judge_records(with_ranks_of_pipeline(plan, other.record()), one, other, again ? &*again : nullptr);
+  throw_unreadable();  // of what shows further down in its tables
+  return judged;
+}
+
+/// The more it keeps the cell from holding, the larger.
+int weight(const CheckResult& check) {
+  switch (check.outcome) {
+    case Outcome::fails:
+      return 5;
+    case Outcome::not_run:
+      return stands_in_the_way(check) ? 4 : 3;
+    case Outcome::not_triggered:
+      return stands_in_the_way(check) ? 4 : 2;
+    case Outcome::holds:
+      return 1;
+    case Outcome::not_applicable:
+      break;
+  }
+  return 0;
+}
+
+std::string named(std::int64_t replica) {
+  return "replica " + std::to_string(replica) + ": ";
+}
+
+void name_replica(FirstDivergence& divergence, std::int64_t replica) {
+  divergence.replica = replica;
+  divergence.words = named(replica) + divergence.words;
+}
+
+/// One check of all replicas, by their numbers.
+class OneCheck {
+ public:
+  explicit OneCheck(std::vector<const CheckResult*> of_replicas)
+      : all_(std::move(of_replicas)),
+        worst_(std::ranges::max_element(all_, {}, [](const CheckResult* check) { return weight(*check); }) -
+               all_.begin()) {}
+
+  CheckResult together() const {
+    CheckResult whole = *all_[static_cast<std::size_t>(worst_)];
+    whole.reason = reason();
+    whole.compared.clear();
+    whole.looked_at.clear();
+    for (const CheckResult* check : all_) {
+      for (const auto& [what, number] : check->compared) whole.compared[what] += number;
+      for (const auto& [what, number] : check->looked_at) whole.looked_at[what] += number;
+      if (check->margin.value_or(-1) > whole.margin.value_or(-1)) {
+        whole.margin = check->margin;
+        whole.measured = check->measured;
+      }
+    }
+    whole.not_shown = not_shown();
+    if (whole.first_divergence) name_replica(*whole.first_divergence, worst_);
+    return whole;
+  }
+
+ private:
+  /// Of those that ended as the worst did.
+  std::string reason() const {
+    std::vector<std::string> reasons;
+    std::set<std::string> distinct;
+    std::size_t alike = 0;
+    for (std::size_t replica = 0; replica < all_.size(); ++replica) {
+      if (weight(*all_[replica]) != weight(*all_[static_cast<std::size_t>(worst_)])) continue;
+      ++alike;
+      distinct.insert(all_[replica]->reason);
+      if (reasons.size() < most_told)
+        reasons.push_back(named(static_cast<std::int64_t>(replica)) + all_[replica]->reason);
+    }
+    if (distinct.size() == 1 && alike == all_.size())
+      return "each of " + std::to_string(alike) + " replicas: " + *distinct.begin();
+    return join(reasons, "; ") + (alike > most_told ? "; and " + std::to_string(alike - most_told) + " more" : "");
+  }
+
+  std::vector<std::string> not_shown() const {
+    std::vector<std::string> lines;
+    for (std::size_t replica = 0; replica < all_.size(); ++replica) {
+      for (const auto& words : all_[replica]->not_shown) {
+        const bool of_all = std::ranges::all_of(all_, [&](const CheckResult* check) {
+          return std::ranges::find(check->not_shown, words) != check->not_shown.end();
+        });
+        const std::string line = of_all ? words : named(static_cast<std::int64_t>(replica)) + words;
+        if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+      }
+    }
+    return lines;
+  }
+
+  std::vector<const CheckResult*> all_;
+  std::ptrdiff_t worst_;
+};
+
+Judged held_together(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
+                     const std::vector<JudgedCell>& judged) {
+  if (!asked_for(plan, "replicas")) return without_looking("replicas", Outcome::not_run, "not asked for in this cell");
+  const bool complete = std::ranges::all_of(judged, [](const JudgedCell& cell) {
+    const auto& checks = cell.verdict.checks;
+    return std::ranges::find(checks, "completion", &CheckResult::name)->outcome == Outcome::holds;
+  });
+  if (!complete) return without_looking("replicas", Outcome::not_run, "a run is not complete: see completion");
+  std::vector<fs::path> records;
+  for (const auto& pipeline : pipelines) records.push_back(pipeline.candidate);
+  return compare_replicas(records);
+}
+
+CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged, Judged replicas) {
+  CellVerdict whole = judged.front().verdict;
+  replicas.result.requirement = requirement_of(plan, replicas.result);
+  std::optional<ExecutionPoint> earliest = replicas.point;
+  whole.first_divergence = replicas.result.first_divergence;
+  for (std::size_t number = judged.size();
+       number-- > 0;) {  // at one place the lowest number, and against the reference
+    const auto& [verdict, point] = judged[number];
+    if (!verdict.first_divergence || (earliest && point && *earliest < *point)) continue;
+    earliest = point;
+    whole.first_divergence = verdict.first_divergence;
+    name_replica(*whole.first_divergence, static_cast<std::int64_t>(number));
+  }
+  for (std::size_t i = 0; i < whole.checks.size(); ++i) {
+    if (whole.checks[i].name == "replicas") {
+      whole.checks[i] = replicas.result;
+      continue;
+    }
+    std::vector<const CheckResult*> of_replicas;
+    for (const auto& one : judged) of_replicas.push_back(&one.verdict.checks[i]);
+    whole.checks[i] = OneCheck(std::move(of_replicas)).together();
+  }
+  whole.holds = all_required_hold(whole);
+  return whole;
+}
+
+}  // namespace
+
+std::vector<RecordsOfPipeline> pipelines_of(const fs::path& reference, const fs::path& candidate,
+                                            const std::optional<fs::path>& repeated) {
+  const auto replicas = replica_folders(candidate);
+  if (replicas.empty()) return {{{}, reference, candidate, repeated}};
+  const auto references = replica_folders(reference);
+  std::vector<RecordsOfPipeline> pipelines;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    // Of a reference with fewer the first: what is said of its mesh does not agree, and is told.
+    const fs::path beside = references.empty() ? reference : references[i < references.size() ? i : 0];
+    pipelines.push_back(
+        {number, beside, replicas[i], repeated ? std::optional(record_of_replica(*repeated, number)) : std::nullopt});
+  }
+  return pipelines;
+}
+
+CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,
+                            Unreadable unreadable) {
+  std::vector<JudgedCell> judged;
+  for (const auto& records : pipelines) judged.push_back(judge_one(plan, records, unreadable));
+  if (judged.size() == 1) return std::move(judged.front().verdict);
+  Judged replicas = held_together(plan, pipelines, judged);
+  return together(plan, judged, std::move(replicas));
+}
+
+}  // namespace plumbline::judging

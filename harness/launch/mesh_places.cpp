@@ -1,0 +1,40 @@
+#include "harness/launch/mesh_places.hpp"
+
+#include "record/mesh.hpp"
+#include "record/rank_folder.hpp"
+#include "record/record.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+/// Of any replica: their ranks write at different times.
+std::optional<Mesh> mesh_of(const std::filesystem::path& record) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(record, none)) {
+    if (!entry.path().filename().string().starts_with("replica-")) continue;
+    try {
+      if (const auto mesh = read_manifest(entry.path()).mesh) return mesh;
+    } catch (const InputError&) {  // it is being written
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
+  std::vector<RankPlace> places;
+  const auto mesh = mesh_of(record);
+  if (!mesh) return places;
+  places.resize(static_cast<std::size_t>(mesh->world_size()));
+  for (std::size_t replica = 0; replica < mesh->replicas.size(); ++replica) {
+    const auto& ranks = mesh->replicas[replica];
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      places[static_cast<std::size_t>(ranks[rank])] = {
+          record / ("replica-" + std::to_string(replica)) / rank_folder(static_cast<std::int64_t>(rank)), ranks};
+  }
+  return places;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,34 @@
+"""Optimisers of torch are watched: the rate that is applied, the time that it takes, and where nothing is clipped, the gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .record import Record
+
+
+def watch(record: Record, optimizer: Any) -> None:
+    if not hasattr(optimizer, "register_step_pre_hook"):
+        return
+    rows: list[list[Any]] = []
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        now = record._now
+        if now is None:
+            return
+        if not now.gradients_taken and record.clip_norm is not None:
+            raise RuntimeError(
+                "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
+                "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
+            )
+        record.gradients()
+        now.learning_rate = float(optimizer.param_groups[0]["lr"])
+        rows.append(record._begin_action(min(stage.number for stage in record.stages), "STEP"))
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if rows:
+            record._end_action(rows.pop())
+
+    optimizer.register_step_pre_hook(before)
+    optimizer.register_step_post_hook(after)

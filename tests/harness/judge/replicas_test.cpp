@@ -1,0 +1,253 @@
+// Pipelines side by side as one cell: each against the reference's, and all against each other.
+#include <gmock/gmock.h>
+
+#include "harness/commands/compare.hpp"
+#include "record/digest.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "support/json_text.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Three replicas of the synthetic runs, which differ in their data alone; tests change one and judge all.
+class Replicas : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t count = 3;
+
+  Replicas() {
+    for (std::int64_t replica = 0; replica < count; ++replica) {
+      references_.push_back(of_replica(synthetic_reference({}), replica, 1));
+      candidates_.push_back(of_replica(synthetic_candidate({}), replica, 2));
+    }
+  }
+
+  static SyntheticRun of_replica(SyntheticRun run, std::int64_t replica, std::int64_t ranks) {
+    Json replicas = Json::array();
+    for (std::int64_t first = 0; first < count; ++first) {
+      Json mine = Json::array();
+      for (std::int64_t rank = 0; rank < ranks; ++rank) mine.push_back(first + rank * count);
+      replicas.push_back(std::move(mine));
+    }
+    run.manifest["role"] = "external";
+    run.manifest["run_id"] = run.manifest.at("run_id").get<std::string>().substr(0, 35) + std::to_string(replica);
+    run.manifest["mesh"] = {
+        {"axes", {{"dp", count}, {"pp", ranks}}}, {"pipeline", "pp"}, {"replicas", replicas}, {"replica", replica}};
+    for (auto& rank : run.ranks) {
+      for (auto& row : rank.microbatches) {
+        if (!row.data_digest.empty()) row.data_digest = hash_hex(row.data_digest + std::to_string(replica));
+      }
+    }
+    digest_data_again(run);
+    return run;
+  }
+
+  void write() {
+    for (std::int64_t replica = 0; replica < count; ++replica) {
+      const auto at = static_cast<std::size_t>(replica);
+      const std::string name = "replica-" + std::to_string(replica);
+      write_run(references_[at], reference_ / name);
+      write_run(candidates_[at], candidate_ / name);
+    }
+  }
+  CellVerdict verdict(const CellPlan& plan = {}) {
+    write();
+    return judge_cell(plan, reference_, candidate_);
+  }
+  /// The same mistake in the replica's reference: what no comparison with that one can see.
+  void in_both(std::int64_t replica, const std::function<void(SyntheticRun&)>& change) {
+    for (auto* runs : {&references_, &candidates_}) change((*runs)[static_cast<std::size_t>(replica)]);
+  }
+
+  TemporaryFolder folder_;
+  const std::filesystem::path reference_ = folder_ / "one", candidate_ = folder_ / "two";
+  std::vector<SyntheticRun> references_, candidates_;
+};
+
+TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
+  const CellVerdict cell = verdict();
+
+  EXPECT_TRUE(cell.holds) << comparison_text(cell);
+  EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds);
+  EXPECT_GT(result_of(cell, "replicas").compared.at("tensors"), 0);
+  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("each of 3 replicas: 3 ranks of both runs ended well"));
+  EXPECT_THAT(comparison_text(cell), Not(HasSubstr("other pipelines of the mesh")));
+  EXPECT_EQ(result_of(cell, "gradients").compared.at("tensors"),
+            3 * result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "gradients")
+                    .compared.at("tensors"));
+}
+
+TEST_F(Replicas, OneThatDiffersFromItsReferenceIsNamed) {
+  tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_FALSE(cell.holds);
+  EXPECT_THAT(result_of(cell, "gradients").reason, HasSubstr("replica 1: gradient model.norm.weight, step 1, stage 1"));
+  EXPECT_EQ(cell.first_divergence->replica, 1);
+  EXPECT_EQ(cell.first_divergence->rung, "R3") << "beside what the replicas have to say of it";
+  EXPECT_EQ(cell.first_divergence->words.find("replica 1: gradient model.norm.weight, step 1"), 0U)
+      << cell.first_divergence->words;
+  EXPECT_THAT(result_of(cell, "replicas").reason,
+              HasSubstr("gradient model.norm.weight, step 1, stage 1: replica 1 has other bits than replicas 0, 2"));
+}
+
+TEST_F(Replicas, TheEarliestDivergenceOfAllIsTold) {
+  tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
+  tensor_row(candidates_[2], 0, "gradient", "model.norm.weight").digest = other_digest;
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_EQ(cell.first_divergence->replica, 2);
+  EXPECT_EQ(cell.first_divergence->step, 0);
+  EXPECT_THAT(result_of(cell, "gradients").reason,
+              AllOf(HasSubstr("replica 1: gradient"), HasSubstr("; replica 2: gradient")));
+}
+
+TEST_F(Replicas, AGradientThatWasNotReducedIsSeenThoughTheReferenceHasTheSameMistake) {
+  in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_EQ(result_of(cell, "gradients").outcome, Outcome::holds);
+  EXPECT_FALSE(cell.holds);
+  EXPECT_THAT(
+      cell.first_divergence->words,
+      AllOf(HasSubstr("gradient model.norm.weight, step 0, stage 1: replica 2 has other bits than replicas 0, 1"),
+            HasSubstr("recorded after they are summed over replicas")));
+}
+
+TEST_F(Replicas, GradientsThatEachReplicaRecordsOfItsOwnMayDiffer) {
+  for (std::int64_t replica = 0; replica < count; ++replica) {
+    in_both(replica, [](SyntheticRun& run) { run.manifest["mesh"]["gradients"] = "own"; });
+  }
+  in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::holds) << result_of(cell, "replicas").reason;
+  EXPECT_THAT(comparison_text(cell),
+              HasSubstr("not shown: gradients of the replicas: by the mesh each records its own"));
+}
+
+TEST_F(Replicas, OneThatSkipsItsUpdateIsSeenAndSaid) {
+  in_both(0, [](SyntheticRun& run) {
+    tensor_row(run, 1, "parameter", "model.norm.weight").digest =
+        tensor_row(run, 0, "parameter", "model.norm.weight").digest;
+  });
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_FALSE(cell.holds);
+  EXPECT_THAT(
+      result_of(cell, "replicas").reason,
+      AllOf(HasSubstr("parameter model.norm.weight, step 1, stage 1: replica 0 has other bits than replicas 1, 2"),
+            HasSubstr("in replica 0 it is what it was before the step")));
+}
+
+TEST_F(Replicas, StartsThatDifferAreSeen) {
+  in_both(1, [](SyntheticRun& run) { tensor_row(run, -1, "parameter", "model.norm.weight").digest = other_digest; });
+
+  EXPECT_THAT(result_of(verdict(), "replicas").reason, HasSubstr("parameter model.norm.weight, the start, stage 1"));
+}
+
+TEST_F(Replicas, TwoThatAreFedTheSameDataAreSeen) {
+  in_both(2, [&](SyntheticRun& run) {
+    const auto& other = (run.ranks.size() == 1 ? references_ : candidates_)[0];
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank)
+      run.ranks[rank].microbatches = other.ranks[rank].microbatches;
+    digest_data_again(run);
+  });
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_EQ(result_of(cell, "data").outcome, Outcome::holds) << "the reference is fed so too";
+  EXPECT_THAT(result_of(cell, "replicas").reason,
+              HasSubstr("data, step 0: replica 2 is fed the same microbatches as replica 0"));
+  CellPlan without;
+  without.checks = {"data", "gradients", "parameters"};
+  EXPECT_TRUE(judge_cell(without, reference_, candidate_).holds) << "where that is meant";
+}
+
+TEST_F(Replicas, AnotherNumberThanTheReferencesIsToldOfTheMesh) {
+  for (auto& run : references_) {
+    run.manifest["mesh"]["axes"]["dp"] = 1;
+    run.manifest["mesh"]["replicas"] = Json::array({Json::array({0})});
+    run.manifest["mesh"]["replica"] = 0;
+  }
+  write();
+  for (const char* name : {"replica-1", "replica-2"}) std::filesystem::remove_all(reference_ / name);
+
+  const CellVerdict cell = judge_cell({}, reference_, candidate_);
+
+  EXPECT_THAT(result_of(cell, "data").reason, HasSubstr("pipelines side by side is 1 in the reference and 3"));
+}
+
+TEST_F(Replicas, OneThatBrokeOffLeavesNothingToHoldTogether) {
+  candidates_[1].ranks[0].exit.reset();
+
+  const CellVerdict cell = verdict();
+
+  EXPECT_THAT(result_of(cell, "completion").reason, HasSubstr("replica 1: candidate: rank 0 left no exit.json"));
+  EXPECT_EQ(result_of(cell, "replicas").outcome, Outcome::not_run);
+}
+
+TEST_F(Replicas, WhoBrokeOffIsCountedAlongItsOwnPipeline) {
+  candidates_[1].ranks[1].exit.reset();
+  write();
+  CellPlan plan;
+  plan.launch = LaunchFinding{};
+  plan.launch->exit_code = 137;
+  plan.launch->culprit_rank = 4;  // of the run: rank 1 of replica 1
+  plan.launch->words = "rank 4 was killed";
+
+  const CellVerdict cell = judge_cell(plan, reference_, candidate_);
+
+  EXPECT_EQ(cell.first_divergence->replica, 0) << "the launch was that of all";
+  const auto& told = result_of(judge_cell(plan, reference_ / "replica-1", candidate_ / "replica-1"), "completion");
+  EXPECT_EQ(told.first_divergence->rank, 1);
+}
+
+TEST_F(Replicas, FoldersThatAreNotOneRunAreToldOrRefused) {
+  write();
+  std::filesystem::remove_all(candidate_ / "replica-1");
+
+  const CellVerdict cell = judge_cell({}, reference_, candidate_);
+
+  EXPECT_THAT(result_of(cell, "completion").reason,
+              HasSubstr("replica-1: is not there, yet by the mesh of the others 3"));
+  EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }), HasSubstr("replica-1: is not"));
+}
+
+TEST_F(Replicas, ComparedWholeTheyAreOnePage) {
+  tensor_row(candidates_[1], 1, "gradient", "model.norm.weight").digest = other_digest;
+  write();
+
+  const Verdict whole = comparison(reference_, candidate_);
+  write_comparison(folder_ / "page", reference_, candidate_, whole);
+
+  EXPECT_EQ(whole.cells[0].variant, "3 replicas");
+  EXPECT_EQ(whole.cells[0].world, 6);
+  EXPECT_EQ(read_verdict(folder_ / "page/verdict.json").cells[0].first_divergence->replica, 1);
+  EXPECT_THAT(read_file(folder_ / "page/report.html"),
+              AllOf(HasSubstr("replica 1: gradient model.norm.weight"), Not(HasSubstr("cannot be read"))));
+}
+
+TEST_F(Replicas, ATruncatedTableOfOneIsAnInputErrorOfCompare) {
+  write();
+  const auto path = candidate_ / "replica-2/rank-0/steps.csv";
+  const std::string bytes = bytes_of(path);
+  write_file(path, bytes.substr(0, bytes.size() - 1));
+
+  EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }),
+              HasSubstr("replica-2/rank-0/steps.csv"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
