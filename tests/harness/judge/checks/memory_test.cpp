@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -182,6 +184,16 @@ TEST(Memory, AnothersOptimiserOfUnknownFormIsToldAndItsWeightsStillJudged) {
   again.reference = cell.reference;
   again.candidate = cell.candidate;
   EXPECT_EQ(result_of(again.judge(), "memory").first_divergence.value().item, "gradient_bytes");
+}
+
+TEST(Memory, BuffersOfOneByteBeyondTheBound) {
+  SyntheticCell known;
+  const std::string measured = result_of(known.judge(), "memory").measured;
+  std::smatch bound;
+  ASSERT_TRUE(std::regex_search(measured, bound, std::regex("transport buffers at most [0-9]+ of ([0-9]+) bytes")));
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) rank.memory[1].buffer_bytes = std::stoll(bound[1]) + 1;
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("beyond every message"));
 }
 
 }  // namespace

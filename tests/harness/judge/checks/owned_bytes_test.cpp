@@ -236,5 +236,11 @@ TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
   EXPECT_THAT(found.words, HasSubstr("of each microbatch"));
 }
 
+TEST(OwnedBytes, FewerAliveThanTheirOwnersHoldFail) {
+  SyntheticCell cell;
+  for (auto& row : cell.candidate.ranks[1].memory) *row.live_bytes -= 4;
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("live_bytes"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing
