@@ -158,6 +158,20 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
   }
 }
 
+TEST(OwnedBytes, WithoutThemALeakIsStillSeen) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.memory) row.other_bytes.reset();
+  }
+  *cell.candidate.ranks[1].memory[1].live_bytes += 4;
+  const auto reference = cell.write_reference(), older = cell.write_candidate();
+  make_first_schema(older);
+  for (const char* rank : {"rank-0", "rank-1"}) drop_column(older / rank / "memory.csv", "other_bytes");
+
+  EXPECT_THAT(result_of(judge_cell(cell.plan, reference, older), "memory").reason,
+              HasSubstr("against the end of the first step"));
+}
+
 TEST(TotalPeak, IsAtLeastWhatTheRowSaysLivesAtOnce) {
   for (const std::int64_t less : {0, 1}) {
     SyntheticCell cell;
