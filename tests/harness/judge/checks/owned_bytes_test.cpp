@@ -158,6 +158,16 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
   }
 }
 
+TEST(OwnedBytes, DataThatTheReferenceKeepsIsNoAllowance) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.memory) *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
+    }
+  }
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("ids and labels end with their microbatch"));
+}
+
 TEST(OwnedBytes, WithoutThemALeakIsStillSeen) {
   SyntheticCell cell;
   for (auto& rank : cell.candidate.ranks) {
