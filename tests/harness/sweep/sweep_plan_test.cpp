@@ -6,9 +6,11 @@
 #include <set>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/make_request.hpp"
 #include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -200,6 +202,9 @@ TEST_F(MakePlan, ACellThatSumsInAnOrderOfItsOwnHasAReferenceThatDoesSo) {
   ASSERT_THAT(made.references, SizeIs(2));
   EXPECT_THAT(made.references[1].id, HasSubstr("a-order-"));
   EXPECT_THAT(made.references[1].accumulation, HasSubstr("embed_tokens,1\nembed_tokens,0\n"));
+  const auto sweep = read_sweep_file(folder_ / "sweep.toml");
+  EXPECT_EQ(make_request(sweep, made.references[0]).accumulation_digest, "");
+  EXPECT_EQ(make_request(sweep, made.references[1]).accumulation_digest, hash_hex(made.references[1].accumulation));
 }
 
 TEST_F(MakePlan, CalibratedCellsAreAuditedWhereTheyAre) {
