@@ -18,6 +18,7 @@ void take_values(LlamaSlice& slice, const LlamaSlice& from) {
     at::Tensor value = parameter.trained();
     if (!parameter.alias) value.copy_(from.parameters()[i].trained());
   }
+  slice.round_masters();
 }
 
 }  // namespace plumbline
