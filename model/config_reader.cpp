@@ -28,10 +28,9 @@ std::int64_t ConfigReader::size(const std::string& key) const {
   if (!found.is_number_integer()) {
     throw wrong(key, "must be a whole number");
   }
-  // A product of two sizes must fit 64 bits; an unsigned value beyond int64 is too large as well.
+  // A product of two sizes must fit 64 bits; an unsigned value beyond int64 is read as one below 0.
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-  const bool huge = found.is_number_unsigned() && found.get<std::uint64_t>() > static_cast<std::uint64_t>(largest);
-  if (huge || found.get<std::int64_t>() < 1 || found.get<std::int64_t>() > largest) {
+  if (found.get<std::int64_t>() < 1 || found.get<std::int64_t>() > largest) {
     throw wrong(key, "must be from 1 to " + std::to_string(largest));
   }
   return found.get<std::int64_t>();

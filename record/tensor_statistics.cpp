@@ -37,7 +37,7 @@ TensorStatistics statistics_of(const Shape& shape, std::span<const std::byte> by
     const double value = value_of(bits);
     const int nonzero = value != 0 ? 1 : 0;
     squares += value * value;
-    largest = std::isnan(value) || std::abs(value) > largest ? std::abs(value) : largest;
+    largest = std::abs(value) > largest ? std::abs(value) : largest;
     found.nonzero += nonzero;
     found.nan += std::isnan(value) ? 1 : 0;
     found.inf += std::isinf(value) ? 1 : 0;

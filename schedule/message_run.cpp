@@ -75,7 +75,7 @@ class MessageRun {
   bool has_input(std::int32_t rank, const Action& action) const {
     const bool forward = action.type == ActionType::forward;
     const std::int32_t from = forward ? action.stage - 1 : action.stage + 1;
-    if (action.type == ActionType::backward_weight || from < 0 || from >= placement_.stages()) return true;
+    if (from < 0 || from >= placement_.stages()) return true;  // W's I, before it in the list, had what it needs
     if (placement_.rank_of(from) == rank) return true;
     return (forward ? activations_ : gradients_).has(action.stage, action.microbatch);
   }

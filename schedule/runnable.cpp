@@ -107,7 +107,6 @@ RunnableSchedule runnable_from_record(const std::string& path, const std::string
   Schedule listed = lists_from_csv(path, name, chunks_per_rank);
   runnable.own_messages = any_action(listed, [](ActionType type) { return !is_compute(type); });
   runnable.compute = compute_actions(listed);
-  verify_complete(runnable.compute);
   if (runnable.own_messages) {
     // What is safe at all is safe here; the transport's own model was the trainer's to ask for.
     refuse_findings(path, verify(listed, {.model = ExecutionModel::buffered, .tied = tied}), ExecutionModel::buffered);

@@ -2,6 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rsqrt.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -141,6 +143,26 @@ TEST(LlamaSlice, AFutureTokenLeavesEarlierLogitsAlone) {
   for (std::int64_t position = 29; position < 48; ++position) {
     EXPECT_FALSE(at::equal(before.select(1, position), after.select(1, position))) << position;
   }
+}
+
+TEST(LlamaSlice, TheSecondOfTwoTokensLeavesTheFirstAlone) {
+  const LlamaConfig config = small_config();
+  const LlamaSlice slice = make_slice(config, whole(config));
+  const at::Tensor ids = make_ids(config, 2, 2);
+  at::Tensor changed = ids.clone();
+  changed.select(1, 1).add_(1).remainder_(config.vocab_size);
+
+  EXPECT_TRUE(at::equal(forward(slice, ids).select(1, 0), forward(slice, changed).select(1, 0)));
+}
+
+TEST(LlamaSlice, EachNormTakesTheEpsilonOfTheConfig) {
+  const LlamaConfig config = small_config({{"rms_norm_eps", 0.5}}), usual = small_config();
+  const LlamaSlice slice = make_slice(config, whole(config)), other = make_slice(usual, whole(usual));
+  const at::Tensor input = at::ones({1, 3, config.hidden_size});
+  // Of ones the root of the mean square is that of 1 + eps.
+  const at::Tensor expected = value_of(slice, "model.norm.weight").mul(at::rsqrt(at::ones({1}).add(0.5)));
+  EXPECT_TRUE(at::equal(slice.forward_unit(4, input), expected.expand_as(input)));
+  EXPECT_FALSE(at::equal(slice.forward_unit(1, input), other.forward_unit(1, input)));
 }
 
 TEST(LlamaSlice, PaddingOnTheRightChangesNothing) {

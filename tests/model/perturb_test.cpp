@@ -102,6 +102,19 @@ TEST(TakeValues, WidensExactly) {
   }
 }
 
+TEST(TakeValues, RoundsTheCopiesOfTheMastersThatItGives) {
+  const LlamaConfig config = small_config();
+  LlamaSlice from(config, {0, 6}, at::kFloat), mixed(config, {0, 6}, at::kBFloat16);
+  initialise(from, 5);
+  mixed.keep_masters();
+
+  take_values(mixed, from);
+
+  for (const Parameter& parameter : mixed.parameters()) {
+    EXPECT_TRUE(at::equal(parameter.value, value_of(from, parameter.name).to(at::kBFloat16))) << parameter.name;
+  }
+}
+
 TEST(PrepareTables, OfANarrowerModelAreItsOwn) {
   const LlamaConfig config = small_config();
   LlamaSlice narrow(config, {0, 6}, at::kFloat), wide(config, {0, 6}, at::kDouble), other(config, {0, 6}, at::kDouble);

@@ -132,5 +132,14 @@ TEST(SavedMemory, IsGoneAfterTheBackward) {
   EXPECT_EQ(live_tensor_bytes() - before, static_cast<std::int64_t>(loss.storage().nbytes()));
 }
 
+TEST(SavedMemory, OfALayerThatIsComputedAgainIsItsInputInTheRunsOwnType) {
+  const LlamaConfig config = small_config();
+  const auto bytes = [&](at::ScalarType dtype) {
+    return saved_bytes(config, {UnitKind::layer, 1}, small_tokens, dtype, Recompute::layer);
+  };
+  EXPECT_EQ(bytes(at::kFloat), 4 * small_tokens * config.hidden_size);
+  EXPECT_EQ(bytes(at::kBFloat16), 2 * small_tokens * config.hidden_size);
+}
+
 }  // namespace
 }  // namespace plumbline

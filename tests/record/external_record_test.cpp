@@ -158,6 +158,10 @@ TEST(TensorStatistics, OfEachDtype) {
   EXPECT_TRUE(std::isnan(of_brain.l2));
   const std::array<double, 1> wide{1e300};
   EXPECT_TRUE(std::isinf(tensor_statistics("float64", {1}, std::as_bytes(std::span(wide))).max_abs));
+  const std::array<float, 3> with_nan = {2, std::numeric_limits<float>::quiet_NaN(), -4};
+  const auto of_nan = tensor_statistics("float32", {3}, std::as_bytes(std::span(with_nan)));
+  EXPECT_TRUE(std::isnan(of_nan.max_abs));
+  EXPECT_EQ(of_nan.nan, 1);
   EXPECT_THROW(tensor_statistics("float32", {3}, std::as_bytes(std::span(wide))), std::logic_error);
 }
 

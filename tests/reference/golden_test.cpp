@@ -311,6 +311,34 @@ TEST_F(SpoiltGolden, TokensBeyondTheVocabularyAreNamed) {
   EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("input_ids"), HasSubstr("96")));
 }
 
+TEST_F(SpoiltGolden, IdsBelowZeroAreNamed) {
+  for (const std::int64_t id : {-1, -100}) {
+    rewrite_io("input_ids", [&](SafetensorsEntry&, std::string& bytes) {
+      std::memcpy(bytes.data(), &id, sizeof id);
+      return true;
+    });
+    EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("input_ids holds " + std::to_string(id)));
+  }
+}
+
+TEST_F(SpoiltGolden, WithoutALabelThereIsNoLossToCompare) {
+  for (const char* name : {"labels", "shift_labels"}) {
+    if (!SafetensorsFile(goldens / "two_tokens" / "io.safetensors").entries().contains(name)) continue;
+    rewrite_io(name, [](SafetensorsEntry&, std::string& bytes) {
+      constexpr std::int64_t none = -100;
+      for (std::size_t at = 0; at < bytes.size(); at += sizeof none) std::memcpy(bytes.data() + at, &none, sizeof none);
+      return true;
+    });
+  }
+  EXPECT_THAT(error_of<InputError>([&] { judge(); }), HasSubstr("no position has a label"));
+}
+
+TEST_F(SpoiltGolden, OneThatHoldsDoesNotMakeUpForOneThatFails) {
+  put_float("loss", 99);
+  EXPECT_EQ(judge_goldens({golden_, goldens / "two_tokens"}, out_), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("1 of 2 goldens hold"));
+}
+
 TEST_F(SpoiltGolden, LooserLimitsThanTheDerivedOnesAreRefused) {
   edit_json("golden.json", {{"limits", {{"logits_absolute", 1e-3}}}});
 

@@ -31,8 +31,9 @@ class CsvImport : public ::testing::Test {
     return message_of<InputError>([&] { read(text, dialect); });
   }
 
-  fs::path path_ = fs::temp_directory_path() / ("plumbline_import_" + std::to_string(getpid()) + "_" +
-                                                ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
+  fs::path path_ =
+      fs::temp_directory_path() / ("plumbline_import_" + std::to_string(getpid()) + "_" +
+                                   ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
 };
 
 TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
@@ -109,6 +110,12 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
   }
   EXPECT_THAT(fault("9999999F0,0B0\n"), HasSubstr("only 2 actions"));
   EXPECT_THAT(fault(",,\n"), HasSubstr("no action"));
+}
+
+TEST_F(CsvImport, ThePlacementIsTheOneThatIsGiven) {
+  // On one rank a loop and a V are one.
+  EXPECT_EQ(read("0F0,1F0,1B0,0B0\n").schedule.placement.kind, PlacementKind::loop);
+  EXPECT_EQ(import_schedule(path_, {.placement = PlacementKind::v}).schedule.placement.kind, PlacementKind::v);
 }
 
 TEST_F(CsvImport, BadSchedulesAreReadAndFound) {

@@ -91,6 +91,12 @@ TEST(Verify, SlotsAndAccumulationWhereAsked) {
   EXPECT_TRUE(verify(backwards).empty());
   EXPECT_FALSE(accumulates_ascending(backwards));
   EXPECT_EQ(verify(backwards, {.ascending = true}).front().rule, Rule::accumulation);
+  const Schedule twice_late = lower({"b", {1, 1}, 3, {actions("0F0 0F1 0F2 0B2 0B0 0B1")}}, false);
+  EXPECT_EQ(verify(twice_late, {.ascending = true}).size(), 2U);
+
+  const Schedule split = lower({"b", {1, 1}, 2, {actions("0F0 0I0 0F1 0I1 0W0 0W1")}}, false);
+  EXPECT_TRUE(verify(split, {.slot_limit = 2}).empty());
+  EXPECT_EQ(verify(split, {.slot_limit = 1}).size(), 1U) << "a slot is free once W has run";
 }
 
 TEST(Verify, StopsAfterAHundredFindings) {

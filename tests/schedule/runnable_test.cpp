@@ -55,6 +55,16 @@ TEST_F(Runnable, ANameIsMadeAndLowered) {
   EXPECT_EQ(made.compute.name, "zb-v");
 }
 
+TEST_F(Runnable, OneChunkIsNoDefault) {
+  ScheduleRequest asked;
+  asked.schedule = "looped-bfs";
+  asked.ranks = 2;
+  asked.microbatches = 4;
+  EXPECT_EQ(make_runnable(asked).compute.placement.chunks_per_rank, 2);
+  asked.chunks = 1;
+  EXPECT_EQ(make_runnable(asked).compute.placement.chunks_per_rank, 1);
+}
+
 TEST_F(Runnable, AFileOfComputeActionsIsLoweredAsOursAre) {
   for (const bool tied : {false, true}) {
     ScheduleRequest asked = request(csv("zb-v", 2, 4), 2, 4);
@@ -119,6 +129,8 @@ TEST_F(Runnable, OtherSizesSayWhatWouldFit) {
   const std::string text = csv("zb-v", 2, 4);
   EXPECT_THAT(fault<OtherSizes>(request(text, 3, 4)),
               AllOf(HasSubstr("has rows for 2 ranks, the run has 3 ranks"), HasSubstr("a world size of 2")));
+  EXPECT_THAT(fault<OtherSizes>(request(text, 1, 4)), HasSubstr("has rows for 2 ranks, the run has 1 rank"));
+  EXPECT_THAT(fault<OtherSizes>(request(text, 2, 3)), HasSubstr("is for 4 microbatches, the run has 3"));
   EXPECT_THAT(fault(request(text, 0, 4)), HasSubstr("must be at least 1"));
   EXPECT_THAT(fault<OtherSizes>(request(text, 2, 6)),
               AllOf(HasSubstr("is for 4 microbatches, the run has 6"), HasSubstr("data.lengths 4 entries")));

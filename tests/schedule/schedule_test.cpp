@@ -68,6 +68,8 @@ TEST(MakeSchedule, SaysWhatWouldFitForTheSchedulesWithMoreNeeds) {
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-v", 2, 4, 1); }), HasSubstr("set chunks = 2"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("looped-bfs", 2, 4, 0); }), HasSubstr("at least 1 chunk"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 9, 2); }), HasSubstr("8 or 10"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 13, 2); }), HasSubstr("12 or 15"));
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("interleaved-1f1b", 4, 14, 2); }), HasSubstr("12 or 15"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("dualpipe-v", 4, 7, 2); }),
               ::testing::AllOf(HasSubstr("needs at least 2 microbatches a rank, 8"), HasSubstr("at most 3 ranks")));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("zb-h2", 2, 2000000000); }), HasSubstr("take fewer"));
@@ -152,6 +154,8 @@ TEST(MakeSchedule, SmallOnesWrittenOut) {
   EXPECT_EQ(texts(make_schedule("zb-v", 2, 3, 2).ranks.at(1)),
             "1F0 2F0 1F1 2F1 2I0 2W0 1F2 1I0 1W0 2F2 2I1 2W1 1I1 2I2 1I2 1W1 2W2 1W2");
   EXPECT_EQ(texts(make_schedule("dualpipe-v", 1, 2, 2).ranks.at(0)), "0F0 1F0 0F1 1B0 1F1 0B0 1B1 0I1 0W1");
+  EXPECT_EQ(texts(make_schedule("dualpipe-v", 2, 4, 2).ranks.at(0)),
+            "0F0 0F1 0F2 3F0 3I0 3W0 3F1 0F3 3B1 3F2 0B0 3B2 3F3 0B1 3B3 0I2 0W2 0I3 0W3");
 }
 
 TEST(Placement, VGoesDownAndBackUp) {

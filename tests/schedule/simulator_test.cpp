@@ -62,6 +62,18 @@ TEST(Simulate, NoClosedFormOutsideItsRange) {
   EXPECT_FALSE(closed_form_bubble("zb-h2", 4, 6, {}));
   EXPECT_FALSE(closed_form_bubble("zb-v", 4, 8, {1, 2, 1}));
   EXPECT_FALSE(closed_form_bubble("mine", 4, 8, {}));
+  EXPECT_EQ(closed_form_bubble("afab", 4, 2, {1, 1, 1}), 9) << "it has one for any number of microbatches";
+}
+
+TEST(Simulate, AMessageTakesTheTimeOfItsOwnCutBothWays) {
+  const Schedule schedule{"hand", {3, 1}, 1, {actions("0F0 0B0"), actions("1F0 1B0"), actions("2F0 2B0")}};
+
+  const Simulation run = simulate(schedule, {{{1, 1, 1}}, {.5, 2}});
+
+  EXPECT_EQ(run.actions[1][0].start, 1.5);
+  EXPECT_EQ(run.actions[2][0].start, 4.5);
+  EXPECT_EQ(run.actions[1][1].start, 9.5);
+  EXPECT_EQ(run.actions[0][1].start, 12);
 }
 
 TEST(Simulate, StartsAndEndsByHand) {

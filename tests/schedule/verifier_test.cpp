@@ -49,6 +49,13 @@ TEST(VerifyComplete, NamesRankPositionActionAndRemedy) {
   EXPECT_THAT(complete_fault("0F0 0F1 0B0 0W0 0B1", good1), HasSubstr("the weight gradient was computed already"));
 }
 
+TEST(VerifyComplete, TellsOfEachThatIsWrong) {
+  const auto findings = find_incomplete({"test", {1, 1}, 1, {actions("0F0 0W0 0B0")}});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(to_text(findings[0]), HasSubstr("put I before W"));
+  EXPECT_THAT(to_text(findings[1]), HasSubstr("position 2, 0B0: the weight gradient was computed already"));
+}
+
 TEST(VerifyComplete, RefusesImpossibleSizes) {
   EXPECT_THAT(message_of<InputError>([] {
                 verify_complete({"test", {2, 1}, 1, {actions("0F0 0B0")}});
@@ -109,6 +116,9 @@ TEST(VerifyBlocking, FindsSendBeforeComputeWhereTheReceiverIsReadyFirst) {
 TEST(VerifyBlocking, FindsAMessageThatGoesNowhere) {
   EXPECT_THAT(blocking_fault(lowered0, "1RECV_F0 1F0 1SEND_F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1"),
               HasSubstr("no other rank at the message's other end"));
+  const Schedule own{"test", {1, 2}, 1, {actions("0F0 0SEND_F0 1RECV_F0 1F0 1B0 0B0")}};
+  EXPECT_THAT(message_of<InputError>([&] { verify_blocking(own); }),
+              AllOf(HasSubstr("0SEND_F0"), HasSubstr("no other rank at the message's other end")));
 }
 
 TEST(VerifyBlocking, FindsALostCompute) {

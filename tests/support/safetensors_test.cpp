@@ -103,6 +103,9 @@ TEST_F(Safetensors, TruncatedFilesAreRefused) {
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", "1234567")); }), HasSubstr("shorter than 8"));
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", std::string(20, '\xFF'))); }),
               HasSubstr("announces a header of"));
+  const std::string of_9 = std::string("\11\0\0\0\0\0\0\0", 8) + "{}      ";  // and 8 follow
+  EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.file("t", of_9)); }),
+              HasSubstr("announces a header of 9 bytes in a file of 16"));
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder / "absent"); }), HasSubstr("No such file"));
   EXPECT_THAT(error_of<InputError>([&] { SafetensorsFile(folder.path()); }), HasSubstr("is not a file"));
 }

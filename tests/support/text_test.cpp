@@ -29,6 +29,7 @@ TEST(NearestWord, FindsATypo) {
   EXPECT_EQ(nearest_word("step", known), "steps");
   EXPECT_EQ(nearest_word("learnig_rate", known), "learning_rate");
   EXPECT_EQ(nearest_word("seed", known), "seed");
+  EXPECT_EQ(nearest_word("beed", {"seed", "feed"}), "seed") << "of two as near the first";
 }
 
 TEST(NearestWord, SaysNothingOfWhatIsFar) {

@@ -25,7 +25,8 @@ TEST(ActionLog, WritesIssueOrderAndTimesThatDoNotRunBackwards) {
   log.action_began(receive);
   log.action_began(forward);
   log.action_ended(receive);
-  log.waited(forward, 5);
+  log.waited(forward, 2);
+  log.waited(forward, 3);
   log.action_ended(forward);
   log.set_peak(forward, 64);
   log.step_ended(3);

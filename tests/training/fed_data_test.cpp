@@ -50,6 +50,14 @@ TEST(FedData, ARankThatSeesNoDataHasNoDigest) {
   EXPECT_EQ(fed.digest(), std::nullopt);
 }
 
+TEST(FedData, ARankThatSeesSomeOfTheDataHasADigest) {
+  FedData fed(2);
+  fed.take(0, one);
+  fed.end_step();
+
+  EXPECT_EQ(fed.digest(), hash_hex(data_digest(one)));
+}
+
 TEST(FedData, BothEndsOfOneRankAreFedTheSame) {
   FedData fed(1);
   fed.take(0, one);

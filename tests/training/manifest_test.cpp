@@ -60,6 +60,23 @@ TEST(Manifest, SaysWhatWasRun) {
   EXPECT_EQ(manifest.at("learning_rate_schedule"),
             (Json{{"warmup_steps", 2}, {"start_factor", 0.25}, {"final_factor", 0.0}, {"total_steps", 4}}));
   EXPECT_EQ(manifest.at("level"), "full");
+  EXPECT_EQ(manifest.at("threads"), 1);
+  EXPECT_EQ(manifest.at("recompute"), "none");
+}
+
+TEST(Manifest, SaysWhatIsNoDefault) {
+  RunFile run = a_run();
+  run.train.threads = 3;
+  run.train.recompute = Recompute::layer;
+  run.train.final_factor = 0.5;
+  run.train.clip_norm.reset();
+
+  const Json manifest = manifest_of(run, false);
+
+  EXPECT_EQ(manifest.at("threads"), 3);
+  EXPECT_EQ(manifest.at("recompute"), "layer");
+  EXPECT_EQ(manifest.at("learning_rate_schedule").at("final_factor"), 0.5);
+  EXPECT_EQ(manifest.at("clip_norm"), nullptr);
 }
 
 TEST(Manifest, NamesTheTiedWeight) {

@@ -86,6 +86,30 @@ TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATim
   EXPECT_EQ(plan_recomputed(c, {6, 8}, n, at::kFloat, recompute), 0) << "no layer";
 }
 
+TEST(MemoryPlanTest, OnOneDeviceTheLargestMicrobatchCountsAsItIsPadded) {
+  const auto activations = [](std::vector<std::vector<std::int64_t>> row_lengths) {
+    DataSettings data;
+    data.text = "t";
+    data.row_lengths = std::move(row_lengths);
+    return plan_one_device(config(true), BatchPlan(data, Tokens(std::vector<std::int32_t>(100, 1))), {}).activations;
+  };
+  EXPECT_EQ(activations({{8}, {2}}), activations({{8}}));
+  EXPECT_EQ(activations({{8, 1}}), activations({{8, 8}}));
+}
+
+TEST(MemoryPlanTest, SgdWithoutMomentumKeepsNothing) {
+  TrainSettings train;
+  train.optimizer.name = "sgd";
+  train.optimizer.momentum = 0;
+  EXPECT_EQ(plan_state(config(true), {{0, 8}}, train).optimizer, 0);
+}
+
+TEST(MemoryPlanTest, RoomForTheStateAloneIsNotEnough) {
+  const MemoryPlan plan{.parameters = 10, .gradients = 10, .optimizer = 10, .activations = 5};
+  EXPECT_NO_THROW(require_free(plan, 35, "the machine"));
+  EXPECT_THROW(require_free(plan, 34, "the machine"), SystemError);
+}
+
 TEST(MemoryPlanTest, NoNumberOfAConfigWraps) {
   LlamaConfig large = config(false);
   large.layers = 100000;

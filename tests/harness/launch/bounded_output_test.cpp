@@ -28,6 +28,8 @@ TEST(BoundedOutput, KeepsAllOfWhatIsShort) {
 
 TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({"12345", "67890", "abcdefg"}, 4, 3), "1234\n[10 bytes are left out here]\nefg");
+  const std::string many(1 << 17, 'x');  // more than one read takes
+  EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes are left out here]\nxxx");
 }
 
 TEST(BoundedOutput, DoesNotWaitForWhoHoldsTheInletInTheBackground) {

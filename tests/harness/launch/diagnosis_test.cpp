@@ -104,6 +104,62 @@ TEST(Diagnosis, NobodyIsBlamedWithoutGrounds) {
   EXPECT_FALSE(diagnose({done}, "60 s").culprit);
 }
 
+TEST(Diagnosis, ARankThatReportedIsNotBlamedForTheSignalThatEndedItAfterwards) {
+  auto done = sight(0, "0STEP", -1);
+  done.exit = exit_file(0, "ok", 0);
+  done.signal = 15;
+  auto left = sight(1, "1F0", -1);
+  left.gone = true;
+  left.gone_order = 1;
+
+  EXPECT_EQ(diagnose({done, left}, std::nullopt).culprit, 1);
+}
+
+TEST(Diagnosis, OfThoseThatLeftTheFirstIsBlamedAndNoneWhereTwoLeftAtOnce) {
+  auto later = sight(0, "0RECV_B0", 1), earlier = sight(1, "1F0", -1);
+  later.gone = earlier.gone = true;
+  later.gone_order = 2;
+  earlier.gone_order = 1;
+  EXPECT_EQ(diagnose({later, earlier}, std::nullopt).culprit, 1);
+
+  later.gone_order = 1;
+  EXPECT_THAT(diagnose({later, earlier}, std::nullopt).words, HasSubstr("rank 1 did not go on"));
+}
+
+TEST(Diagnosis, APeerThatIsNoRankIsWaitedForByNobody) {
+  EXPECT_FALSE(diagnose({sight(0, "0RECV_B0", 7)}, "60 s").culprit);
+}
+
+TEST(Diagnosis, RanksThatWaitForACircleAreNotPartOfIt) {
+  const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), sight(1, "1F0", 2), sight(2, "2B0", 1)}, "60 s");
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("ranks 1 and 2 wait for each other"));
+}
+
+TEST(Diagnosis, ARankHangsInItsWaitOnlyWhereItAloneDoesNotLook) {
+  auto one = sight(0, "0RECV_B0", 1), other = sight(1, "1RECV_F0", 2);
+  const auto looks = sight(2, "2RECV_F0", 0);
+  one.still = true;
+  EXPECT_THAT(diagnose({one, other, looks}, "60 s").words, HasSubstr("rank 0 hangs"));
+  other.still = true;
+  EXPECT_THAT(diagnose({one, other, looks}, "60 s").words, HasSubstr("wait for each other"));
+  EXPECT_EQ(diagnose({one, sight(1, "1F0", -1)}, "60 s").culprit, 1) << "where none looks nothing can be told";
+}
+
+TEST(Diagnosis, OfTwoThatHeldUpAsManyTheFirstIsBlamedInTheStepThatItWasIn) {
+  auto first = sight(0, "0F0", -1);
+  first.step = 0;
+  const auto diagnosis = diagnose({first, sight(1, "1F0", -1)}, "60 s");
+  EXPECT_EQ(diagnosis.culprit, 0);
+  EXPECT_THAT(diagnosis.words, HasSubstr("in 0F0 of step 0"));
+}
+
+TEST(Diagnosis, NoRankWaitedForItself) {
+  auto stopped = sight(0, "0RECV_B0", 1);
+  stopped.stopped = true;
+  EXPECT_THAT(diagnose({stopped, sight(1, "1F0", -1)}, "60 s").words, ::testing::Not(HasSubstr("waited for it")));
+}
+
 /// torch 2.11.
 const char* const torchrun_words = R"(torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
 ======================================================

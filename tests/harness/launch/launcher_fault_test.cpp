@@ -46,6 +46,12 @@ This usually is caused by:
 --------------------------------------------------------------------------
 )";
 
+TEST(LauncherFault, WordsOfSlotsAreNoFaultOnceARankWasSeen) {
+  LauncherSight well = sight();
+  well.said = few_slots;
+  EXPECT_EQ(fault(well), "none");
+}
+
 TEST(LauncherFault, ALauncherThatDidItsWorkHasNoneHoweverTheRunEnded) {
   LauncherSight well = sight();
   EXPECT_EQ(fault(well), "none");

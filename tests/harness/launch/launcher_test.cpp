@@ -168,6 +168,7 @@ TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
       10s);
 
   EXPECT_TRUE(finding.timed_out);
+  EXPECT_LT(finding.seconds, 20) << "twice its limit";
   EXPECT_EQ(finding.culprit_rank, 1);
   EXPECT_EQ(finding.words,
             "the time limit of 10 s passed: rank 1 was stopped (SIGSTOP) in 1F1 of step 2; rank 0 waited for it");

@@ -29,7 +29,7 @@ weight_decay = 1.0
 [pipeline]
 partition = "cost"
 transport = "threads"
-timeout_ms = 30000
+timeout_ms = 12345
 )";
 
 class RunVariant : public ::testing::Test {
@@ -47,7 +47,7 @@ TEST_F(RunVariant, WithoutChangesEveryNumberKeepsItsBits) {
   EXPECT_EQ(written["train"]["beta2"].value<double>(), 0.99);
   EXPECT_TRUE(written["train"]["weight_decay"].is_floating_point()) << "1.0 must not become 1";
   EXPECT_EQ(written["data"]["microbatches"].value<std::int64_t>(), 6);
-  EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 30000);
+  EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 12345);
   EXPECT_EQ(written["pipeline"]["partition"].value<std::string>(), "cost");
 }
 
@@ -57,6 +57,22 @@ TEST_F(RunVariant, ASweepSavesNoCheckpointsAndWaitsHalfAMinute) {
 
   EXPECT_FALSE(written.contains("checkpoint"));
   EXPECT_EQ(written["pipeline"]["timeout_ms"].value<std::int64_t>(), 30000);
+}
+
+TEST_F(RunVariant, WhatBelongsToAnotherOptimizerOrScheduleIsLeftOut) {
+  const auto run = folder_.file("runs/b.toml",
+                                "[model]\nconfig = \"c.json\"\n[train]\noptimizer = \"sgd\"\nmomentum = 0.5\n"
+                                "[pipeline]\nschedule = \"mine.csv\"\nschedule_dialect = \"torch\"\n");
+  RunChanges changes;
+  changes.optimizer = "adamw";
+  const auto other = parse_toml("made.toml", pipeline_run(run, changes, "afab", folder_.path()));
+  EXPECT_FALSE(other["train"].as_table()->contains("momentum"));
+  EXPECT_FALSE(other["pipeline"].as_table()->contains("schedule_dialect"));
+
+  const auto own = read_run_facts(run, {}).schedule;
+  const auto same = parse_toml("made.toml", pipeline_run(run, {}, own, folder_.path()));
+  EXPECT_TRUE(same["train"].as_table()->contains("momentum"));
+  EXPECT_TRUE(same["pipeline"].as_table()->contains("schedule_dialect"));
 }
 
 TEST_F(RunVariant, PathsAreRebasedToTheFolderOfTheNewFile) {

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "harness/judge/judge.hpp"
+#include "harness/sweep/make_request.hpp"
 #include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -176,6 +178,38 @@ TEST_F(MakePlan, AuditAddsTheSmallestCellOfEachModelAndOptimizerAtLevelDumpWithI
   EXPECT_EQ(reference.id, "a-adamw-dump");
   EXPECT_TRUE(reference.changes.dump);
   EXPECT_FALSE(made.references[made.cells[0].reference].changes.dump) << "the other cells' own stays as it is";
+}
+
+TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
+  const auto made = plan(
+      "run = [\"a.toml\"]\nworld_sizes = [2]\nbench = true\nclipping = true\nchecks = [\"loss\"]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\nprocess_memory_limit = 1e9\n");
+
+  ASSERT_THAT(made.cells, SizeIs(2));
+  for (const auto& cell : made.cells) {
+    EXPECT_TRUE(cell.plan.bench);
+    EXPECT_THAT(cell.plan.checks, ElementsAre("loss"));
+  }
+  EXPECT_TRUE(made.cells[0].plan.clipping_must_act);
+  EXPECT_FALSE(made.cells[1].plan.clipping_must_act) << "other data clip in other steps";
+  EXPECT_EQ(made.cells[1].plan.process_memory_limit, 1e9);
+}
+
+TEST_F(MakePlan, ACellThatSumsInAnOrderOfItsOwnHasAReferenceThatDoesSo) {
+  folder_.file("late.csv", "0F0,0F1,0B1,0B0\n");
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"afab\", \"late.csv\"]\n");
+
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_THAT(made.references[1].id, HasSubstr("a-order-"));
+  EXPECT_THAT(made.references[1].accumulation, HasSubstr("embed_tokens,1\nembed_tokens,0\n"));
+  const auto sweep = read_sweep_file(folder_ / "sweep.toml");
+  EXPECT_EQ(make_request(sweep, made.references[0]).accumulation_digest, "");
+  EXPECT_EQ(make_request(sweep, made.references[1]).accumulation_digest, hash_hex(made.references[1].accumulation));
+}
+
+TEST_F(MakePlan, CalibratedCellsAreAuditedWhereTheyAre) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [2]\ntier = \"calibrated\"\naudit = true\n");
+  EXPECT_THAT(ids(made), ElementsAre("a-afab-w2"));
 }
 
 TEST_F(MakePlan, AuditTellsWhereDumpsWouldBeTooLargeAndWhereNoCellHasTwoRanks) {

@@ -241,5 +241,19 @@ TEST(Boundaries, OfZerosAloneShowNothing) {
   EXPECT_EQ(to_text(result_of(verdict, "boundaries").outcome), "not_triggered");
 }
 
+TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
+  SyntheticPlan other;
+  other.stages = {{"embed_tokens"}, {"layers.0", "layers.1", "norm", "lm_head"}};
+  SyntheticCell cell;
+  cell.reference = synthetic_candidate(other);
+  cell.reference.manifest["run_id"] = new_run_id();
+  for (auto& rank : cell.reference.ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
+  }
+  const auto result = result_of(cell.judge(), "boundaries");
+  EXPECT_EQ(result.outcome, Outcome::not_applicable) << result.reason;
+  EXPECT_THAT(result.reason, HasSubstr("no cut in common"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

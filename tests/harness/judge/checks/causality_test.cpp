@@ -26,6 +26,7 @@ TEST(Causality, AnEndBeforeItsStartIsToldOfItsRecordRankStepAndAction) {
 
     const auto found = expect_conformance_red(cell);
 
+    EXPECT_THAT(found.words, HasSubstr("ends before"));
     EXPECT_EQ(found.item, "0F3");
     EXPECT_EQ(found.step, 1);
     EXPECT_EQ(found.rank, 0);

@@ -98,5 +98,36 @@ TEST(Census, TiedInTheModelButNotInTheManifests) {
   expect_census_names(cell, "tied");
 }
 
+TEST(Census, UnitThatTheModelDoesNotHave) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][0]["units"] = {"embed_tokens", "layers.0", "layers.7"};
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("layers.7 is no unit of this model"));
+}
+
+TEST(Census, UnitsThatAreNotInTheModelsOrder) {
+  SyntheticCell cell;
+  cell.candidate.manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("not in the order of the model"));
+}
+
+TEST(Census, AnotherDtypeInBothRecordsIsSeenAgainstTheRunsOwn) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate})
+    tensor_row(*run, -1, "parameter", "model.layers.0.self_attn.k_proj.weight").dtype = "bfloat16";
+  expect_census_names(cell, "layers.0");
+}
+
+TEST(Census, ASecondPairThatIsCalledTied) {
+  SyntheticCell cell;
+  cell.candidate.manifest["tied"].push_back({"model.norm.weight", "model.layers.0.input_layernorm.weight"});
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("candidate: tied weights of the manifest"));
+}
+
+TEST(Census, TheReferenceIsHeldToItAsWell) {
+  SyntheticCell lacks_tensors;
+  drop_tensors(lacks_tensors.reference.ranks[0], "layers.1.");
+  EXPECT_THAT(result_of(lacks_tensors.judge(), "census").reason, HasSubstr("reference: model.layers.1."));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

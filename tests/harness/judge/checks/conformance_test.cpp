@@ -2,6 +2,7 @@
 
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
+#include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -79,6 +80,13 @@ TEST(Conformance, ComputeThatOverlapsItself) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("conformance"));
   EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("0B4"));
   EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("overlaps 0B3"));
+}
+
+TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
+  SyntheticCell cell;
+  cell.reference.schedule_csv = "0F0,0F1,0B0,0B1,0F2,0B2,0F3,0B3,0F4,0B4\n";
+  cell.reference.manifest["schedule"]["digest"] = hash_hex(cell.reference.schedule_csv);
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("not one microbatch after the other"));
 }
 
 }  // namespace

@@ -180,5 +180,28 @@ TEST(Comparability, ACopyUnderAnotherRunIdIsFoundByItsTimes) {
   expect_not_comparable(cell, "one is a copy");
 }
 
+TEST(Data, ARankThatWasFedSomeOfItsMicrobatches) {
+  SyntheticCell cell;
+  for (auto& row : cell.candidate.ranks[0].microbatches) {
+    if (row.step == 0 && row.microbatch == 2) row.data_digest.clear();
+  }
+  digest_data_again(cell.candidate);
+  EXPECT_THAT(result_of(cell.judge(), "data").reason, HasSubstr("digests in microbatches.csv"));
+}
+
+TEST(Data, TokensOfTheStepAreTheSumOfItsMicrobatches) {
+  for (auto column : {&StepRow::tokens, &StepRow::valid_tokens}) {
+    SyntheticCell cell;
+    cell.candidate.ranks[0].steps[1].*column -= 1;
+    EXPECT_EQ(result_of(cell.judge(), "data").outcome, Outcome::fails);
+  }
+}
+
+TEST(Data, AMaskedMicrobatchIsNoneThatTellsTwoApart) {
+  SyntheticCell cell;
+  EXPECT_EQ(result_of(cell.judge(), "data").looked_at.at("distinct_microbatches"),
+            (synthetic_microbatches - 1) * synthetic_steps);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -53,5 +53,34 @@ TEST(EmptyPartitions, BytesOnARankWithoutUnits) {
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("empty_partitions", "memory"));
 }
 
+TEST(EmptyPartitions, RelayThatHandsNothingOn) {
+  SyntheticCell cell(with_empty_stage());
+  std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
+    return row.step == 1 && row.microbatch == 2 && row.direction == "forward" && row.side == "send";
+  });
+  EXPECT_THAT(result_of(cell.judge(), "empty_partitions").reason, HasSubstr("none that went out"));
+}
+
+TEST(EmptyPartitions, EveryOwnersBytesOnARankWithoutUnits) {
+  for (auto column : {&MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes, &MemoryRow::optimizer_bytes}) {
+    SyntheticCell cell(with_empty_stage());
+    cell.candidate.ranks[1].memory[1].*column = 4;
+    EXPECT_EQ(result_of(cell.judge(), "empty_partitions").outcome, Outcome::fails);
+  }
+}
+
+TEST(EmptyPartitions, ActivationsBeyondTheOneThatIsHandedOn) {
+  SyntheticCell cell(with_empty_stage());
+  *cell.candidate.ranks[1].memory[1].activation_peak_bytes += 4;
+  EXPECT_EQ(result_of(cell.judge(), "empty_partitions").outcome, Outcome::fails);
+}
+
+TEST(EmptyPartitions, AStageThatLacksItsNorm) {
+  SyntheticCell cell(with_empty_stage());
+  for (auto& rank : cell.candidate.ranks)
+    std::erase_if(rank.tensors, [](const TensorRow& row) { return row.name == "model.norm.weight"; });
+  EXPECT_THAT(result_of(cell.judge(), "empty_partitions").reason, HasSubstr("parameters"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -149,5 +149,32 @@ TEST(Gradients, AParameterThatMovesHasOne) {
   EXPECT_EQ(result_of(verdict, "nonzero_gradients").outcome, Outcome::fails);
 }
 
+TEST(Gradients, WhatARunOfOneStepCannotShowIsSaid) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) keep_first_step(*run);
+  EXPECT_THAT(result_of(cell.judge(), "gradients").not_shown, ::testing::Contains(HasSubstr("the run has one step")));
+}
+
+TEST(Gradients, ARowWhoseDtypeAloneIsAnotherSaysSo) {
+  SyntheticCell cell;
+  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").dtype = "float64";
+  EXPECT_THAT(expect_red(cell, {"gradients"}, "model.norm.weight", 1).words, HasSubstr("the dtype differs"));
+}
+
+TEST(Gradients, ARowOfTheSameBitsWithOtherRowsThatAreNotZero) {
+  SyntheticCell cell;
+  auto& row = tensor_row(cell.candidate, 1, "gradient", "model.layers.0.mlp.gate_proj.weight");
+  row.nonzero_rows = *row.nonzero_rows - 1;
+  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("nonzero_rows"));
+}
+
+TEST(Gradients, OfAFrozenParameterMayBeThereInBothRecordsOrInNone) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["frozen"] = {"model.norm.weight"};
+  std::erase_if(cell.candidate.ranks[1].tensors,
+                [](const TensorRow& row) { return row.kind != "parameter" && row.name == "model.norm.weight"; });
+  EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate has no such row"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

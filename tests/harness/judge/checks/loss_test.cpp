@@ -102,5 +102,24 @@ TEST(Loss, EachRecordIsHeldToItsOwnSum) {
   EXPECT_THAT(result_of(cell.judge(), "loss").reason, HasSubstr("2 differences in all"));
 }
 
+TEST(Loss, TwoRanksWithTheLossInAReferenceThatIsAPipeline) {
+  SyntheticCell cell;
+  cell.reference = synthetic_candidate({});
+  cell.reference.manifest["run_id"] = new_run_id();
+  for (auto& rank : cell.reference.ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
+  }
+  for (auto& row : cell.reference.ranks[0].microbatches) {
+    if (row.step == 0 && row.microbatch == 1) row.loss = loss(cell.reference, 0, 1);
+  }
+  EXPECT_THAT(result_of(cell.judge(), "loss").reason, HasSubstr("the reference: loss of the microbatch at step 0"));
+}
+
+TEST(Loss, WithoutALossNoSumIsToldToBeWrong) {
+  SyntheticCell cell;
+  loss(cell.candidate, 0, 1).reset();
+  EXPECT_THAT(result_of(cell.judge(), "loss").reason, ::testing::Not(HasSubstr("loss of the step")));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -182,6 +184,28 @@ TEST(Memory, AnothersOptimiserOfUnknownFormIsToldAndItsWeightsStillJudged) {
   again.reference = cell.reference;
   again.candidate = cell.candidate;
   EXPECT_EQ(result_of(again.judge(), "memory").first_divergence.value().item, "gradient_bytes");
+}
+
+/// The largest that the list lets a rank's buffers be, as the check tells it.
+std::int64_t buffer_bound_told(bool tied) {
+  SyntheticPlan plan;
+  plan.tied = tied;
+  SyntheticCell cell(plan);
+  const std::string measured = result_of(cell.judge(), "memory").measured;
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(measured, found, std::regex("transport buffers at most [0-9]+ of ([0-9]+) bytes")));
+  return std::stoll(found[1]);
+}
+
+TEST(Memory, BuffersOfOneByteBeyondTheBound) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) rank.memory[1].buffer_bytes = buffer_bound_told(true) + 1;
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("beyond every message"));
+}
+
+TEST(Memory, ReduceHoldsTheTiedGradientThatComesInAndTheOneThatGoesOut) {
+  const std::int64_t activations = 13 * 4 * 4;  // of all microbatches, which REDUCE does not wait for
+  EXPECT_EQ(buffer_bound_told(true), activations + 2 * 8 * 4 * 4);
 }
 
 }  // namespace

@@ -159,6 +159,30 @@ TEST(OwnedBytes, AnOlderRecordIsToldAndNotFailed) {
   }
 }
 
+TEST(OwnedBytes, DataThatTheReferenceKeepsIsNoAllowance) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.memory) *row.data_bytes += 8, *row.live_bytes += 8, *row.peak_bytes += 8;
+    }
+  }
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("ids and labels end with their microbatch"));
+}
+
+TEST(OwnedBytes, WithoutThemALeakIsStillSeen) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.memory) row.other_bytes.reset();
+  }
+  *cell.candidate.ranks[1].memory[1].live_bytes += 4;
+  const auto reference = cell.write_reference(), older = cell.write_candidate();
+  make_first_schema(older);
+  for (const char* rank : {"rank-0", "rank-1"}) drop_column(older / rank / "memory.csv", "other_bytes");
+
+  EXPECT_THAT(result_of(judge_cell(cell.plan, reference, older), "memory").reason,
+              HasSubstr("against the end of the first step"));
+}
+
 TEST(TotalPeak, IsAtLeastWhatTheRowSaysLivesAtOnce) {
   for (const std::int64_t less : {0, 1}) {
     SyntheticCell cell;
@@ -235,6 +259,12 @@ TEST(TotalPeak, OfAListedOrderIsNoLessThanAllThatItKeeps) {
 
   EXPECT_EQ(found.item, "peak_bytes");
   EXPECT_THAT(found.words, HasSubstr("of each microbatch"));
+}
+
+TEST(OwnedBytes, FewerAliveThanTheirOwnersHoldFail) {
+  SyntheticCell cell;
+  for (auto& row : cell.candidate.ranks[1].memory) *row.live_bytes -= 4;
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("live_bytes"));
 }
 
 }  // namespace

@@ -92,5 +92,40 @@ TEST(Parameters, WholeModelOnEachRankIsARowTooMany) {
   EXPECT_EQ(expect_red(cell, {"parameters"}, "model.norm.weight", 0).rank, 0);
 }
 
+TEST(Parameters, AMomentThatTheOptimiserDoesNotHave) {
+  SyntheticPlan plan;
+  plan.optimizer = "sgd";
+  SyntheticCell cell(plan);
+  auto row = tensor_row(cell.candidate, 1, "moment1", "model.norm.weight");
+  row.kind = "moment2";
+  cell.candidate.ranks[1].tensors.push_back(row);
+  EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the optimiser has no such moment"));
+}
+
+TEST(Parameters, WithoutMomentumThereAreNoMomentsToMiss) {
+  SyntheticPlan plan;
+  plan.optimizer = "sgd";
+  SyntheticCell cell(plan);
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["optimizer"]["momentum"] = 0.0;
+    for (auto& rank : run->ranks)
+      std::erase_if(rank.tensors, [](const TensorRow& row) { return row.kind.starts_with("moment"); });
+  }
+  EXPECT_EQ(result_of(cell.judge(), "parameters").outcome, Outcome::holds);
+}
+
+TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["frozen"] = {"model.norm.weight"};
+    for (auto& rank : run->ranks) {
+      std::erase_if(rank.tensors, [](const TensorRow& row) {
+        return row.name == "model.norm.weight" && (row.kind != "parameter" || row.step == 1);
+      });
+    }
+  }
+  EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the reference has no such row"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

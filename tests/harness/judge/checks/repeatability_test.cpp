@@ -79,5 +79,25 @@ TEST_F(Repeatability, IsNotRunWithoutASecondRunThoughAskedFor) {
   EXPECT_EQ(result_of(verdict, "repeatability").outcome, Outcome::not_run);
 }
 
+TEST_F(Repeatability, FailsForARowThatOneOfTheTwoLacks) {
+  const auto without_a_moment = [](SyntheticRun& run) {
+    std::erase_if(run.ranks[1].tensors, [](const TensorRow& row) {
+      return row.step == 1 && row.kind == "moment1" && row.name == "model.norm.weight";
+    });
+  };
+  without_a_moment(*cell.repeated);
+  EXPECT_THAT(result_of(cell.judge(), "repeatability").reason, HasSubstr("no row"));
+
+  SyntheticCell other;
+  other.plan.repeat = true;
+  other.repeated = cell.candidate;
+  other.repeated->manifest["run_id"] = new_run_id();
+  for (auto& rank : other.repeated->ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;
+  }
+  without_a_moment(other.candidate);
+  EXPECT_THAT(result_of(other.judge(), "repeatability").reason, HasSubstr("no row"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing
