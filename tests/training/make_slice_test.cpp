@@ -10,7 +10,6 @@
 #include "model/parameter.hpp"
 #include "tests/temporary_folder.hpp"
 #include "training/evaluation.hpp"
-#include "training/initial_values.hpp"
 
 namespace plumbline {
 namespace {
