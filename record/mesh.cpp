@@ -4,6 +4,7 @@
 #include <set>
 
 #include "record/json_keys.hpp"
+#include "record/rank_folder.hpp"
 #include "record/record.hpp"
 #include "support/error.hpp"
 #include "support/numbers.hpp"
@@ -16,7 +17,6 @@ namespace fs = std::filesystem;
 
 // As many ranks as a manifest may have; products stay far below what 64 bits hold.
 constexpr std::int64_t most_ranks = 65536;
-constexpr const char* folder_prefix = "replica-";
 
 void read_axes(const JsonKeys& keys, Mesh& mesh) {
   const JsonKeys axes = keys.object("axes");
@@ -76,15 +76,15 @@ std::set<std::int64_t> replicas_in(const fs::path& folder) {
   if (fs::exists(folder / "manifest.json", none)) return numbers;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(folder_prefix) || !entry.is_directory(none)) continue;
-    const auto number = parse_integer(name.substr(std::string(folder_prefix).size()));
+    if (!name.starts_with(replica_folder_prefix) || !entry.is_directory(none)) continue;
+    const auto number = parse_integer(name.substr(replica_folder_prefix.size()));
     if (number && *number >= 0) numbers.insert(*number);
   }
   return numbers;
 }
 
 fs::path folder_of(const fs::path& folder, std::int64_t replica) {
-  return folder / (folder_prefix + to_text(replica));
+  return folder / replica_folder_name(replica);
 }
 
 /// What the manifest in the folder of that replica says of it.

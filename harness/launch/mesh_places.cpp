@@ -12,7 +12,7 @@ namespace {
 std::optional<Mesh> mesh_of(const std::filesystem::path& record) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(record, none)) {
-    if (!entry.path().filename().string().starts_with("replica-")) continue;
+    if (!entry.path().filename().string().starts_with(replica_folder_prefix)) continue;
     try {
       if (const auto mesh = read_manifest(entry.path()).mesh) return mesh;
     } catch (const InputError&) {  // it is being written
@@ -31,8 +31,10 @@ std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record) {
   for (std::size_t replica = 0; replica < mesh->replicas.size(); ++replica) {
     const auto& ranks = mesh->replicas[replica];
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-      places[static_cast<std::size_t>(ranks[rank])] = {
-          record / ("replica-" + std::to_string(replica)) / rank_folder(static_cast<std::int64_t>(rank)), ranks};
+      places[static_cast<std::size_t>(ranks[rank])] = {record /
+                                                           replica_folder_name(static_cast<std::int64_t>(replica)) /
+                                                           rank_folder(static_cast<std::int64_t>(rank)),
+                                                       ranks};
   }
   return places;
 }

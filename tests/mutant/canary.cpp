@@ -1,7 +1,6 @@
 #include "tests/mutant/canary.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
