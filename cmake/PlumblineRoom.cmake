@@ -60,7 +60,7 @@ target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNI
 
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
 # shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do. SLOW: a filter; these
-# have the label slow in place of the others.
+# have the label slow in place of the others (with SHARDS all in one, "<room>.slow").
 function(plumbline_room_test name)
   cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
@@ -87,9 +87,15 @@ function(plumbline_room_test name)
                          ENVIRONMENT "OMP_NUM_THREADS=1")
     return()
   endif()
+  set(filter "")
+  if(arg_SLOW)
+    set(filter "--gtest_filter=-${arg_SLOW}")
+    add_test(NAME ${name}.slow COMMAND ${name}_test "--gtest_filter=${arg_SLOW}")
+    set_tests_properties(${name}.slow PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+  endif()
   foreach(shard RANGE 1 ${arg_SHARDS})
     math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${name}_test)
+    add_test(NAME ${name}.${shard} COMMAND ${name}_test ${filter})
     set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}"
                          ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()

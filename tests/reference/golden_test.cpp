@@ -367,7 +367,14 @@ TEST_F(SpoiltBfloat16Golden, AWrongEpsIsSeenByTheBits) {
   const bool bits = same_path();
   edit_json("config.json", {{"rms_norm_eps", 1e-6}});
 
-  EXPECT_EQ(judge(), bits ? 1 : 0) << out_.str();
+  const int failed = judge();
+
+  // Elsewhere it may hide within the limits or be beyond them: that is the processor's.
+  if (bits) {
+    EXPECT_EQ(failed, 1) << out_.str();
+  } else {
+    EXPECT_THAT(out_.str(), HasSubstr("compared at 0 ULP: 0 of 37"));
+  }
 }
 
 TEST_F(SpoiltBfloat16Golden, OtherBf16InstructionsAreAnotherCodePath) {
