@@ -74,6 +74,7 @@ std::string headline(const Verdict& verdict) {
   }
   const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
   std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "cell");
+  if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // those that do not are not counted here
   if (!verdict.selection.checks.empty()) text += ", " + grouped(asked) + " of " + count_text(checks, "check");
   if (unstable > 0) text += ", " + grouped(unstable) + " unstable";
   if (!verdict.not_run.empty()) text += ", " + grouped(std::ssize(verdict.not_run)) + " not run";

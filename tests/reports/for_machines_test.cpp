@@ -105,7 +105,7 @@ TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
 TEST(Annotations, ARedVerdictIsNeverWithoutAnError) {
   Verdict verdict;
 
-  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cells"));
+  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cells hold"));
 }
 
 TEST(Annotations, OfATitleColonsAndCommasAreEscaped) {

@@ -191,7 +191,7 @@ TEST(Page, AnUnstableCellIsRedAndSaysSo) {
 
   const std::string page = page_of(verdict);
 
-  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 11 of 12 cells, 1 unstable"));
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 11 of 12 cells hold, 1 unstable"));
   EXPECT_THAT(page, HasSubstr("it held. The cell is unstable: every check holds"));
 }
 
@@ -211,7 +211,7 @@ TEST(Page, AFailureShowsItsFirstDivergenceAndTheCommand) {
 
   const std::string page = page_of(verdict);
 
-  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 19 of 20 cells"));
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 19 of 20 cells hold"));
   EXPECT_THAT(page, HasSubstr("What does not hold"));
   EXPECT_THAT(page, HasSubstr("the gradient that rank 2 received for microbatch 3 is not the one that rank 3 sent"));
   EXPECT_THAT(page, HasSubstr("<td>R2</td><td>1</td><td>3</td><td>2</td><td>2</td><td>backward</td><td>layers.3</td>"
@@ -231,7 +231,7 @@ TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
 
   const std::string page = page_of(verdict);
 
-  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 12 of 12 cells, 6 not run - default - Plumbline</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 12 of 12 cells hold, 6 not run - default - Plumbline</title>"));
   const auto cells = page.find("id=\"overview\"");
   EXPECT_LT(page.find("<b>Not run: 6</b>"), cells);
   EXPECT_LT(page.find("<li>fourth</li>"), cells);
@@ -535,7 +535,7 @@ TEST(Page, NoCellIsNotMistakenForSuccess) {
 
   const std::string page = page_of(verdict, Evidence{});
 
-  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 0 of 0 cells"));
+  EXPECT_THAT(page, HasSubstr("<title>Does not hold: 0 of 0 cells hold"));
   EXPECT_THAT(page, HasSubstr("No cell was run, so nothing was shown."));
 }
 
