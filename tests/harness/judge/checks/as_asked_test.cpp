@@ -3,45 +3,10 @@
 
 #include <functional>
 
-#include "support/hash.hpp"
-#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/judge/checks/asked_cell.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-/// What must have been asked for where all is right.
-Request request_of(const SyntheticRun& run) {
-  const Json& manifest = run.manifest;
-  Request request;
-  request.role = manifest.at("role").get<std::string>();
-  request.world_size = manifest.at("world_size").get<std::int64_t>();
-  request.schedule =
-      RequestedSchedule{manifest.at("schedule").at("name").get<std::string>(), 1, hash_hex(run.schedule_csv)};
-  request.stages.emplace();
-  for (const Json& stage : manifest.at("stages")) {
-    request.stages->push_back({stage.at("stage").get<std::int64_t>(), stage.at("rank").get<std::int64_t>(),
-                               stage.at("units").get<std::vector<std::string>>()});
-  }
-  request.model_digest = model_digest(manifest.at("model"));
-  request.seed = manifest.at("seed").get<std::uint64_t>();
-  request.dtype = "float32";
-  request.optimizer = manifest.at("optimizer");
-  request.clip_norm = 1.0;
-  request.steps = synthetic_steps;
-  request.microbatches.emplace();
-  for (const std::int64_t length : {3, 1, 4, 3, 2}) request.microbatches->push_back({{length}, length == 2});
-  request.accumulation_digest = "";
-  request.device = "cpu";
-  request.level = "full";
-  return request;
-}
-
-struct AskedCell : SyntheticCell {
-  AskedCell() {
-    plan.request = request_of(candidate);
-    plan.reference_request = request_of(reference);
-  }
-};
 
 TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedFor) {
   AskedCell cell;
@@ -89,45 +54,54 @@ TEST_P(AskedOtherwise, IsRedWhateverChecksWereAskedFor) {
 
 INSTANTIATE_TEST_SUITE_P(
     EveryField, AskedOtherwise,
-    ::testing::Values(
-        Otherwise{"role", [](Request& r) { r.role = "external"; }},
-        Otherwise{"world_size", [](Request& r) { r.world_size = 8; }},
-        Otherwise{"schedule.name", [](Request& r) { r.schedule->name = "afab"; }},
-        Otherwise{"schedule.chunks_per_rank", [](Request& r) { r.schedule->chunks_per_rank = 2; }},
-        Otherwise{"schedule.digest", [](Request& r) { r.schedule->digest = other_digest; }},
-        Otherwise{"stages",
-                  [](Request& r) {
-                    r.stages->at(0).units.push_back("layers.1");
-                    r.stages->at(1).units.erase(r.stages->at(1).units.begin());
-                  }},
-        Otherwise{"stages", [](Request& r) { r.stages->at(1).rank = 0; }},
-        Otherwise{"model_digest", [](Request& r) { r.model_digest = other_digest; }},
-        Otherwise{"seed", [](Request& r) { r.seed = 77; }},
-        Otherwise{"dtype", [](Request& r) { r.dtype = "bfloat16"; }},
-        Otherwise{"optimizer.name", [](Request& r) { (*r.optimizer)["name"] = "sgd"; }},
-        Otherwise{"optimizer.learning_rate", [](Request& r) { (*r.optimizer)["learning_rate"] = 0.5; }},
-        Otherwise{"optimizer.beta1", [](Request& r) { (*r.optimizer)["beta1"] = 0.5; }},
-        Otherwise{"optimizer.beta2", [](Request& r) { (*r.optimizer)["beta2"] = 0.5; }},
-        Otherwise{"optimizer.eps", [](Request& r) { (*r.optimizer)["eps"] = 0.5; }},
-        Otherwise{"optimizer.weight_decay", [](Request& r) { (*r.optimizer)["weight_decay"] = 0.5; }},
-        Otherwise{"clip_norm", [](Request& r) { r.clip_norm = 2.0; }},
-        Otherwise{"clip_norm", [](Request& r) { r.clip_norm = Json(nullptr); }},
-        Otherwise{"steps", [](Request& r) { r.steps = 3; }},
-        Otherwise{"data.microbatches",
-                  [](Request& r) {
-                    r.microbatches->push_back({{1}, false});
-                  }},
-        Otherwise{"batch of microbatch 1",
-                  [](Request& r) {
-                    r.microbatches->at(1).lengths = {1, 1};
-                  }},
-        Otherwise{"sequence_length of microbatch 2", [](Request& r) { r.microbatches->at(2).lengths = {5}; }},
-        Otherwise{"valid_tokens of microbatch 0", [](Request& r) { r.microbatches->at(0).masked = true; }},
-        Otherwise{"accumulation_digest", [](Request& r) { r.accumulation_digest = other_digest; }},
-        Otherwise{"device", [](Request& r) { r.device = "cuda"; }},
-        Otherwise{"recompute", [](Request& r) { r.recompute = "layer"; }},
-        Otherwise{"transport", [](Request& r) { r.transport = "nccl"; }},
-        Otherwise{"level", [](Request& r) { r.level = "dump"; }}));
+    ::
+        testing::Values(Otherwise{"role", [](Request& r) { r.role = "external"; }},
+                        Otherwise{"world_size", [](Request& r) { r.world_size = 8; }},
+                        Otherwise{"schedule.name", [](Request& r) { r.schedule->name = "afab"; }},
+                        Otherwise{"schedule.chunks_per_rank", [](Request& r) { r.schedule->chunks_per_rank = 2; }},
+                        Otherwise{"schedule.digest", [](Request& r) { r.schedule->digest = other_digest; }},
+                        Otherwise{"stages",
+                                  [](Request& r) {
+                                    r.stages->at(0).units.push_back("layers.1");
+                                    r.stages->at(1).units.erase(r.stages->at(1).units.begin());
+                                  }},
+                        Otherwise{"stages", [](Request& r) { r.stages->at(1).rank = 0; }},
+                        Otherwise{"model_digest", [](Request& r) { r.model_digest = other_digest; }},
+                        Otherwise{"seed", [](Request& r) { r.seed = 77; }},
+                        Otherwise{"dtype", [](Request& r) { r.dtype = "bfloat16"; }},
+                        Otherwise{"optimizer.name", [](Request& r) { (*r.optimizer)["name"] = "sgd"; }},
+                        Otherwise{"optimizer.learning_rate", [](Request& r) { (*r.optimizer)["learning_rate"] = 0.5; }},
+                        Otherwise{"optimizer.beta1", [](Request& r) { (*r.optimizer)["beta1"] = 0.5; }},
+                        Otherwise{"optimizer.beta2", [](Request& r) { (*r.optimizer)["beta2"] = 0.5; }},
+                        Otherwise{"optimizer.eps", [](Request& r) { (*r.optimizer)["eps"] = 0.5; }},
+                        Otherwise{"optimizer.weight_decay", [](Request& r) { (*r.optimizer)["weight_decay"] = 0.5; }},
+                        Otherwise{"clip_norm", [](Request& r) { r.clip_norm = 2.0; }},
+                        Otherwise{"clip_norm", [](Request& r) { r.clip_norm = Json(nullptr); }},
+                        Otherwise{"steps", [](Request& r) { r.steps = 3; }},
+                        Otherwise{"first_step", [](Request& r) { r.first_step = 1; }},
+                        Otherwise{"data.microbatches",
+                                  [](Request& r) {
+                                    r.microbatches.reset();
+                                    r.microbatch_count = 4;
+                                  }},
+                        Otherwise{"data.microbatches",
+                                  [](Request& r) {
+                                    r.microbatches->push_back({{1}, false});
+                                  }},
+                        Otherwise{
+                            "batch of microbatch 1",
+                            [](Request& r) {
+                              r.microbatches->at(1).lengths = {1, 1};
+                            }},
+                        Otherwise{"sequence_length of microbatch 2",
+                                  [](Request& r) { r.microbatches->at(2).lengths = {5}; }},
+                        Otherwise{"valid_tokens of microbatch 0",
+                                  [](Request& r) { r.microbatches->at(0).masked = true; }},
+                        Otherwise{"accumulation_digest", [](Request& r) { r.accumulation_digest = other_digest; }},
+                        Otherwise{"device", [](Request& r) { r.device = "cuda"; }},
+                        Otherwise{"recompute", [](Request& r) { r.recompute = "layer"; }},
+                        Otherwise{"transport", [](Request& r) { r.transport = "nccl"; }},
+                        Otherwise{"level", [](Request& r) { r.level = "dump"; }}));
 
 TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
   AskedCell cell;
@@ -139,9 +113,18 @@ TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
   EXPECT_THAT(verdict.first_divergence->words, ::testing::HasSubstr("the reference"));
 }
 
-/// Warm-up from half of the rate over both steps, and the rates that both runs record.
-CellVerdict judged_with_rates(double first, double second) {
+/// What as_asked tells first.
+FirstDivergence first_of(SyntheticCell& cell) {
+  const auto result = result_of(cell.judge(), "as_asked");
+  EXPECT_EQ(result.outcome, Outcome::fails) << result.reason;
+  return result.first_divergence.value_or(FirstDivergence{});
+}
+
+/// Warm-up from half of the rate over both steps, and the rates that both runs record; where the candidate is external,
+/// it alone.
+CellVerdict judged_with_rates(double first, double second, const std::string& role = "pipeline") {
   AskedCell cell;
+  cell.candidate.manifest["role"] = *(cell.plan.request->role = role);
   for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) {
     (*request->optimizer)["learning_rate"] = 1.0;
     request->learning_rate_schedule = Json{{"total_steps", synthetic_steps},
@@ -152,7 +135,11 @@ CellVerdict judged_with_rates(double first, double second) {
   for (auto* run : {&cell.candidate, &cell.reference}) {
     run->manifest["optimizer"]["learning_rate"] = 1.0;
     run->manifest["learning_rate_schedule"] = *cell.plan.request->learning_rate_schedule;
-    for (auto& rank : run->ranks) rank.steps[0].learning_rate = first, rank.steps[1].learning_rate = second;
+    const bool right = role == "external" && run == &cell.reference;
+    for (auto& rank : run->ranks) {
+      rank.steps[0].learning_rate = right ? 0.5 : first;
+      rank.steps[1].learning_rate = right ? 0.75 : second;
+    }
   }
   return cell.judge();
 }
@@ -166,11 +153,85 @@ TEST(AsAsked, ARateThatIsAStepEarlyInBothRecordsIsRed) {
   EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
 }
 
+TEST(AsAsked, OtherPeoplesRatesMayBeACosinesRoundingAway) {
+  const double five_ulp_off = 0.5 + 5 * 0x1p-53;  // beyond a relative 1e-15, within the rounding of a cosine besides
+
+  EXPECT_EQ(result_of(judged_with_rates(five_ulp_off, 0.75), "as_asked").outcome, Outcome::fails);
+  const auto others = result_of(judged_with_rates(five_ulp_off, 0.75, "external"), "as_asked");
+  EXPECT_EQ(others.outcome, Outcome::holds) << others.reason;
+  EXPECT_EQ(result_of(judged_with_rates(0.5 + 6 * 0x1p-53, 0.75, "external"), "as_asked").outcome, Outcome::fails);
+}
+
+TEST(AsAsked, EachNumberOfTheScheduleOfRatesIsHeldToTheManifest) {
+  for (const char* key : {"total_steps", "warmup_steps", "start_factor", "final_factor"}) {
+    AskedCell cell;
+    cell.candidate.manifest["learning_rate_schedule"] = {
+        {"total_steps", 2}, {"warmup_steps", 0}, {"start_factor", 1.0}, {"final_factor", 1.0}};
+    cell.plan.request->learning_rate_schedule = cell.candidate.manifest["learning_rate_schedule"];
+    (*cell.plan.request->learning_rate_schedule)[key] = 0.25;
+
+    const auto result = result_of(cell.judge(), "as_asked");
+
+    ASSERT_TRUE(result.first_divergence) << key << ": " << result.reason;
+    EXPECT_EQ(result.first_divergence->item, std::string("learning_rate_schedule.") + key);
+  }
+}
+
+TEST(AsAsked, AnOptimizerThatSaysNothingOfDecayDecaysAll) {
+  AskedCell cell;
+  (*cell.plan.request->optimizer)["decay"] = "all";
+  EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, Outcome::holds);
+
+  AskedCell other;
+  (*other.plan.request->optimizer)["decay"] = "matrices";
+  EXPECT_EQ(first_of(other).item, "optimizer.decay");
+
+  AskedCell lacking;  // a number that the manifest does not tell is not what was asked for
+  (*lacking.plan.request->optimizer)["momentum"] = 0.9;
+  EXPECT_EQ(first_of(lacking).item, "optimizer.momentum");
+}
+
+TEST(AsAsked, ThreadsAreHeldToAManifestThatNamesThem) {
+  AskedCell cell;
+  cell.plan.request->threads = 2;
+  cell.candidate.manifest.erase("threads");
+  EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, Outcome::holds);
+
+  AskedCell other;
+  other.plan.request->threads = 2;
+  other.candidate.manifest["threads"] = 1;
+  EXPECT_EQ(first_of(other).item, "threads");
+}
+
+TEST(AsAsked, SaysWhatNobodyAskedForAndLeavesOutWhatIsOfTheOtherRole) {
+  AskedCell cell;
+  cell.plan.reference_request.emplace().role = "reference";
+  cell.plan.request.emplace().role = "pipeline";
+
+  const std::string reason = result_of(cell.judge(), "as_asked").reason;
+
+  for (const char* key : {"model_digest", "seed", "optimizer", "steps", "device"}) {
+    EXPECT_THAT(reason, ::testing::HasSubstr(std::string("the reference ") + key));
+    EXPECT_THAT(reason, ::testing::HasSubstr(std::string("the candidate ") + key));
+  }
+  for (const char* key : {"the reference schedule", "the reference stages", "the reference transport",
+                          "the candidate accumulation_digest"}) {
+    EXPECT_THAT(reason, ::testing::Not(::testing::HasSubstr(key)));
+  }
+  for (const char* key : {"the candidate schedule", "the candidate stages", "the candidate transport",
+                          "the reference accumulation_digest"}) {
+    EXPECT_THAT(reason, ::testing::HasSubstr(key));
+  }
+}
+
 TEST(AsAsked, RanksAreCountedByTheirFoldersNotByTheManifestsWord) {
   AskedCell cell;  // a launcher that started half of the ranks, and a manifest that says it started all
   cell.candidate.ranks.pop_back();
 
-  EXPECT_FALSE(cell.judge().holds);
+  const auto verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(result_of(verdict, "completion").first_divergence->rank, 1);
 }
 
 TEST(AsAsked, ARunThatLeftNoRecordIsNotRunAndHoldsNothing) {

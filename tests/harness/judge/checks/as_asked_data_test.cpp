@@ -1,0 +1,128 @@
+// as_asked: ids and labels, read again from the files that a request names.
+#include <gmock/gmock.h>
+
+#include "harness/judge/request/token_source.hpp"
+#include "tests/harness/judge/checks/asked_cell.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Trained on a file of eight ids, and evaluated on another after each step; both records say what these hold.
+struct DataCell : AskedCell {
+  DataCell() {
+    const auto trained = folder.file("trained.bin", std::string("\0\1\2\3\4\5\6\7", 8));
+    const auto evaluated = folder.file("evaluated.bin", std::string("\7\6\5\4", 4));
+    for (auto* request : {&*plan.request, &*plan.reference_request}) {
+      request->data = RequestedData{.files = {trained}, .sizes = {8}, .format = "bytes"};
+      request->evaluation.emplace(RequestedEvaluation{.every = 1,
+                                                      .microbatches = {{{3}, false}, {{2}, false}},
+                                                      .data = {.files = {evaluated}, .sizes = {4}, .format = "bytes"}});
+    }
+    for (auto* run : {&reference, &candidate}) follow_the_request(*run);
+  }
+
+  void follow_the_request(SyntheticRun& run) const {
+    const RequestedEvaluation& evaluation = **plan.request->evaluation;
+    judging::TokenSource source(*plan.request->data, *plan.request->microbatches);
+    judging::TokenSource evaluated(evaluation.data, evaluation.microbatches);
+    for (RankRecord& rank : run.ranks) {
+      for (MicrobatchRow& row : rank.microbatches) {
+        if (!row.data_digest.empty()) row.data_digest = source.data_digest(row.step, row.microbatch);
+        row.valid_tokens =
+            plan.request->microbatches->at(static_cast<std::size_t>(row.microbatch)).masked ? 0 : row.tokens;
+      }
+    }
+    digest_data_again(run);
+    run.manifest["evaluation"] = {{"every", 1}, {"microbatches", 2}};
+    for (std::int64_t step = 0; step < synthetic_steps; ++step) {
+      run.ranks.back().evaluation.push_back({step, 0, 3, 3, 1.5F, evaluated.data_digest(0, 0)});
+      run.ranks.back().evaluation.push_back({step, 1, 2, 2, 0.25F, evaluated.data_digest(0, 1)});
+      run.ranks.back().evaluation.push_back({step, std::nullopt, 5, 5, 1.75F, ""});
+    }
+  }
+
+  /// What as_asked tells first.
+  FirstDivergence told() {
+    const auto result = result_of(judge(), "as_asked");
+    EXPECT_EQ(result.outcome, Outcome::fails);
+    return result.first_divergence.value_or(FirstDivergence{});
+  }
+};
+
+TEST(AsAskedData, HoldsAndCountsWhatItReadAgain) {
+  DataCell cell;
+
+  const auto result = result_of(cell.judge(), "as_asked");
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  // The candidate's: first and last rank see each microbatch's, and the last evaluates on two after each step.
+  EXPECT_EQ(result.compared.at("data_digests"), 2 * synthetic_steps * synthetic_microbatches + 2 * synthetic_steps);
+}
+
+TEST(AsAskedData, OneMicrobatchThatBothRunsFedOtherwiseIsRedThere) {
+  DataCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) {
+        if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
+      }
+    }
+    digest_data_again(*run);
+  }
+
+  const auto place = cell.told();
+
+  EXPECT_EQ(place.item, "ids and labels of microbatch 2");
+  EXPECT_EQ(place.step, 1);
+  EXPECT_EQ(place.got, other_digest);
+  EXPECT_THAT(place.words, HasSubstr("the reference"));
+}
+
+TEST(AsAskedData, AnEvaluationOnOtherDataIsRedThere) {
+  DataCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation.at(4).data_digest = other_digest;
+
+  const auto place = cell.told();
+
+  EXPECT_EQ(place.item, "ids and labels of microbatch 1 of an evaluation");
+  EXPECT_EQ(place.step, 1);
+}
+
+TEST(AsAskedData, EvaluationsAreAsOftenAndOnAsManyMicrobatchesAsAskedFor) {
+  DataCell often;
+  (*often.plan.request->evaluation)->every = 2;
+  EXPECT_EQ(often.told().item, "evaluation.every");
+
+  DataCell more;
+  (*more.plan.request->evaluation)->microbatches.push_back({{1}, false});
+  EXPECT_EQ(more.told().item, "evaluation.microbatches");
+}
+
+TEST(AsAskedData, OfOurOwnDataEveryUnmaskedPositionHasALabel) {
+  DataCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) row.valid_tokens -= row.microbatch == 3 ? 1 : 0;
+    }
+    digest_data_again(*run);
+  }
+
+  EXPECT_EQ(cell.told().item, "valid_tokens of microbatch 3");
+}
+
+TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
+  DataCell cell;
+  for (auto* request : {&*cell.plan.request, &*cell.plan.reference_request}) request->data->sizes = {9};
+
+  const auto result = result_of(cell.judge(), "as_asked");
+
+  EXPECT_EQ(result.outcome, Outcome::holds);
+  EXPECT_THAT(result.reason, HasSubstr("ids and labels: "));
+  EXPECT_THAT(result.reason, HasSubstr("trained.bin"));
+  EXPECT_EQ(result.compared.at("data_digests"), 2 * synthetic_steps);  // of the evaluations
+}
+
+}  // namespace
+}  // namespace plumbline::testing
