@@ -200,7 +200,6 @@ class Reader {
     validation.shuffle = "none";
     validation.masked.clear();
     validation.text.reset();
-    validation.tokens.clear();
     if (data.has("text")) {
       validation.text = resolve(required_text(data, "validation", "validation.txt"));
     } else {

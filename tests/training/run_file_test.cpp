@@ -177,6 +177,61 @@ TEST(RunFile, TextMayBeReplaced) {
   EXPECT_TRUE(run.data.tokens.empty());
 }
 
+// The type of a width that no file says is that of the files, and the validation's files stay when the data is replaced
+// by a text.
+TEST(RunFile, OfAReplacedTextTheValidationKeepsItsFilesAndTheirType) {
+  const TemporaryFolder folder;
+  const auto path = folder.file(
+      "run.toml", std::string(model) +
+                      "[data]\ntokens = \"a.bin\"\nvalidation = \"v.bin\"\ntoken_type = \"uint32\"\nlengths = [2]\n" +
+                      train);
+
+  const RunFile run = load_run_file(path, "my.txt");
+
+  EXPECT_FALSE(run.data.token_type.has_value()) << "a text has one token a byte";
+  ASSERT_TRUE(run.validation.has_value());
+  EXPECT_THAT(run.validation->tokens, ElementsAre(folder / "v.bin"));
+  EXPECT_FALSE(run.validation->text.has_value());
+  EXPECT_EQ(run.validation->token_type, "uint32");
+}
+
+TEST(RunFile, WithoutATableOfEvaluationTheStepsMicrobatchesAreEvaluatedAtTheEndAlone) {
+  const RunFile run = with_data("text = \"a\"\nvalidation = \"b\"\nlengths = [8, 4]");
+
+  ASSERT_TRUE(run.validation.has_value());
+  EXPECT_EQ(run.validation->row_lengths, (Rows{{8}, {4}}));
+  EXPECT_EQ(run.evaluate.every, 0);
+}
+
+TEST(RunFile, ReadsWhereAndWhenCheckpointsAreWritten) {
+  const TemporaryFolder folder;
+  const auto path = folder.file(
+      "run.toml", std::string(model) + data + train + "[checkpoint]\nfolder = \"kept\"\nevery = 3\nkeep = 4\n");
+
+  const CheckpointSettings checkpoint = load_run_file(path).checkpoint;
+
+  EXPECT_TRUE(checkpoint.asked);
+  EXPECT_EQ(checkpoint.folder, folder / "kept");
+  EXPECT_EQ(checkpoint.every, 3);
+  EXPECT_EQ(checkpoint.keep, 4);
+}
+
+TEST(RunFile, CheckpointsWithoutAFolderAreAskedForAndWithoutATableAreNot) {
+  const CheckpointSettings checkpoint = load(std::string(model) + data + train + "[checkpoint]\n").checkpoint;
+
+  EXPECT_TRUE(checkpoint.asked);
+  EXPECT_FALSE(checkpoint.folder.has_value());
+  EXPECT_EQ(checkpoint.every, 0);
+  EXPECT_FALSE(load(std::string(model) + data + train).checkpoint.asked);
+}
+
+TEST(RunFile, AsManyMicrobatchesAsLengthsAndTheFirstMaskedAreTaken) {
+  const RunFile run = with_data("text = \"a\"\nmicrobatches = 2\nmasked = [0]\nlengths = [3, 4]");
+
+  EXPECT_EQ(run.microbatches(), 2);
+  EXPECT_THAT(run.data.masked, ElementsAre(0));
+}
+
 // In time and memory that do not grow with the numbers: each of these would take gigabytes, or for ever.
 TEST(RunFile, AStepThatNoSourceHoldsIsRefusedByArithmetic) {
   const TemporaryFolder folder;
@@ -309,6 +364,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"TooFewMicrobatches", data_file("text = \"a\"\nmicrobatches = 1\nlengths = [3, 4]"), {"microbatches"}},
         Broken{"SeedBelowZero", data_file("text = \"a\"\nseed = -1\nlengths = [3]"), {"data.seed"}},
         Broken{"MaskedBeyond", data_file("text = \"a\"\nmasked = [2]\nlengths = [3, 4]"), {"data.masked", "0 to 1"}},
+        Broken{"MaskedBelowZero", data_file("text = \"a\"\nmasked = [-1]\nlengths = [3, 4]"), {"data.masked", "-1"}},
+        Broken{"MaskedBeyondAfterARightOne",
+               data_file("text = \"a\"\nmasked = [0, 9]\nlengths = [3, 4, 5]"),
+               {"microbatch 9"}},
         Broken{"MaskedTwice", data_file("text = \"a\"\nmasked = [1, 1]\nlengths = [3, 4]"), {"data.masked"}},
         Broken{"AllMasked", data_file("text = \"a\"\nmasked = [0, 1]\nlengths = [3, 4]"), {"data.masked"}},
         Broken{"NoSteps", train_file(""), {"train.steps"}},
@@ -351,6 +410,21 @@ INSTANTIATE_TEST_SUITE_P(
                {"pipeline.timeout_ms", "at most 604800000"}},
         Broken{"ChunksBeyondInt32", pipeline_file("chunks = 2147483648"), {"pipeline.chunks", "2147483648"}},
         Broken{"Level", std::string(model) + data + train + "[record]\nlevel = \"all\"\n", {"record.level", "summary"}},
+        Broken{"RecordKey", std::string(model) + data + train + "[record]\nlevl = \"full\"\n", {"did you mean level?"}},
+        Broken{"CheckpointKey",
+               std::string(model) + data + train + "[checkpoint]\nevry = 1\n",
+               {"checkpoint.evry", "did you mean every?"}},
+        Broken{"CheckpointFolderEmpty",
+               std::string(model) + data + train + "[checkpoint]\nfolder = \"\"\n",
+               {"checkpoint.folder", "is missing"}},
+        Broken{"CheckpointEveryBelowZero",
+               std::string(model) + data + train + "[checkpoint]\nevery = -1\n",
+               {"checkpoint.every"}},
+        Broken{"CheckpointKeepNone",
+               std::string(model) + data + train + "[checkpoint]\nkeep = 0\n",
+               {"checkpoint.keep", "at least 1"}},
+        Broken{"RateNan", steps_and("learning_rate = nan"), {"train.learning_rate"}},
+        Broken{"RateInfinite", steps_and("learning_rate = inf"), {"train.learning_rate"}},
         Broken{"NoToml", "[model\n", {":1:"}}),
     [](const auto& given) { return std::string(given.param.name); });
 
