@@ -1,0 +1,54 @@
+// The switch in instrumented sources (scripts/line-mutants): $MUTANT names the one mutant that is on. Where $MUTANT_REACHED names a file, its
+// byte i says that mutant i would have changed something.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace line_mutant {
+
+constexpr long most_mutants = 1L << 17;
+
+struct Switch {
+  int chosen = -1;
+  unsigned char* reached = nullptr;
+
+  Switch() {
+    if (const char* text = std::getenv("MUTANT")) chosen = std::atoi(text);
+    if (const char* path = std::getenv("MUTANT_REACHED")) note_in(path);
+  }
+  /// Shared with the programs that a test starts, and kept where one is killed.
+  void note_in(const char* path) {
+    const int file = open(path, O_RDWR | O_CREAT, 0644);
+    if (file < 0) return;
+    if (ftruncate(file, most_mutants) == 0) {
+      void* mapped = mmap(nullptr, most_mutants, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+      if (mapped != MAP_FAILED) reached = static_cast<unsigned char*>(mapped);
+    }
+    close(file);
+  }
+};
+
+inline Switch& the_switch() {
+  static Switch* const made = new Switch;  // outlives what static destructors still run
+  return *made;
+}
+
+inline bool on(int mutant) {
+  Switch& now = the_switch();
+  if (now.reached) now.reached[mutant] = 1;
+  return now.chosen == mutant;
+}
+
+/// `mutant`: the condition always holds; the next one: it never does.
+inline bool condition(int mutant, bool value) {
+  Switch& now = the_switch();
+  if (now.reached) now.reached[value ? mutant + 1 : mutant] = 1;
+  if (now.chosen == mutant) return true;
+  return now.chosen == mutant + 1 ? false : value;
+}
+
+}  // namespace line_mutant
