@@ -151,7 +151,8 @@ void Control::barrier() {
 
 void Control::send_tied(int peer, const at::Tensor& tensor) {
   kept_.emplace_back().tensor = tensor;
-  send({peer}, tied_header(tensor), tensor.const_data_ptr());
+  const ControlHeader header = tied_header(tensor);  // refuses first what has no pointer
+  send({peer}, header, tensor.const_data_ptr());
   kept_.clear();
 }
 
