@@ -7,19 +7,39 @@
 
 #include "pipeline/transport/threads_transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
 #include "training/action_log.hpp"
 
 namespace plumbline {
 namespace {
 
-std::vector<AlignedClock> clocks_of_three(bool one_host) {
+/// The other ranks' clocks show so much more than rank 0's.
+class ShiftedClocks : public mutant::ForwardingTransport {
+ public:
+  ShiftedClocks(Transport& inner, std::vector<std::int64_t> ahead)
+      : ForwardingTransport(inner), ahead_(std::move(ahead)) {}
+
+  std::vector<std::string> gather(const std::string& bytes) override {
+    std::vector<std::string> all = inner_.gather(bytes);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      all[rank] = std::to_string(std::stoll(all[rank]) + ahead_.at(rank));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::int64_t> ahead_;
+};
+
+std::vector<AlignedClock> clocks_of_three(bool one_host, const std::vector<std::int64_t>& ahead = {0, 0, 0}) {
   const auto transports = make_threads_transports(3, {});
   std::vector<AlignedClock> clocks(3);
   {
     std::vector<std::jthread> ranks;
     for (std::size_t rank = 0; rank < 3; ++rank) {
       ranks.emplace_back([&, rank] {
-        clocks[rank] = align_clocks(*transports[rank], one_host);
+        ShiftedClocks shifted(*transports[rank], ahead);
+        clocks[rank] = align_clocks(shifted, one_host);
         transports[rank]->finish();
       });
     }
@@ -44,6 +64,29 @@ TEST(ClockAlignment, OnSeveralMachinesTheDifferenceLeftIsTold) {
     EXPECT_EQ(clock.skew, clocks[0].skew);
     EXPECT_LE(std::abs(clock.origin - clocks[0].origin), clock.skew);
   }
+}
+
+// Containers of one machine may each have a clock of their own. Both ways, and each rank by itself.
+TEST(ClockAlignment, OfOneMachineThatHasSeveralClocksTheyAreSetApart) {
+  constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
+  const std::vector<std::int64_t> ahead = {0, hour, -2 * hour};
+
+  const std::vector<AlignedClock> clocks = clocks_of_three(true, ahead);
+
+  EXPECT_GT(clocks[0].skew, 0);
+  EXPECT_LT(clocks[0].skew, hour / 60) << "the exchange itself takes no longer";
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_LE(std::abs(clocks[rank].origin - clocks[0].origin - ahead[rank]), clocks[0].skew) << rank;
+  }
+}
+
+TEST(ClockAlignment, OnlyTheRankWhoseClockIsAnotherIsSetApart) {
+  constexpr std::int64_t hour = std::int64_t{3600} * 1000000000;
+
+  const std::vector<AlignedClock> clocks = clocks_of_three(true, {0, 0, hour});
+
+  EXPECT_EQ(clocks[1].origin, clocks[0].origin);
+  EXPECT_NE(clocks[2].origin, clocks[0].origin);
 }
 
 }  // namespace

@@ -35,6 +35,54 @@ TEST(RankMemory, TheScheduleDecidesHowManyMicrobatchesAreKept) {
   EXPECT_EQ(plan("afab").state(), plan("1f1b").state());
 }
 
+// A schedule that splits the backward pass gives a microbatch up with its second half, the weights' gradients.
+TEST(RankMemory, ASplitBackwardPassKeepsItsMicrobatchUntilTheWeightsGradients) {
+  const TrainingRun s = training();
+  const std::vector<UnitRange> stages{{0, 8}};
+  const auto action = [](ActionType type, std::int32_t microbatch) {
+    return Action{.stage = 0, .type = type, .microbatch = microbatch};
+  };
+  const auto saved = [&](std::int64_t m) {
+    return plan_saved(s.config, stages[0], s.plan.padded_tokens(m), at::kFloat);
+  };
+  using enum ActionType;
+
+  const ActionList kept = {action(forward, 0),         action(backward_input, 0), action(forward, 1),
+                           action(backward_weight, 0), action(backward_input, 1), action(backward_weight, 1)};
+  const ActionList given_up = {action(forward, 0), action(backward_input, 0), action(backward_weight, 0),
+                               action(forward, 1), action(backward_input, 1), action(backward_weight, 1)};
+
+  EXPECT_EQ(plan_rank_memory(s, stages, {0}, kept).activations, saved(0) + saved(1));
+  EXPECT_EQ(plan_rank_memory(s, stages, {0}, given_up).activations, std::max(saved(0), saved(1)));
+}
+
+// What is computed again in the backward pass stands beside what is still kept then.
+TEST(RankMemory, WhatIsComputedAgainIsCountedInTheBackwardPassAlone) {
+  TrainingRun s = training();
+  s.run.train.recompute = Recompute::layer;
+  const std::vector<UnitRange> stages{{0, 8}};
+  const Schedule list = make_schedule("1f1b", 1, static_cast<std::int32_t>(s.plan.microbatches()), 1);
+  std::int64_t largest = 0;
+  for (std::int64_t m = 0; m < s.plan.microbatches(); ++m) {
+    const std::int64_t tokens = s.plan.padded_tokens(m);
+    largest = std::max(largest, plan_saved(s.config, stages[0], tokens, at::kFloat, Recompute::layer) +
+                                    plan_recomputed(s.config, stages[0], tokens, at::kFloat, Recompute::layer));
+  }
+
+  EXPECT_EQ(plan_rank_memory(s, stages, {0}, list.ranks.at(0)).activations, largest);
+}
+
+// Parameters, their gradients and the optimiser's numbers are those of all stages that a rank holds, and of no other.
+TEST(RankMemory, TheStateIsThatOfItsOwnStages) {
+  const TrainingRun s = training();
+  const std::vector<UnitRange> stages{{0, 2}, {2, 5}, {5, 8}};
+
+  const MemoryPlan plan = plan_rank_memory(s, stages, {0, 2}, {});
+
+  EXPECT_EQ(plan.state(), plan_state(s.config, {{0, 2}, {5, 8}}, s.run.train).state());
+  EXPECT_GT(plan.state(), plan_rank_memory(s, stages, {2}, {}).state());
+}
+
 TEST(RankMemory, AStageThatOnlyRelaysTakesNothing) {
   const TrainingRun s = training();
   const Schedule list = make_schedule("1f1b", 2, static_cast<std::int32_t>(s.plan.microbatches()), 1);
