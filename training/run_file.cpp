@@ -71,7 +71,7 @@ template <typename Condition>
 double number_where(const TomlTable& table, const std::string& key, double fallback, Condition holds,
                     const std::string& demand) {
   const double value = table.number(key).value_or(fallback);
-  if (!(std::isfinite(value) && holds(value))) {
+  if (!holds(value)) {
     refuse(table, key, "is " + to_text(value) + "; it must be " + demand);
   }
   return value;

@@ -1,0 +1,77 @@
+// Evaluations under every kind of placement: the losses of one device, and training that nobody notices them in.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "harness/judge/judge.hpp"
+#include "reference/trainer.hpp"
+#include "tests/pipeline/parity.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Two steps of four microbatches; `evaluate`: three others, of the lengths in turn, after each step.
+fs::path evaluated_run(const fs::path& folder, const std::string& evaluate) {
+  const fs::path path = folder / "run.toml";
+  std::ofstream(path) << "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                         "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                         "/corpus/\"\nvalidation = \"" PLUMBLINE_FIXTURES
+                         "/corpus/\"\nlengths = [16, 9, [16, 5], 1]\nbatch = 2\nmasked = [1]\n" +
+                             evaluate + "[train]\nsteps = 2\nlearning_rate = 1e-3\nclip_norm = 3.7\n";
+  return path;
+}
+
+class EvaluationParity : public ::testing::TestWithParam<WorldAndSchedule> {};
+
+INSTANTIATE_TEST_SUITE_P(, EvaluationParity,
+                         ::testing::Values(WorldAndSchedule{1, "afab"}, WorldAndSchedule{3, "1f1b"},
+                                           WorldAndSchedule{2, "interleaved-1f1b"}, WorldAndSchedule{2, "zb-v"},
+                                           WorldAndSchedule{8, "1f1b"}),
+                         name_of);
+
+TEST_P(EvaluationParity, HasTheLossesOfOneDeviceAndLeavesTheTrainingAsItIs) {
+  const auto& [world, schedule] = GetParam();
+  const testing::TemporaryFolder folder;
+  const fs::path run = evaluated_run(folder.path(), "[evaluate]\nevery = 1\nmicrobatches = 3\n");
+  ReferenceOptions reference;
+  reference.run_file = run;
+  reference.record = folder.path() / "reference";
+  reference.progress = false;
+  reference.command = {"test"};
+  train_reference(reference);
+
+  ASSERT_EQ(train_pipeline(options(run, folder.path() / "pipeline", world, schedule)), 0);
+
+  const Record one = read_record(folder.path() / "reference"), other = read_record(folder.path() / "pipeline");
+  expect_same_bits(one, other);
+  ASSERT_EQ(one.ranks.front().evaluation.size(), 8U) << "two evaluations, each of three microbatches and their sum";
+  std::size_t evaluated = 0;
+  for (const RankRecord& rank : other.ranks) {
+    if (rank.evaluation.empty()) continue;
+    evaluated = rank.evaluation.size();
+    for (std::size_t i = 0; i < std::min<std::size_t>(evaluated, 8); ++i) {
+      const auto &got = rank.evaluation[i], &want = one.ranks.front().evaluation[i];
+      EXPECT_EQ(got.step, want.step);
+      EXPECT_EQ(got.microbatch, want.microbatch);
+      EXPECT_EQ(got.loss, want.loss);
+    }
+  }
+  EXPECT_EQ(evaluated, 8U);
+  CellPlan plan;
+  plan.world = world;
+  plan.schedule = schedule;
+  plan.launch.emplace();
+  const CellVerdict verdict = judge_cell(plan, one.path, other.path);
+  for (const CheckResult& check : verdict.checks)
+    EXPECT_NE(check.outcome, Outcome::fails) << check.name << ": " << check.reason;
+  const auto evaluation = std::ranges::find(verdict.checks, "evaluation", &CheckResult::name);
+  EXPECT_EQ(evaluation->outcome, Outcome::holds) << evaluation->reason;
+}
+
+}  // namespace
+}  // namespace plumbline
