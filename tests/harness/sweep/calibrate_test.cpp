@@ -83,7 +83,9 @@ class CalibrateInParts : public Calibrate {
  protected:
   CalibrateInParts() {
     write_run(synthetic_reference({}), folder_ / "prepared");
-    std::filesystem::resize_file(folder_ / "prepared/rank-0/progress", 0);  // names this process
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "prepared")) {
+      if (entry.path().filename() == "progress") std::filesystem::resize_file(entry.path(), 0);  // names this process
+    }
     program(folder_, "plumbline-reference",
             "base=$(dirname \"$0\")\necho \"$@\" >> $base/calls\n"
             "case \" $* \" in *\" --shadow \"*) echo 'no shadow' >&2; exit $(cat $base/shadow-code) ;; esac\n"

@@ -37,12 +37,14 @@ class MakeRequest : public ::testing::Test {
   Request of_cell(const std::string& level = "") const { return make_request(sweep_, cell_, level); }
   std::vector<std::vector<std::int64_t>> lengths() const {
     std::vector<std::vector<std::int64_t>> all;
-    for (const auto& microbatch : *of_reference().microbatches) all.push_back(microbatch.lengths);
+    const Request asked = of_reference();
+    for (const auto& microbatch : *asked.microbatches) all.push_back(microbatch.lengths);
     return all;
   }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& file : of_reference().data->files) names.push_back(file.filename().string());
+    const Request asked = of_reference();
+    for (const auto& file : asked.data->files) names.push_back(file.filename().string());
     return names;
   }
 
@@ -286,8 +288,8 @@ TEST_F(MakeRequestOfACell, OfAFileItsBytesAreTheSchedule) {
 }
 
 TEST_F(MakeRequestOfACell, WithSeveralStagesARankEachHasItsPlace) {
-  cell_.plan.schedule = cell_.schedule = "interleaved";
-  cell_.placement = make_schedule("interleaved", 2, 4, 2).placement;
+  cell_.plan.schedule = cell_.schedule = "interleaved-1f1b";
+  cell_.placement = make_schedule("interleaved-1f1b", 2, 4, 2).placement;
 
   const Request asked = of_cell();
 

@@ -223,5 +223,79 @@ TEST_F(FingerprintOf, OurTrainersAreSharedWithTheirModules) {
   EXPECT_EQ(of_ours(), before);
 }
 
+/// A cell of Plumbline's own trainers, which is one run in two parts.
+class FingerprintOfOurs : public FingerprintOf {
+ protected:
+  FingerprintOfOurs() {
+    program(folder_, "ours/plumbline-reference", "exit 0\n");
+    program(folder_, "ours/plumbline-pipeline", "exit 0\n");
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    file_.commands.reset();
+    plan_ = {};
+    plan_.references.push_back({"r", run_file("steps = 4"), {}});
+    PlannedCell cell;
+    cell.plan.id = "c";
+    cell.run = folder_ / "a.toml";
+    cell.schedule = "1f1b";
+    cell.goes_on_with = PlannedStart{2, 1, "afab"};
+    plan_.cells.push_back(cell);
+  }
+  fs::path run_file(const std::string& train) {
+    return folder_.file("a.toml",
+                        "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\n" + train + "\n");
+  }
+  std::map<std::string, std::string> runs() const {
+    return fingerprint_of(file_, plan_, folder_ / "ours", "judge").runs;
+  }
+};
+
+TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
+  const auto before = runs();
+  const SweepPlan plan = plan_;
+  const std::vector<std::pair<const char*, std::function<void()>>> changes = {
+      {"schedule", [&] { cell().schedule = "afab"; }},
+      {"steps of the first part", [&] { cell().goes_on_with->steps = 3; }},
+      {"ranks of the first part", [&] { cell().goes_on_with->world = 2; }},
+      {"schedule of the first part", [&] { cell().goes_on_with->schedule = "1f1b"; }},
+      {"no first part", [&] { cell().goes_on_with.reset(); }},
+      {"bytes of the schedule", [&] { cell().plan.schedule_csv = "0F0\n"; }},
+      {"checks", [&] { cell().plan.checks = {"loss"}; }},
+      {"clipping", [&] { cell().plan.clipping_must_act = true; }},
+      {"repeat", [&] { cell().plan.repeat = true; }},
+      {"bench", [&] { cell().plan.bench = true; }},
+      {"limit of memory", [&] { cell().plan.process_memory_limit = 0.6; }},
+      {"balance", [&] {
+         cell().changes.balance = {1, 1};
+       }}};
+  for (const auto& [what, change] : changes) {
+    change();
+    const auto now = runs();
+    EXPECT_NE(now.at("c"), before.at("c")) << what;
+    EXPECT_EQ(now.at("reference-r"), before.at("reference-r")) << what;
+    plan_ = plan;
+  }
+  EXPECT_EQ(runs(), before);
+}
+
+TEST_F(FingerprintOfOurs, AReferenceIsAnotherWhereWhatItTrainsIsAndItsCellsWithIt) {
+  auto before = runs();
+  const auto expect_another = [&](const char* what) {
+    const auto now = runs();
+    EXPECT_NE(now.at("reference-r"), before.at("reference-r")) << what;
+    EXPECT_NE(now.at("c"), before.at("c")) << what;
+    before = now;
+  };
+  run_file("steps = 5");
+  expect_another("run file");
+  folder_.file("config.json", R"({"num_hidden_layers": 3})");
+  expect_another("model");
+  plan_.references[0].accumulation = "unit,microbatch\n";
+  expect_another("order");
+  plan_.references[0].splits_backward = true;
+  expect_another("split backward");
+  plan_.references[0].changes.optimizer = "sgd";
+  expect_another("optimiser");
+}
+
 }  // namespace
 }  // namespace plumbline::testing
