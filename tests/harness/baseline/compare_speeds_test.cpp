@@ -84,6 +84,21 @@ TEST(CompareSpeeds, WithinTheNoiseOrWithIntervalsThatMeetThereIsNoChange) {
   EXPECT_THAT(compared(bench_result(), noisy).changes, IsEmpty()) << "4 % of 4.5 % noise";
 }
 
+// However far apart the medians are: intervals that meet may be of one speed.
+TEST(CompareSpeeds, IntervalsThatTouchAreOfNoChange) {
+  const MedianInterval before = bench_result().cells[1].speed;
+  BenchResult slow = slower(0.9), fast = slower(1.1);
+  slow.cells[1].speed.high = before.low;
+  fast.cells[1].speed.low = before.high;
+
+  EXPECT_THAT(compared(bench_result(), slow).changes, IsEmpty());
+  EXPECT_THAT(compared(bench_result(), fast).changes, IsEmpty());
+  slow.cells[1].speed.high = before.low - 0.001;
+  fast.cells[1].speed.low = before.high + 0.001;
+  EXPECT_THAT(compared(bench_result(), slow).changes, SizeIs(1));
+  EXPECT_THAT(compared(bench_result(), fast).changes, SizeIs(1));
+}
+
 TEST(CompareSpeeds, AFasterOneIsAChangeToo) {
   EXPECT_THAT(compared(bench_result(), slower(1.1)).changes, SizeIs(1));
 }

@@ -129,6 +129,7 @@ TEST_F(MakeRequest, AsksForTheDefaultsToo) {
       "decay": "all", "beta1": 0.9, "beta2": 0.999, "eps": 1e-8})"));
   EXPECT_EQ(*asked.learning_rate_schedule, Json::parse(R"({"total_steps": 1, "warmup_steps": 0, "start_factor": 1.0,
       "final_factor": 0.0})"));
+  ASSERT_TRUE(asked.clip_norm);
   EXPECT_EQ(*asked.clip_norm, Json(nullptr)) << "no clipping";
   EXPECT_EQ(asked.device, "cpu");
   EXPECT_EQ(asked.threads, 1);

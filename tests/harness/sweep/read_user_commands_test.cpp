@@ -154,7 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is no placeholder's name"},
         RefusedFile{"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
         RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
-        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"}));
+        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
+                    "port is a name of plumbline's own"}));
 
 // Small letters, digits and _, from the first of them to the last.
 TEST_F(ReadUserCommands, NamesOfValuesMayHoldLettersDigitsAndUnderscores) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
 #include "support/files.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -80,6 +82,7 @@ TEST_F(SweepVerdict, OfReferencesAndCellsThatHoldHolds) {
   EXPECT_EQ(made.references[0].seconds, 7);
   EXPECT_EQ(made.references[0].versions, Json::parse(R"({"libtorch": "2", "device": "cpu", "transport": "mpi"})"));
   EXPECT_THAT(made.cells, SizeIs(2));
+  EXPECT_EQ(made.counts.at("cells_holding"), 2);
   EXPECT_THAT(made.not_run, IsEmpty());
 }
 
@@ -139,6 +142,23 @@ TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
   sweep_.selection.checks = {"loss", "variable_lengths"};
   verdict();
   EXPECT_EQ(asked_.at("r").requirement, Requirement::required);
+}
+
+TEST_F(SweepVerdict, OfTheCalibratedTierAReferencesDataAreHeldToItsLimits) {
+  const std::map<judging::Item, judging::ItemError> own{{{0, judging::loss_item(0)}, {1e-3, false}}};
+  auto calibration = judging::make_calibration(own, {20, own}, "float32");
+  calibration.reference_run_id = calibration.shadow_run_id = "id";
+  calibration.shadow = out_ / "calibrations/r/shadow";
+  for (const std::string id : {"r", "s"}) {
+    make_folder(out_ / "calibrations" / id);
+    judging::write_calibration(out_ / "calibrations" / id / "calibration.json", calibration);
+  }
+  sweep_.tier = Tier::calibrated;
+
+  const Verdict made = verdict();
+
+  EXPECT_EQ(made.tier, Tier::calibrated);
+  EXPECT_EQ(asked_.at("r").loosest_loss, judging::loosest_loss(calibration));
 }
 
 TEST_F(SweepVerdict, TellsWhatWasAskedOfEachRun) {

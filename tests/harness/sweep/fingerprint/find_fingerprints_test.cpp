@@ -252,7 +252,9 @@ TEST_F(StepFactsOf, AStepAreOfThatStepOnEveryRank) {
   EXPECT_EQ(of_step.reference_norm, 7);
   EXPECT_THAT(of_step.norms, ElementsAre(Pair(0, 10), Pair(1, 11)));
   EXPECT_THAT(of_step.own_norms, ElementsAre(Pair(0, 0), Pair(1, 5)));
-  EXPECT_EQ(facts(0).reference_norm, 3);
+  const StepFacts of_the_first = facts(0);
+  EXPECT_EQ(of_the_first.reference_norm, 3);
+  EXPECT_THAT(of_the_first.norms, ElementsAre(Pair(0, 20), Pair(1, 20)));
 }
 
 TEST_F(StepFactsOf, ARankWithoutANormHasNone) {
