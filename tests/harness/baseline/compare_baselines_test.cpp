@@ -203,5 +203,146 @@ TEST(CompareBaselines, AnUnknownKindOfChangeIsRefused) {
   EXPECT_THROW(parse_change_kind("speeds"), InputError);
 }
 
+// A baseline of which only the first run is compared would hold for all that is wrong in the others.
+TEST(CompareBaselines, EveryRunIsCompared) {
+  Baseline before = baseline(), now = baseline();
+  for (Baseline* each : {&before, &now}) {
+    each->references.push_back(reference());
+    each->references.back().id = "tiny-adamw";
+    each->cells.push_back(cell());
+    each->cells.back().id = "tiny-adamw-1f1b-w2";
+    each->reference_of["tiny-adamw-1f1b-w2"] = "tiny-adamw";
+  }
+  now.references[1].gradient_norms[0] = "2";
+
+  const BaselineComparison found = compare_baselines(before, now);
+
+  EXPECT_EQ(found.runs, 4);
+  EXPECT_THAT(told(found),
+              ::testing::ElementsAre("bits tiny-adamw: gradient norm of step 0: 1 before, 2 now (1)",
+                                     "bits tiny-adamw-1f1b-w2: gradient norm of step 0: 1 before, 2 now (1)"));
+}
+
+TEST(CompareBaselines, StepsThatAreNotThereAnyMoreAreAChange) {
+  const BaselineComparison found = after([](Baseline& now) { now.references[0].losses.pop_back(); });
+
+  EXPECT_THAT(told(found), Contains("bits tiny-sgd: 2 steps have a loss before, 1 now"));
+}
+
+struct OtherLoss {
+  std::string before, now, words;
+};
+
+class LossesThatDiffer : public ::testing::TestWithParam<OtherLoss> {};
+
+TEST_P(LossesThatDiffer, AreToldWithTheirDifferenceWhereThatIsANumber) {
+  Baseline before = baseline(), now = baseline();
+  before.references[0].losses[1] = GetParam().before;
+  now.references[0].losses[1] = GetParam().now;
+
+  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: loss of step 1: " + GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, LossesThatDiffer,
+                         ::testing::Values(OtherLoss{"5.5", "5.25", "5.5 before, 5.25 now (-0.25)"},
+                                           OtherLoss{"5.5", "nan", "5.5 before, nan now"},
+                                           OtherLoss{"inf", "5.5", "inf before, 5.5 now"},
+                                           OtherLoss{"0", "5.5", "0 before, 5.5 now"}));
+
+struct OtherParameters {
+  std::map<std::string, std::string> before, now;
+  std::string words;
+};
+
+class ParametersThatDiffer : public ::testing::TestWithParam<OtherParameters> {};
+
+TEST_P(ParametersThatDiffer, AreNamedAndCounted) {
+  Baseline before = baseline(), now = baseline();
+  before.references[0].parameters = GetParam().before;
+  now.references[0].parameters = GetParam().now;
+
+  EXPECT_THAT(told(compare_baselines(before, now)), Contains("bits tiny-sgd: " + GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, ParametersThatDiffer,
+    ::testing::Values(OtherParameters{{{"a", "1"}, {"b", "2"}}, {{"a", "1"}}, "1 of 2 parameters at the end: b"},
+                      OtherParameters{{{"a", "1"}}, {{"a", "1"}, {"b", "2"}}, "1 of 2 parameters at the end: b"},
+                      OtherParameters{{{"a", "1"}}, {{"a", "2"}}, "1 of 1 parameter at the end: a"},
+                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}},
+                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}},
+                                      "3 of 3 parameters at the end: a, b, c"},
+                      OtherParameters{{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}},
+                                      {{"a", "2"}, {"b", "2"}, {"c", "2"}, {"d", "2"}},
+                                      "4 of 4 parameters at the end: a, b, c, ..."}));
+
+TEST(CompareBaselines, AUnitThatKeepsNothingAnyMoreAndARankMoreAreChanges) {
+  EXPECT_THAT(
+      told(after([](Baseline& now) { now.references[0].saved_bytes.erase("layers.0"); })),
+      ::testing::ElementsAre("bytes tiny-sgd: kept for the backward pass by layers.0 4096 before, 0 now (-4096)"));
+  EXPECT_THAT(told(after([](Baseline& now) {
+                now.cells[0].ranks.push_back({2, {}, ""});
+              })),
+              ::testing::ElementsAre("coverage tiny-sgd-1f1b-w2: has another number of ranks"));
+}
+
+TEST(CompareBaselines, APeakIsToldWithItsActionAndAnotherOnlyWhereItIs) {
+  const auto more = [](Baseline& now) { now.references[0].ranks[0].bytes["peak_bytes"] = 1001; };
+  EXPECT_THAT(told(after(more)),
+              ::testing::ElementsAre("bytes tiny-sgd: rank 0: peak_bytes 1000 before, 1001 now (+1), "
+                                     "the peak at action 0B1"));
+
+  Baseline before = baseline();
+  before.references[0].ranks[0].peak_action = "";
+  Baseline now = before;
+  more(now);
+  EXPECT_THAT(told(compare_baselines(before, now)),
+              ::testing::ElementsAre(::testing::EndsWith("the peak at action ?")));
+}
+
+TEST(CompareBaselines, ARunThatIsNewOrOfWhichNothingWasAskedBeforeIsNotCompared) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.references.push_back(reference());
+    now.references.back().id = "new";
+  });
+  EXPECT_THAT(found.not_compared, Contains("new: is not in the baseline"));
+
+  Baseline before = baseline();
+  before.references[0].asked.clear();
+  EXPECT_THAT(compare_baselines(before, baseline()).not_compared,
+              Contains(HasSubstr("tiny-sgd: its verdict does not say what was asked for")));
+}
+
+TEST(CompareBaselines, OfARequestThatWasNotKeptNoKeysAreNamed) {
+  for (const bool earlier : {true, false}) {
+    Baseline before = baseline(), now = baseline();
+    now.references[0].asked = "x";
+    (earlier ? before : now).references[0].request.clear();
+
+    EXPECT_THAT(compare_baselines(before, now).not_compared,
+                Contains("tiny-sgd: another run was asked for under this name"));
+  }
+}
+
+TEST(CompareBaselines, WhatDiffersInTheEnvironmentIsToldByItsKeyAndTheCommitIsNot) {
+  const BaselineComparison found = after([](Baseline& now) {
+    now.sweep = "other";
+    now.environment = {{"versions", {{"commit", "bbb"}, {"compiler", "g++"}}}, {"device", "cpu"}};
+  });
+
+  std::vector<std::string> lines;
+  for (const auto& each : found.environment) lines.push_back(each.key + " " + each.before + " " + each.now);
+  EXPECT_THAT(lines, ::testing::ElementsAre("device null \"cpu\"", "versions/compiler null \"g++\"",
+                                            "versions/libtorch \"2.11.0\" null"));
+  EXPECT_EQ(found.sweep, "other");
+}
+
+TEST(CompareBaselines, SpeedsAreComparedToo) {
+  Baseline before = baseline();
+  before.speeds.emplace();
+
+  EXPECT_THAT(compare_baselines(before, baseline()).not_compared, Contains(HasSubstr("speed: no bench was given")));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -55,6 +55,26 @@ TEST(CompareSpeeds, AChangeBeyondIntervalsAndNoiseIsToldWithWhatTheScheduleAllow
       "simulation now");
 }
 
+TEST(CompareSpeeds, WithoutASimulationOfBothNothingIsSaidOfIt) {
+  BenchResult now = slower(0.9);
+  now.cells[1].simulated_speed.reset();
+
+  for (const auto& found : {compared(bench_result(), now), compared(now, slower(0.5))}) {
+    ASSERT_THAT(found.changes, SizeIs(1));
+    EXPECT_THAT(found.changes[0].words, ::testing::EndsWith("noise 2.0 %)"));
+  }
+}
+
+TEST(CompareSpeeds, OfWhichNobodySaidWhatWasAskedAreNotCompared) {
+  BenchResult before = bench_result(), now = slower(0.5);
+  before.cells[1].request = now.cells[1].request = nullptr;
+
+  const BaselineComparison found = compared(before, now);
+
+  EXPECT_THAT(found.changes, IsEmpty());
+  EXPECT_THAT(found.not_compared, ElementsAre(HasSubstr("speed of tiny-1f1b-w2: another run was asked for")));
+}
+
 TEST(CompareSpeeds, WithinTheNoiseOrWithIntervalsThatMeetThereIsNoChange) {
   EXPECT_THAT(compared(bench_result(), slower(0.985)).changes, IsEmpty()) << "the intervals meet";
 
@@ -62,6 +82,21 @@ TEST(CompareSpeeds, WithinTheNoiseOrWithIntervalsThatMeetThereIsNoChange) {
   EXPECT_THAT(compared(bench_result(), noisy).changes, SizeIs(1));
   noisy.noise = 0.045;
   EXPECT_THAT(compared(bench_result(), noisy).changes, IsEmpty()) << "4 % of 4.5 % noise";
+}
+
+// However far apart the medians are: intervals that meet may be of one speed.
+TEST(CompareSpeeds, IntervalsThatTouchAreOfNoChange) {
+  const MedianInterval before = bench_result().cells[1].speed;
+  BenchResult slow = slower(0.9), fast = slower(1.1);
+  slow.cells[1].speed.high = before.low;
+  fast.cells[1].speed.low = before.high;
+
+  EXPECT_THAT(compared(bench_result(), slow).changes, IsEmpty());
+  EXPECT_THAT(compared(bench_result(), fast).changes, IsEmpty());
+  slow.cells[1].speed.high = before.low - 0.001;
+  fast.cells[1].speed.low = before.high + 0.001;
+  EXPECT_THAT(compared(bench_result(), slow).changes, SizeIs(1));
+  EXPECT_THAT(compared(bench_result(), fast).changes, SizeIs(1));
 }
 
 TEST(CompareSpeeds, AFasterOneIsAChangeToo) {

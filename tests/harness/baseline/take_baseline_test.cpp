@@ -110,6 +110,43 @@ TEST_F(TakeBaseline, IsAcceptedByTheSchemaInTheDocsAndDamageIsNot) {
   EXPECT_FALSE(valid([](Json& json) { json["references"][0]["ranks"][0]["peak_bytes"] = -1; }));
 }
 
+TEST_F(TakeBaseline, EverythingInItIsWrittenAndReadBack) {
+  Baseline wrote = take();
+  wrote.references.push_back(wrote.references[0]);
+  wrote.references.back().id = "s";
+  wrote.cells.push_back(wrote.cells[0]);
+  wrote.cells.back().id = "d";
+  wrote.cells.back().losses = {"1", "2"};
+  wrote.cells.back().ranks.clear();
+  wrote.reference_of["d"] = "s";
+  wrote.accepted.push_back({"abc", "because", {"bits r: loss"}});
+  wrote.speeds =
+      Speeds{"b", "2026-11-22T00:00:00Z", "m", "Some Processor", 0.02, true, {{"c", {"a", {1.5, 1.4, 1.6}, 1.7}}}};
+  write_json(folder_ / "b.json", to_json(wrote));
+
+  const Baseline read = read_baseline(folder_ / "b.json");
+
+  ASSERT_THAT(read.references, SizeIs(2));
+  const RunBaseline& run = read.references[0];
+  EXPECT_EQ(run.losses, wrote.references[0].losses);
+  EXPECT_EQ(run.gradient_norms, wrote.references[0].gradient_norms);
+  EXPECT_EQ(run.parameters, wrote.references[0].parameters);
+  EXPECT_EQ(run.saved_bytes, wrote.references[0].saved_bytes);
+  EXPECT_EQ(run.ranks.at(0).bytes, wrote.references[0].ranks[0].bytes);
+  EXPECT_NE(run.ranks[0].peak_action, "");
+  EXPECT_EQ(run.ranks[0].peak_action, wrote.references[0].ranks[0].peak_action);
+  EXPECT_EQ(read.references[1].id, "s");
+  ASSERT_THAT(read.cells, SizeIs(2));
+  EXPECT_THAT(read.cells[1].losses, ElementsAre("1", "2"));
+  EXPECT_THAT(read.cells[1].ranks, IsEmpty());
+  EXPECT_EQ(read.reference_of.at("d"), "s");
+  ASSERT_THAT(read.accepted, SizeIs(1));
+  EXPECT_EQ(read.accepted[0].reason, "because");
+  EXPECT_THAT(read.accepted[0].changes, ElementsAre("bits r: loss"));
+  ASSERT_TRUE(read.speeds);
+  EXPECT_EQ(read.speeds->cells.at("c").ratio.high, 1.6);
+}
+
 TEST_F(TakeBaseline, TheRequestOfACellIsKeptBesideItsReferences) {
   verdict_.references[0].request = {{"seed", 1}, {"clip_norm", 2.5}, {"optimizer", {{"name", "adamw"}}}};
   const Baseline baseline = take();
@@ -252,6 +289,8 @@ TEST_F(TakeBaseline, ADamagedBaselineIsRefusedByItsKey) {
       {"schema", [](Json& json) { json["schema"] = "plumbline-baseline/9"; }},
       {"commit", [](Json& json) { json.erase("commit"); }},
       {"cells", [](Json& json) { json["cells"] = 3; }},
+      {"code_path", [](Json& json) { json["code_path"] = 3; }},
+      {"environment", [](Json& json) { json["environment"] = 3; }},
       {"ranks", [](Json& json) { json["cells"][0]["ranks"][0]["peak_bytes"] = -1; }},
       {"parameters", [](Json& json) { json["references"][0]["parameters"]["x"] = 1; }},
       {"reference", [](Json& json) { json["cells"][0].erase("reference"); }},

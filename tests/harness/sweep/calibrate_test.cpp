@@ -3,7 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -53,6 +59,167 @@ TEST_F(Calibrate, OverwritesNothing) {
 TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
   EXPECT_THAT(refusal(), HasSubstr("quick.toml, reference: plumbline-reference: no such thing"));
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
+}
+
+TEST_F(Calibrate, TakesNoFileForItsFolder) {
+  folder_.file("calibration", "");
+
+  EXPECT_THAT(refusal(), HasSubstr("is there already"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "calibration"));
+}
+
+TEST_F(Calibrate, HasNoShadowOfMixedPrecisionAndNeedsItsProgram) {
+  options_.run_file = folder_.file("run.toml", "[model]\nconfig = \"c.json\"\n[train]\nprecision = \"mixed\"\n");
+  EXPECT_THAT(refusal(), HasSubstr("mixed has no shadow"));
+
+  options_.run_file = PLUMBLINE_FIXTURES "/runs/quick.toml";
+  std::filesystem::remove(folder_ / "plumbline-reference");
+  EXPECT_THAT(error_of<SystemError>([&] { calibrate(options_, signals_, stderr); }), HasSubstr("plumbline-reference"));
+  EXPECT_FALSE(std::filesystem::exists(options_.folder));
+}
+
+/// A trainer that leaves a record for the reference and ends with the code in `shadow-code` as the shadow.
+class CalibrateInParts : public Calibrate {
+ protected:
+  CalibrateInParts() {
+    write_run(synthetic_reference({}), folder_ / "prepared");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "prepared")) {
+      if (entry.path().filename() == "progress") std::filesystem::resize_file(entry.path(), 0);  // names this process
+    }
+    program(folder_, "plumbline-reference",
+            "base=$(dirname \"$0\")\necho \"$@\" >> $base/calls\n"
+            "case \" $* \" in *\" --shadow \"*) echo 'no shadow' >&2; exit $(cat $base/shadow-code) ;; esac\n"
+            "cp -r $base/prepared \"$3\"\n");
+    shadow_ends_with(1);
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    options_.run_file = run_file("steps = 2");
+  }
+  std::filesystem::path run_file(const std::string& train) {
+    return folder_.file("run.toml", "[model]\nconfig = \"config.json\"\n[train]\n" + train + "\n");
+  }
+  void shadow_ends_with(int code) { folder_.file("shadow-code", std::to_string(code)); }
+  /// Up to the shadow, which fails.
+  std::string stopped() {
+    return error_of<RunError>([&] { calibrate(options_, signals_, stderr); });
+  }
+  int calls() const {
+    const std::string all = bytes_of(folder_ / "calls");
+    return static_cast<int>(std::ranges::count(all, '\n'));
+  }
+  std::string command(const std::string& name) const {
+    return bytes_of(options_.folder / "launches" / name / "command.txt");
+  }
+};
+
+TEST_F(CalibrateInParts, TheReferenceRunsOnTheDeviceAndTheShadowInDoublesOnTheCpu) {
+  options_.device = "cuda";
+  options_.accumulation = folder_.file("order.csv", "unit,microbatch\n");
+
+  EXPECT_THAT(stopped(), HasSubstr("shadow: "));
+
+  const std::string order = " --accumulation " + (folder_ / "order.csv").string();
+  EXPECT_THAT(command("reference"), ::testing::EndsWith("--quiet --device cuda" + order + "\n"));
+  EXPECT_THAT(command("shadow"), ::testing::EndsWith("--quiet --shadow" + order + "\n"));
+  EXPECT_THAT(bytes_of(options_.folder / "run.toml"), HasSubstr("level = 'dump'"));
+}
+
+TEST_F(CalibrateInParts, WhatHasEndedIsKeptAndWhatHasNotRunsAgain) {
+  stopped();
+  EXPECT_EQ(calls(), 2);
+  EXPECT_THAT(refusal(), HasSubstr("add --resume to go on with the calibration in it"));
+
+  options_.resume = true;
+  stopped();
+
+  EXPECT_EQ(calls(), 3) << "the shadow alone";
+}
+
+// Or a reference of one thing would be held to limits of another.
+TEST_F(CalibrateInParts, IsNotGoneOnWithAfterAnythingHasChanged) {
+  stopped();
+  const auto good = options_;
+  options_.resume = true;
+  const auto expect_refused = [&](const char* what) {
+    EXPECT_THAT(refusal(), HasSubstr("holds a calibration of something else")) << what;
+    options_ = good;
+    options_.resume = true;
+  };
+
+  options_.device = "cuda";
+  expect_refused("device");
+  options_.accumulation = folder_.file("order.csv", "unit,microbatch\n");
+  expect_refused("order");
+  run_file("steps = 3");
+  expect_refused("run file");
+  run_file("steps = 2");
+  folder_.file("config.json", R"({"num_hidden_layers": 3})");
+  expect_refused("model");
+  folder_.file("config.json", R"({"num_hidden_layers": 2})");
+  const std::string trainer = bytes_of(folder_ / "plumbline-reference");
+  folder_.file("plumbline-reference", trainer + "# another\n");
+  expect_refused("trainer");
+  folder_.file("plumbline-reference", trainer);
+  Json mark = read_json(options_.folder / "calibrating.json");
+  mark["schema"] = "plumbline-calibrating/0";
+  write_json(options_.folder / "calibrating.json", mark);
+  expect_refused("schema");
+  EXPECT_EQ(calls(), 2) << "nothing was run";
+}
+
+TEST_F(CalibrateInParts, ARefusalAfterARunHasEndedRemovesNothing) {
+  shadow_ends_with(2);
+  EXPECT_THAT(refusal(), HasSubstr("no shadow"));
+  EXPECT_TRUE(std::filesystem::exists(options_.folder / "reference/manifest.json"));
+
+  options_.resume = true;
+  shadow_ends_with(3);
+  EXPECT_THAT(error_of<SystemError>([&] { calibrate(options_, signals_, stderr); }), HasSubstr("no shadow"));
+}
+
+class CalibrationOf : public ::testing::Test {
+ protected:
+  CalibrationOf() {
+    calibration_.dtype = "bfloat16";
+    calibration_.null_runs = 20;
+    calibration_.limits[{0, "loss"}] = {1e-3, 2e-3, 2e-3, 8e-3, judging::LimitBy::null_runs};
+    calibration_.limits[{1, "loss"}] = {3e-3, 1e-3, 3e-3, 12e-3, judging::LimitBy::null_runs};
+  }
+  judging::Calibration calibration_;
+};
+
+TEST_F(CalibrationOf, ThatHoldsSaysHowFarApartRunsWere) {
+  EXPECT_TRUE(null_runs_hold(calibration_));
+  const std::string text = calibration_text(calibration_, "place");
+  EXPECT_THAT(text, HasSubstr("2 limits from the reference and 20 perturbed references in bfloat16\n"));
+  EXPECT_THAT(text, HasSubstr("largest error: reference " + judging::short_text(3e-3) + ", perturbed " +
+                              judging::short_text(2e-3) + "\n"));
+  EXPECT_THAT(text, HasSubstr("what other kernels may round more"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("the most that a limit can be")));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("DOES NOT HOLD")));
+  EXPECT_THAT(text, HasSubstr("place/candidate.toml"));
+}
+
+TEST_F(CalibrationOf, ThatForbidsWhatHarmlessChangesDoDoesNotHold) {
+  calibration_.limits[{1, "loss"}] = {0.1, 0.5, 0.7, 0.5, judging::LimitBy::ceiling};
+  EXPECT_TRUE(null_runs_hold(calibration_)) << "at the limit";
+  EXPECT_THAT(calibration_text(calibration_, "place"),
+              HasSubstr("\n1 limits are " + judging::short_text(judging::limit_ceiling)));
+  EXPECT_THAT(calibration_text(calibration_, "place"), ::testing::Not(HasSubstr("DOES NOT HOLD")));
+
+  calibration_.limits[{1, "loss"}].null_most = 0.6;
+  EXPECT_FALSE(null_runs_hold(calibration_));
+  EXPECT_THAT(calibration_text(calibration_, "place"), HasSubstr("DOES NOT HOLD: in 1 items perturbed runs go beyond"));
+
+  calibration_.limits[{1, "loss"}].null_most = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(null_runs_hold(calibration_));
+}
+
+TEST_F(CalibrationOf, OnePerturbedRunBeyondTheOthersIsTold) {
+  calibration_.left_out = 2.5;
+  calibration_.factor = 5;
+
+  EXPECT_THAT(calibration_text(calibration_, "place"),
+              HasSubstr("by which one perturbed run went beyond all the others"));
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/process_base.hpp"
+#include "harness/sweep/sweep_folder.hpp"
 #include "reports/report.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -116,6 +120,145 @@ TEST_F(JudgeAgain, ACellWithoutAFindingWasNotRun) {
 
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(verdict.not_run, ::testing::ElementsAre("c: the sweep ended before"));
+}
+
+// What a judge is asked again by, with a judge that only notes it.
+class AskedAgain : public JudgeAgain {
+ protected:
+  AskedAgain() {
+    services_.judge = [this](const CellPlan& plan, const fs::path&, const fs::path&,
+                             const std::optional<fs::path>& repeated) {
+      asked_ = plan;
+      repeated_ = repeated;
+      CellVerdict verdict;
+      verdict.id = plan.id;
+      verdict.holds = holds_;
+      return verdict;
+    };
+    services_.write_reports = [](const fs::path&) {};
+  }
+  void change_plan(const std::function<void(Json&)>& change) {
+    Json json = read_json(out_ / "sweep.json");
+    change(json.at("plan"));
+    write_json(out_ / "sweep.json", json);
+  }
+  void write_finding(const std::string& launch, const LaunchFinding& finding) {
+    make_folder(out_ / "launches" / launch);
+    write_json(out_ / "launches" / launch / "finding.json", to_json(finding));
+  }
+  Verdict judge() { return judge_again(out_, services_, nullptr, stderr); }
+
+  const fs::path out_ = folder_ / "out";
+  SweepServices services_;
+  CellPlan asked_;
+  std::optional<fs::path> repeated_;
+  bool holds_ = true;
+};
+
+TEST_F(AskedAgain, ByTheFindingsOfItsRuns) {
+  LaunchFinding ended;
+  ended.exit_code = 3;
+  ended.seconds = 12;
+  write_finding("c", ended);
+  LaunchFinding reference;
+  reference.exit_code = 4;
+  write_finding("reference-r", reference);
+
+  const Verdict verdict = judge();
+
+  EXPECT_EQ(asked_.launch->exit_code, 3);
+  EXPECT_EQ(asked_.reference_launch->exit_code, 4);
+  EXPECT_EQ(verdict.cells.at(0).seconds, 12);
+  EXPECT_FALSE(asked_.calibration);
+  EXPECT_FALSE(asked_.process_base);
+  EXPECT_EQ(asked_.why_no_process_base, "the sweep kept none");
+}
+
+TEST_F(AskedAgain, ByTheBaseThatWasMeasured) {
+  keep_base(out_ / "launches/c", {ProcessBase{70, 60}, ""});
+  judge();
+  ASSERT_TRUE(asked_.process_base);
+  EXPECT_EQ(asked_.process_base->rank_bytes, 70);
+  EXPECT_EQ(asked_.process_base->reference_bytes, 60);
+
+  keep_base(out_ / "launches/c", {std::nullopt, "it failed"});
+  judge();
+  EXPECT_FALSE(asked_.process_base);
+  EXPECT_EQ(asked_.why_no_process_base, "it failed");
+}
+
+TEST_F(AskedAgain, OfTheCalibratedTierByItsReferencesLimits) {
+  change_plan([](Json& plan) { plan["tier"] = "calibrated"; });
+
+  const Verdict verdict = judge();
+
+  EXPECT_EQ(asked_.calibration, out_ / "calibrations/r/calibration.json");
+  EXPECT_EQ(verdict.tier, Tier::calibrated);
+}
+
+// A record of a repeat that lies there is looked at where one was asked for, and where it was run.
+TEST_F(AskedAgain, WithTheRepeatThatWasAskedFor) {
+  LaunchFinding repeat;
+  repeat.exit_code = 5;
+  write_finding("repeat-c", repeat);
+  judge();
+  EXPECT_FALSE(repeated_);
+  EXPECT_FALSE(asked_.repeat_launch);
+
+  change_plan([](Json& plan) { plan["cells"][0]["repeat"] = true; });
+  judge();
+  EXPECT_EQ(repeated_, out_ / "repeats/c");
+  EXPECT_EQ(asked_.repeat_launch->exit_code, 5);
+
+  fs::remove_all(out_ / "launches/repeat-c");
+  judge();
+  EXPECT_FALSE(repeated_);
+}
+
+TEST_F(AskedAgain, WhatCameOfTheSecondRunOfAFailingCellIsKept) {
+  CellVerdict earlier;
+  earlier.id = "c";
+  earlier.second_run = SecondRun{SecondRun::Outcome::fails_again, "in the same place"};
+  earlier.values.emplace();
+  earlier.values->tensor = "gradient/w";
+  SweepFolder(out_).keep_cell(earlier);
+  holds_ = false;
+
+  Verdict verdict = judge();
+  ASSERT_TRUE(verdict.cells.at(0).second_run);
+  EXPECT_EQ(verdict.cells[0].second_run->words, "in the same place");
+  ASSERT_TRUE(verdict.cells[0].values);
+  EXPECT_EQ(verdict.cells[0].values->tensor, "gradient/w");
+
+  holds_ = true;
+  verdict = judge();
+  EXPECT_FALSE(verdict.cells.at(0).second_run) << "what holds now has no second run";
+  EXPECT_FALSE(verdict.cells[0].values);
+}
+
+TEST_F(AskedAgain, AFailingCellThatWasNeverJudgedHasNoSecondRun) {
+  holds_ = false;
+
+  EXPECT_FALSE(judge().cells.at(0).second_run);
+}
+
+TEST_F(AskedAgain, ACellThatWasNotRunKeepsTheReason) {
+  Verdict earlier;
+  earlier.not_run = {"x: another", "c: no room: 3 GiB are free", "no colon"};
+  write_verdict(out_ / "verdict.json", earlier);
+  fs::remove_all(out_ / "launches/c");
+
+  EXPECT_THAT(judge().not_run, ::testing::ElementsAre("c: no room: 3 GiB are free"));
+}
+
+TEST_F(AskedAgain, ARemovedRecordWithoutItsVerdictWasNotJudged) {
+  write_file(out_ / "cells/c/record-removed.txt", "");
+
+  const Verdict verdict = judge();
+
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(verdict.not_run, ::testing::ElementsAre("c: the sweep ended before"));
+  EXPECT_EQ(asked_.id, "") << "there is nothing to judge";
 }
 
 }  // namespace

@@ -252,6 +252,103 @@ TEST_F(MakePlan, ACellThatIsGoneOnWithSharesTheReferenceAndSaysWhatItBeganWith) 
   EXPECT_THAT(refusal(steps + "5\n"), HasSubstr("none is left to go on with"));
 }
 
+TEST_F(MakePlan, AReferenceTrainsWhatItsCellsDo) {
+  const auto made = plan(
+      "run = [\"a.toml\"]\nworld_sizes = [2]\noptimizers = [\"sgd\"]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\n");
+
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[0].run, folder_ / "a.toml");
+  EXPECT_EQ(made.references[0].changes.optimizer, "sgd");
+  EXPECT_THAT(made.references[0].changes.lengths, IsEmpty());
+  EXPECT_FALSE(made.references[1].changes.optimizer);
+  EXPECT_THAT(made.references[1].changes.lengths, ElementsAre(ElementsAre(6), ElementsAre(6)));
+  for (const auto& cell : made.cells) EXPECT_EQ(cell.plan.reference, made.references[cell.reference].id);
+}
+
+TEST_F(MakePlan, ACellHasThePlacementOfItsSchedule) {
+  const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"interleaved-1f1b\"]\n");
+
+  EXPECT_EQ(made.cells.at(0).placement.chunks_per_rank, 1);
+  EXPECT_EQ(made.cells.at(1).placement.chunks_per_rank, 2);
+  EXPECT_EQ(made.cells[1].placement.rank_of(3), 1);
+}
+
+// Lengths that the run file has anyway change no training, but were meant to be so.
+TEST_F(MakePlan, ACellThatNamesItsRunsOwnLengthsSharesTheReference) {
+  const auto made = plan(
+      "clipping = true\nrun = [\"a.toml\"]\nworld_sizes = [2]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 3\nlengths = [4, 8]\n");
+
+  ASSERT_THAT(made.references, SizeIs(1));
+  EXPECT_EQ(made.cells.at(1).plan.id, "a-afab-w3");
+  EXPECT_THAT(made.cells[1].plan.lengths, ElementsAre(4, 8));
+  EXPECT_TRUE(made.cells[1].plan.clipping_must_act);
+}
+
+TEST_F(MakePlan, ClippingMustActInWholeRunsOfTheMatrixWhereItIsAskedFor) {
+  run_file("b.toml");
+  folder_.file("five.toml",
+               "[model]\nconfig = \"models/small/config.json\"\n[data]\ntext = \"t.txt\"\nlengths = [4, 8]\n"
+               "[train]\nsteps = 5\n[pipeline]\nschedule = \"afab\"\n");
+  const std::string cells =
+      "[[cell]]\nrun = \"b.toml\"\nworld_size = 2\n"
+      "[[cell]]\nrun = \"five.toml\"\nworld_size = 1\nresume_at = 2\n";
+  const auto acts = [&](const std::string& text) {
+    std::vector<bool> all;
+    for (const auto& cell : plan(text + cells).cells) all.push_back(cell.plan.clipping_must_act);
+    return all;
+  };
+  const std::string matrix = "run = [\"a.toml\", \"five.toml\"]\nworld_sizes = [2]\n";
+
+  EXPECT_THAT(acts("clipping = true\n" + matrix), ElementsAre(true, true, false, false));
+  EXPECT_THAT(acts("clipping = true\n"), ElementsAre(true, false)) << "of cells alone all runs are the sweep's";
+  EXPECT_THAT(acts(matrix), ElementsAre(false, false, false, false));
+}
+
+TEST_F(MakePlan, AnOptimizerThatTheRunIsNamedByStandsOnceInItsIds) {
+  run_file("small-sgd.toml");
+
+  EXPECT_THAT(ids(plan("run = [\"small-sgd.toml\"]\nworld_sizes = [2]\noptimizers = [\"sgd\", \"adamw\"]\n")),
+              ElementsAre("small-sgd-afab-w2", "small-sgd-adamw-afab-w2"));
+}
+
+TEST_F(MakePlan, TheVariantSaysLengthsUpToEightAndWhatWasGoneOnWith) {
+  folder_.file("five.toml",
+               "[model]\nconfig = \"models/small/config.json\"\n[data]\ntext = \"t.txt\"\nlengths = [4, 8]\n"
+               "[train]\nsteps = 5\n[pipeline]\nschedule = \"afab\"\n");
+  const auto made = plan(
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [1, 2, 3, 4, 5, 6, 7, [8, 8]]\n"
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+      "[[cell]]\nrun = \"five.toml\"\nworld_size = 1\nschedule = \"1f1b\"\nresume_at = 2\n");
+
+  ASSERT_THAT(made.cells, SizeIs(3));
+  EXPECT_THAT(made.cells[0].plan.variant, ::testing::StartsWith("lengths 1 2 3 4 5 6 7 8"));
+  EXPECT_THAT(made.cells[1].plan.variant, ::testing::MatchesRegex("lengths of 9 microbatches \\([0-9a-f]{6}\\)"));
+  EXPECT_EQ(made.cells[2].plan.variant, "gone on with after 2 steps on 1 ranks under 1f1b");
+}
+
+// A reference sums in one order, and both parts of a run are held against it.
+TEST_F(MakePlan, TwoPartsThatSumInDifferentOrdersAreRefused) {
+  folder_.file("five.toml",
+               "[model]\nconfig = \"models/small/config.json\"\n[data]\ntext = \"t.txt\"\nlengths = [4, 8]\n"
+               "[train]\nsteps = 5\n[pipeline]\nschedule = \"afab\"\n");
+  folder_.file("late.csv", "0F0,0F1,0B1,0B0\n");
+  const std::string cell =
+      "[[cell]]\nrun = \"five.toml\"\nworld_size = 1\nschedule = \"late.csv\"\nresume_at = 2\nresume_schedule = ";
+
+  EXPECT_THAT(refusal(cell + "\"afab\"\n"), HasSubstr("sum gradients in different orders"));
+  EXPECT_THAT(plan(cell + "\"late.csv\"\n").references.at(0).id, HasSubstr("five-order-"));
+}
+
+TEST_F(MakePlan, AnAuditedCellHasNoLimitOfMemory) {
+  const auto made = plan("audit = true\n[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nprocess_memory_limit = 0.6\n");
+
+  ASSERT_THAT(made.cells, SizeIs(2));
+  EXPECT_EQ(made.cells[0].plan.process_memory_limit, 0.6);
+  EXPECT_FALSE(made.cells[1].plan.process_memory_limit) << "at level dump a process takes more";
+}
+
 TEST_F(MakePlan, BrokenRunFileIsNamedWithItsLine) {
   folder_.file("b.toml", "[model]\nconfig = \n");
 

@@ -1,156 +1,23 @@
 // Each pattern, in dumps made for it: found where it is, and not found where the values are right.
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 
-#include <gmock/gmock.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <span>
 
 #include "harness/sweep/fingerprint/relation.hpp"
-#include "record/rank_folder.hpp"
-#include "support/files.hpp"
-#include "tests/temporary_folder.hpp"
+#include "tests/harness/sweep/fingerprint/dumped_runs.hpp"
 
-namespace plumbline {
+namespace plumbline::testing {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::TemporaryFolder;
 using ::testing::UnorderedElementsAre;
 
-using Values = std::vector<float>;
-using Tensors = std::map<std::string, Values>;  ///< by key
-
-std::string crossing(const std::string& direction, int microbatch, const std::string& side) {
-  return "boundary/" + direction + "/" + std::to_string(microbatch) + "/layers.1/" + side;
-}
-
-Values times(Values values, float factor) {
-  for (float& value : values) value *= factor;
-  return values;
-}
-Values plus(Values values, const Values& others) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] += others[i];
-  return values;
-}
-
-std::vector<std::string> names_of(const std::vector<Fingerprint>& all) {
-  std::vector<std::string> names;
-  for (const Fingerprint& each : all) names.push_back(each.name);
-  return names;
-}
-
-/// Two stages on two ranks, four microbatches, 24 valid tokens. The reference's tensors are of several sizes, so that
-/// no one is a multiple of another.
-class Fingerprints : public ::testing::Test {
- protected:
-  Fingerprints() {
-    facts_.step = 1;
-    facts_.microbatches = 4;
-    facts_.stages = 2;
-    facts_.valid_tokens = 24;
-    facts_.stage_of = {{"embed", 0}, {"a", 0}, {"b", 1}, {"head", 1}};
-    for (int microbatch = 0; microbatch < 4; ++microbatch) {
-      const auto m = static_cast<float>(microbatch + 1);
-      for (const char* direction : {"forward", "backward"}) {
-        const Values values{1.25F * m, -3.5F + m, 0.1F * m * m, 7.75F - 2 * m, 1.1F, 2.3F};
-        reference_[crossing(direction, microbatch, "computed")] = values;
-        const bool forward = std::string(direction) == "forward";
-        ranks_[forward ? 0 : 1][crossing(direction, microbatch, "send")] = values;
-        ranks_[forward ? 1 : 0][crossing(direction, microbatch, "receive")] = values;
-      }
-    }
-    const std::map<std::string, Values> gradients{{"embed", {0.5F, -1.5F, 2.25F, 0.01F}},
-                                                  {"a", {3.1F, 0.2F, -0.7F, 1.9F}},
-                                                  {"b", {-0.3F, 0.9F, 1.3F, -2.1F}},
-                                                  {"head", {0.11F, 0.7F, -0.05F, 4.3F}}};
-    for (const auto& [name, values] : gradients) {
-      reference_["gradient/" + name] = gradient(name) = values;
-      reference_["parameter/" + name] = parameter(name) = times(values, 0.9F);
-      reference_before_["parameter/" + name] = before(name)["parameter/" + name] = times(values, 1.7F);
-      reference_before_["gradient/" + name] = before(name)["gradient/" + name] = {1.0F, 0.4F, -0.6F, 2.2F};
-    }
-    first_.step = 1;
-  }
-
-  std::size_t rank_of(const std::string& name) const { return static_cast<std::size_t>(facts_.stage_of.at(name)); }
-  Values& gradient(const std::string& name) { return ranks_[rank_of(name)]["gradient/" + name]; }
-  Values& parameter(const std::string& name) { return ranks_[rank_of(name)]["parameter/" + name]; }
-  Tensors& before(const std::string& name) { return ranks_before_[rank_of(name)]; }
-  Values& sent(int microbatch) { return ranks_[1][crossing("backward", microbatch, "send")]; }
-  Values& received(int microbatch) { return ranks_[0][crossing("backward", microbatch, "receive")]; }
-  const Values& right(int microbatch) { return reference_[crossing("backward", microbatch, "computed")]; }
-  void both(int microbatch, const Values& values) { sent(microbatch) = received(microbatch) = values; }
-  void scale_all(float factor) {
-    for (const char* name : {"embed", "a", "b", "head"}) gradient(name) = times(gradient(name), factor);
-  }
-
-  static void dump(const fs::path& record, std::size_t rank, std::int64_t step, const Tensors& tensors) {
-    const fs::path path = record / rank_folder(rank) / "dumps" / dump_file_name(step);
-    make_folder(path.parent_path());
-    std::vector<NamedBytes> named;
-    for (const auto& [key, values] : tensors)
-      named.push_back({key, {"float32", {std::ssize(values)}, std::as_bytes(std::span(values))}});
-    write_safetensors(path, named);
-  }
-
-  /// What a microbatch adds to a gradient; the last one the rest, and number 2 nothing.
-  Values part(const std::string& name, int microbatch) const {
-    const Values first{0.3F, -0.9F, 1.5F, 0.2F}, second{-1.2F, 0.4F, 0.1F, 2.5F};
-    if (microbatch == 0) return first;
-    if (microbatch == 1) return second;
-    if (microbatch == 2) return {0, 0, 0, 0};
-    return plus(plus(reference_.at("gradient/" + name), times(first, -1)), times(second, -1));
-  }
-  void dump_after_each_microbatch() {
-    for (const char* name : {"embed", "a", "b", "head"}) {
-      Values sum{0, 0, 0, 0};
-      for (int microbatch = 0; microbatch < 4; ++microbatch) {
-        const Values own = part(name, microbatch);
-        sum = plus(sum, own);
-        reference_["gradient_after/" + std::to_string(microbatch) + "/" + name] =
-            facts_.sums_microbatches_apart ? own : sum;
-      }
-    }
-  }
-
-  /// All families over what was set up.
-  std::vector<Fingerprint> found() {
-    const fs::path one = folder_ / "one", other = folder_ / "other";
-    dump(one, 0, 1, reference_);
-    dump(one, 0, 0, reference_before_);
-    for (const std::size_t rank : {0U, 1U}) {
-      dump(other, rank, 1, ranks_[rank]);
-      dump(other, rank, 0, ranks_before_[rank]);
-    }
-    const DumpedStep alone(one, 1), piped(other, 1), alone_before(one, 0), piped_before(other, 0);
-    const DumpedRuns runs{alone, piped, alone_before, piped_before, facts_};
-    auto all = crossing_fingerprints(runs, first_);
-    for (const auto& each : gradient_fingerprints(runs)) all.push_back(each);
-    for (const auto& each : microbatch_fingerprints(runs)) all.push_back(each);
-    for (const auto& each : update_fingerprints(runs)) all.push_back(each);
-    return all;
-  }
-  std::vector<Fingerprint> found_at_the_cut() {
-    first_.direction = "backward";
-    first_.item = "layers.1";
-    first_.microbatch = 0;
-    return found();
-  }
-
-  TemporaryFolder folder_;
-  StepFacts facts_;
-  FirstDivergence first_;
-  Tensors reference_, reference_before_;
-  Tensors ranks_[2], ranks_before_[2];
-};
+class Fingerprints : public DumpedRunsTest {};
 
 TEST_F(Fingerprints, OfRightValuesThereIsNone) {
   EXPECT_THAT(found(), IsEmpty());
@@ -460,4 +327,4 @@ TEST(CrossingKey, IsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace plumbline
+}  // namespace plumbline::testing

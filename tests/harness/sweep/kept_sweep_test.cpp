@@ -1,0 +1,232 @@
+// What a sweep keeps of its plan: all that the judge is asked again by, as it was asked the first time.
+#include "harness/sweep/kept_sweep.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/judge/judge.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/hash.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class KeptPlans : public ::testing::Test {
+ protected:
+  /// Nothing in it is as it is by default.
+  static KeptSweep full() {
+    CellPlan cell;
+    cell.id = "a-1f1b-w2";
+    cell.run = "a";
+    cell.model = "tiny";
+    cell.schedule = "1f1b";
+    cell.optimizer = "sgd";
+    cell.variant = "partition cost";
+    cell.reference = "a-sgd";
+    cell.schedule_csv = "rank,action\n";
+    cell.world = 2;
+    cell.balance = {2, 0, 3};
+    cell.lengths = {8, 4};
+    cell.checks = {"loss", "gradients"};
+    cell.clipping_must_act = true;
+    cell.bench = true;
+    cell.repeat = true;
+    cell.process_memory_limit = 0.6;
+    cell.command = "plumbline-pipeline run.toml";
+    KeptSweep sweep;
+    sweep.name = "small";
+    sweep.file = "0123";
+    sweep.all_cells = {"a-1f1b-w1", "a-1f1b-w2"};
+    sweep.tier = Tier::calibrated;
+    sweep.selection.cells = 1;
+    sweep.selection.of_cells = 2;
+    sweep.selection.checks = {"loss", "gradients"};
+    sweep.not_applicable = {"a-1f1b-w9: too few layers"};
+    sweep.references = {{"a-sgd", "a", "tiny", "sgd", true, true}, {"b", "b", "small", "adamw", false, false}};
+    sweep.cells = {cell};
+    return sweep;
+  }
+  std::filesystem::path write(const Json& plan) {
+    write_json(folder_ / "sweep.json", {{"name", "small"}, {"plan", plan}});
+    return folder_ / "sweep.json";
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(KeptPlans, AreReadAsTheyWereWritten) {
+  const KeptSweep wrote = full();
+
+  const KeptSweep read = read_kept_sweep(write(to_json(wrote)));
+
+  EXPECT_EQ(read.name, wrote.name);
+  EXPECT_EQ(read.file, wrote.file);
+  EXPECT_EQ(read.all_cells, wrote.all_cells);
+  EXPECT_EQ(read.tier, wrote.tier);
+  EXPECT_EQ(read.selection.cells, wrote.selection.cells);
+  EXPECT_EQ(read.selection.of_cells, wrote.selection.of_cells);
+  EXPECT_EQ(read.selection.checks, wrote.selection.checks);
+  EXPECT_EQ(read.not_applicable, wrote.not_applicable);
+  ASSERT_EQ(read.references.size(), 2U);
+  EXPECT_EQ(read.references[0].id, "a-sgd");
+  EXPECT_EQ(read.references[0].run, "a");
+  EXPECT_EQ(read.references[0].model, "tiny");
+  EXPECT_EQ(read.references[0].optimizer, "sgd");
+  EXPECT_TRUE(read.references[0].bench);
+  EXPECT_TRUE(read.references[0].equal_lengths);
+  EXPECT_EQ(read.references[1].id, "b");
+  EXPECT_FALSE(read.references[1].bench);
+  EXPECT_FALSE(read.references[1].equal_lengths);
+}
+
+TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {
+  const CellPlan wrote = full().cells[0];
+
+  const KeptSweep sweep = read_kept_sweep(write(to_json(full())));
+
+  ASSERT_EQ(sweep.cells.size(), 1U);
+  const CellPlan& read = sweep.cells[0];
+  EXPECT_EQ(read.id, wrote.id);
+  EXPECT_EQ(read.run, wrote.run);
+  EXPECT_EQ(read.model, wrote.model);
+  EXPECT_EQ(read.schedule, wrote.schedule);
+  EXPECT_EQ(read.optimizer, wrote.optimizer);
+  EXPECT_EQ(read.variant, wrote.variant);
+  EXPECT_EQ(read.reference, wrote.reference);
+  EXPECT_EQ(read.schedule_csv, wrote.schedule_csv);
+  EXPECT_EQ(read.world, wrote.world);
+  EXPECT_EQ(read.balance, wrote.balance);
+  EXPECT_EQ(read.lengths, wrote.lengths);
+  EXPECT_EQ(read.checks, wrote.checks);
+  EXPECT_TRUE(read.clipping_must_act);
+  EXPECT_TRUE(read.bench);
+  EXPECT_TRUE(read.repeat);
+  EXPECT_EQ(read.process_memory_limit, 0.6);
+  EXPECT_EQ(read.command, wrote.command);
+}
+
+TEST_F(KeptPlans, OfBitsWithoutALimitHaveNone) {
+  KeptSweep sweep = full();
+  sweep.tier = Tier::bits;
+  sweep.cells[0].process_memory_limit.reset();
+
+  const KeptSweep read = read_kept_sweep(write(to_json(sweep)));
+
+  EXPECT_EQ(read.tier, Tier::bits);
+  EXPECT_FALSE(read.cells[0].process_memory_limit);
+}
+
+TEST_F(KeptPlans, OfAVersionThatKeptNoFileHaveNone) {
+  Json plan = to_json(full());
+  plan.erase("file");
+  plan.erase("all_cells");
+
+  const KeptSweep read = read_kept_sweep(write(plan));
+
+  EXPECT_EQ(read.file, "");
+  EXPECT_THAT(read.all_cells, IsEmpty());
+}
+
+TEST_F(KeptPlans, ThatAreDamagedAreNamedWithTheirKey) {
+  Json plan = to_json(full());
+  plan.at("cells").at(0).at("balance") = "even";
+
+  EXPECT_THAT(error_of<InputError>([&] { read_kept_sweep(write(plan)); }),
+              AllOf(HasSubstr("sweep.json"), HasSubstr("balance"), HasSubstr("is not as this program writes it")));
+}
+
+class KeepingOfAPlan : public KeptPlans {
+ protected:
+  KeepingOfAPlan() {
+    file_.path = folder_.file("small.toml", "of the sweep");
+    file_.name = "small";
+    for (const char* id : {"a", "b"}) plan_.references.push_back({id, id, {}});
+    add("a-w1", 0);
+    add("a-w2", 0);
+    add("b-w1", 1);
+  }
+  CellPlan& add(const std::string& id, std::size_t reference) {
+    PlannedCell cell;
+    cell.plan.id = id;
+    cell.plan.run = plan_.references[reference].id + ".toml";
+    cell.plan.model = plan_.references[reference].id + "-model";
+    cell.plan.optimizer = plan_.references[reference].id + "-optimizer";
+    cell.plan.lengths = {8, 8};
+    cell.reference = reference;
+    plan_.cells.push_back(cell);
+    return plan_.cells.back().plan;
+  }
+  KeptSweep keep() { return kept_sweep(file_, plan_, {"a-w1", "a-w2", "b-w1", "b-w2"}); }
+
+  SweepFile file_;
+  SweepPlan plan_;
+};
+
+TEST_F(KeepingOfAPlan, TakesItWithTheFileItIsOf) {
+  plan_.not_applicable = {"b-w9: why"};
+
+  const KeptSweep kept = keep();
+
+  EXPECT_EQ(kept.name, "small");
+  EXPECT_EQ(kept.file, hash_hex("of the sweep"));
+  EXPECT_EQ(kept.tier, Tier::bits);
+  EXPECT_EQ(kept.selection.cells, 3);
+  EXPECT_EQ(kept.selection.of_cells, 4);
+  EXPECT_THAT(kept.all_cells, ElementsAre("a-w1", "a-w2", "b-w1", "b-w2"));
+  EXPECT_THAT(kept.not_applicable, ElementsAre("b-w9: why"));
+  ASSERT_EQ(kept.references.size(), 2U);
+  EXPECT_EQ(kept.references[0].id, "a");
+  EXPECT_EQ(kept.references[0].run, "a.toml");
+  EXPECT_EQ(kept.references[0].model, "a-model");
+  EXPECT_EQ(kept.references[0].optimizer, "a-optimizer");
+  EXPECT_EQ(kept.references[1].id, "b");
+  EXPECT_EQ(kept.references[1].run, "b.toml");
+  EXPECT_EQ(kept.cells.size(), 3U);
+}
+
+TEST_F(KeepingOfAPlan, KnowsTheTier) {
+  file_.calibrated = true;
+
+  EXPECT_EQ(keep().tier, Tier::calibrated);
+}
+
+// What is asked of a reference's data is what any of its cells asks, and of no other's.
+TEST_F(KeepingOfAPlan, AsksOfAReferenceWhatAnyOfItsCellsAsks) {
+  plan_.cells[0].plan.bench = true;
+  plan_.cells[1].plan.lengths = {8, 4};
+
+  const KeptSweep kept = keep();
+
+  EXPECT_TRUE(kept.references[0].bench);
+  EXPECT_FALSE(kept.references[0].equal_lengths);
+  EXPECT_FALSE(kept.references[1].bench);
+  EXPECT_TRUE(kept.references[1].equal_lengths);
+  plan_.cells[0].plan.bench = false;
+  plan_.cells[1].plan.bench = true;
+  plan_.cells[1].plan.lengths = {8, 8};
+  plan_.cells[0].plan.lengths = {};
+  EXPECT_TRUE(keep().references[0].bench);
+  EXPECT_FALSE(keep().references[0].equal_lengths);
+}
+
+// A selection of all checks is none; the two that are always made need not be named for that.
+TEST_F(KeepingOfAPlan, OfSomeChecksIsASelection) {
+  EXPECT_THAT(keep().selection.checks, IsEmpty());
+
+  for (const auto& name : check_names()) {
+    if (name != "completion" && name != "as_asked") file_.checks.push_back(name);
+  }
+  EXPECT_THAT(keep().selection.checks, IsEmpty());
+
+  file_.checks.pop_back();
+  EXPECT_EQ(keep().selection.checks, file_.checks);
+  file_.checks = {"completion", "loss"};
+  EXPECT_THAT(keep().selection.checks, ElementsAre("completion", "loss"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

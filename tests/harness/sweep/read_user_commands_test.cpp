@@ -1,0 +1,286 @@
+// Sweep files that start other people's commands, read without starting anything: every key is taken where it belongs,
+// and a key that would be ignored is refused.
+#include <gmock/gmock.h>
+
+#include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_plan.hpp"
+#include "support/error.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+class ReadUserCommands : public ::testing::Test {
+ protected:
+  ReadUserCommands() { program(folder_, "train.sh", "exit 0\n"); }
+  SweepFile sweep(const std::string& text) { return read_sweep_file(folder_.file("theirs.toml", text)); }
+  UserCommands read(const std::string& text) { return *sweep(text).commands; }
+  std::string refusal(const std::string& text) {
+    return error_of<InputError>([&] { make_plan(sweep(text)); });
+  }
+  SweepPlan plan(const std::string& text) { return make_plan(sweep(text)); }
+  static std::vector<std::string> ids(const SweepPlan& plan) {
+    std::vector<std::string> all;
+    for (const auto& cell : plan.cells) all.push_back(cell.plan.id);
+    return all;
+  }
+
+  const std::string commands_ =
+      "reference = [\"./train.sh\", \"{record}\"]\n"
+      "candidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n";
+  const std::string with_how_ =
+      "reference = [\"./train.sh\", \"{record}\"]\n"
+      "candidate = [\"./train.sh\", \"{record}\", \"{world}\", \"{how}\"]\n";
+  const std::string worlds_ = "world_sizes = [2]\n";
+  TemporaryFolder folder_;
+};
+
+TEST_F(ReadUserCommands, TheMatrixIsSchedulesTimesWorldsWithAllThatIsAsked) {
+  const auto commands = read(
+      "reference = [\"./train.sh\", \"{record}\", \"{how}\"]\n"
+      "candidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n"
+      "world_sizes = [2, 4]\nschedules = [\"1f1b\", \"theirs\"]\nsteps = 3\nmicrobatches = 4\nseed = 0\nthreads = 2\n"
+      "dtype = \"bfloat16\"\ndevice = \"cuda\"\nlevel = \"dump\"\n[values]\nhow = true\n"
+      "[environment]\nA = \"{how}\"\nB = 2\n");
+
+  ASSERT_THAT(commands.cells, SizeIs(4));
+  EXPECT_EQ(commands.cells[1].world_size, 4);
+  EXPECT_EQ(commands.cells[1].schedule, "1f1b");
+  EXPECT_EQ(commands.cells[2].world_size, 2);
+  EXPECT_EQ(commands.cells[2].schedule, "theirs");
+  EXPECT_THAT(commands.cells[3].reference, ElementsAre("./train.sh", "{record}", "{how}"));
+  EXPECT_THAT(commands.cells[3].candidate, ElementsAre("./train.sh", "{record}", "{world}"));
+  EXPECT_THAT(commands.cells[3].values,
+              ElementsAre(Pair("device", "cuda"), Pair("dtype", "bfloat16"), Pair("how", "true"), Pair("level", "dump"),
+                          Pair("microbatches", "4"), Pair("seed", "0"), Pair("steps", "3"), Pair("threads", "2")));
+  EXPECT_THAT(commands.cells[3].own, IsEmpty());
+  EXPECT_THAT(commands.environment, ElementsAre(Pair("A", "{how}"), Pair("B", "2")));
+  EXPECT_EQ(commands.folder, folder_.path());
+  EXPECT_FALSE(commands.use_launcher);
+}
+
+TEST_F(ReadUserCommands, WithoutSchedulesTheWorldsAloneAreTheMatrix) {
+  const auto commands = read(commands_ + "world_sizes = [1, 2]\n");
+
+  ASSERT_THAT(commands.cells, SizeIs(2));
+  EXPECT_FALSE(commands.cells[0].schedule);
+}
+
+TEST_F(ReadUserCommands, ACellsOwnCommandsAndValuesGoBeforeTheFiles) {
+  const auto commands = read(with_how_ + "steps = 3\nvalues = { how = \"right\" }\n" +
+                             "[[cell]]\nworld_size = 2\n"
+                             "[[cell]]\nworld_size = 2\nschedule = \"1f1b\"\nsteps = 5\nseed = 7\nhow = \"else\"\n"
+                             "reference = [\"./other.sh\", \"{record}\"]\n"
+                             "candidate = [\"./other.sh\", \"{record}\", \"{world}\", \"{how}\"]\n");
+
+  ASSERT_THAT(commands.cells, SizeIs(2));
+  EXPECT_FALSE(commands.cells[0].schedule);
+  EXPECT_THAT(commands.cells[0].reference, ElementsAre("./train.sh", "{record}"));
+  EXPECT_THAT(commands.cells[0].values, ElementsAre(Pair("how", "right"), Pair("steps", "3")));
+  EXPECT_THAT(commands.cells[0].own, IsEmpty());
+  const CommandCell& own = commands.cells[1];
+  EXPECT_EQ(own.schedule, "1f1b");
+  EXPECT_THAT(own.reference, ElementsAre("./other.sh", "{record}"));
+  EXPECT_THAT(own.candidate, ElementsAre("./other.sh", "{record}", "{world}", "{how}"));
+  EXPECT_THAT(own.values, ElementsAre(Pair("how", "else"), Pair("seed", "7"), Pair("steps", "5")));
+  EXPECT_THAT(own.own, ElementsAre("steps", "seed", "how"));
+}
+
+// Which commands a sweep starts may stand in its cells alone.
+TEST_F(ReadUserCommands, CommandsOfCellsAloneMakeASweepOfCommands) {
+  const std::string both =
+      "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\", \"{world}\"]\n";
+  EXPECT_TRUE(sweep("[[cell]]\nworld_size = 2\n" + both).commands);
+  EXPECT_TRUE(sweep("steps = 3\n[[cell]]\nworld_size = 2\n" + both + "[[cell]]\nworld_size = 4\n" + both).commands)
+      << "steps goes with commands";
+  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\nreference = [\"./train.sh\", \"{record}\"]\n"),
+              HasSubstr("key candidate: is missing; name the command that trains as a pipeline"));
+  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\"]\n"),
+              HasSubstr("key reference: is missing; name the command that trains on one device"));
+  EXPECT_THAT(refusal("reference = [\"./train.sh\", \"{record}\"]\n" + worlds_),
+              HasSubstr("key candidate: is missing"));
+}
+
+struct RefusedFile {
+  std::string rest;  ///< behind commands that are right
+  std::string words;
+};
+
+class UserCommandsThatCannotBe : public ReadUserCommands, public ::testing::WithParamInterface<RefusedFile> {};
+
+TEST_P(UserCommandsThatCannotBe, AreRefusedWithWhy) {
+  EXPECT_THAT(refusal(commands_ + GetParam().rest), HasSubstr(GetParam().words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, UserCommandsThatCannotBe,
+    ::testing::Values(
+        RefusedFile{"world_sizes = [2]\nsteps = 1000000001\n", "1000000001 is not possible"},
+        RefusedFile{"world_sizes = [2]\nseed = -1\n", "a whole number from 0 to a milliard"},
+        RefusedFile{"world_sizes = [2]\nmicrobatches = 0\n", "0 is not possible; it is a whole number from 1"},
+        RefusedFile{"world_sizes = [2]\ndevice = \"tpu\"\n", "\"tpu\" is not known; give cpu, cuda"},
+        RefusedFile{"world_sizes = [2]\nlevel = \"none\"\n", "give summary, full, dump"},
+        RefusedFile{"world_sizes = [0]\n", "0 is no world size"},
+        RefusedFile{"world_sizes = [1025]\n", "1025 is no world size"},
+        RefusedFile{"world_sizes = [2]\nschedules = [\"\"]\n", "an empty name stands there"},
+        RefusedFile{"schedules = [\"1f1b\"]\n[[cell]]\nworld_size = 2\n", "has no effect without world_sizes"},
+        RefusedFile{"[[cell]]\nschedule = \"1f1b\"\n", "world_size: is missing"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nschedule = \"\"\n", "schedule: is empty"},
+        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = []\n", "names no program"},
+        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"\", \"{record}\"]\n", "names no program"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nreference = [\"./train.sh\"]\n",
+                    "its reference: holds no {record}, so every run would write to one place"},
+        RefusedFile{"[[cell]]\nworld_size = 2\ncandidate = [\"./train.sh\", \"{record}\", \"{wrld}\"]\n",
+                    "its candidate: \"{wrld}\": there is no placeholder {wrld}"},
+        RefusedFile{"world_sizes = [2]\n[environment]\n\"A=B\" = \"c\"\n", "\"A=B\" is no variable's name"},
+        RefusedFile{"world_sizes = [2]\n[environment]\n\"\" = \"c\"\n", "\"\" is no variable's name"},
+        RefusedFile{"world_sizes = [2]\n[environment]\nA = \"{hwo}\"\n", "there is no placeholder {hwo}"},
+        RefusedFile{"world_sizes = [2]\n[values]\nworld_size = 1\n", "world_size is a name of plumbline's own"},
+        RefusedFile{"world_sizes = [2]\n[values]\nport = 1\n", "port is a name of plumbline's own"},
+        RefusedFile{"world_sizes = [2]\n[values]\nsteps = 1\n", "steps is a name of plumbline's own"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"\" = 1\n", "\"\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nHow = 1\n", "\"How\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nh-w = 1\n", "\"h-w\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"h{w\" = 1\n", "\"h{w\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\n\"h:w\" = 1\n", "\"h:w\" is no placeholder's name"},
+        RefusedFile{"world_sizes = [2]\n[values]\nhow = 1\n", "key values: how is no key, and no command or variable"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nstep = 3\n", "did you mean steps?"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\n", "port is no key"},
+        RefusedFile{"[[cell]]\nworld_size = 2\nport = 3\ncandidate = [\"./train.sh\", \"{record}\", \"{port}\"]\n",
+                    "port is a name of plumbline's own"}));
+
+// Small letters, digits and _, from the first of them to the last.
+TEST_F(ReadUserCommands, NamesOfValuesMayHoldLettersDigitsAndUnderscores) {
+  const std::string name = "az_09";
+
+  EXPECT_EQ(read("reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\", \"{" + name +
+                 "}\"]\n" + worlds_ + "values = { " + name + " = \"x\" }\n")
+                .cells[0]
+                .values.at(name),
+            "x");
+}
+
+TEST_F(ReadUserCommands, TheLimitsThemselvesArePossible) {
+  const auto commands = read(commands_ + "steps = 1\nmicrobatches = 1000000000\nseed = 0\nworld_sizes = [1, 1024]\n");
+
+  EXPECT_EQ(commands.cells[1].world_size, 1024);
+  EXPECT_EQ(commands.cells[0].values.at("microbatches"), "1000000000");
+}
+
+// Or every world would be started alike.
+TEST_F(ReadUserCommands, WhereWorldsDifferTheCandidateHasToBeTold) {
+  const std::string untold =
+      "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\nworld_sizes = ";
+  EXPECT_THAT(read(untold + "[2]\n").cells, SizeIs(1));
+  EXPECT_THAT(refusal(untold + "[2, 4]\n"), HasSubstr("its candidate: holds no {world}"));
+  EXPECT_THAT(read(untold + "[2, 4]\n[environment]\nA = \"x\"\nWORLD = \"{world}\"\n").cells, SizeIs(2));
+  const auto launched = read(
+      "reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"{launcher}\", \"./train.sh\", "
+      "\"{record}\"]\nworld_sizes = [2, 4]\n");
+  EXPECT_TRUE(launched.use_launcher);
+}
+
+TEST_F(ReadUserCommands, KeysOfEitherKindOfSweepAreRefusedInTheOther) {
+  folder_.file("a.toml", "");
+  for (const std::string key : {"steps = 3", "microbatches = 2", "seed = 1", "threads = 1", "dtype = \"float32\"",
+                                "level = \"full\"", "values = { a = 1 }", "environment = { A = \"b\" }"}) {
+    EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + worlds_ + key + "\n"), HasSubstr("goes with commands of your own"))
+        << key;
+  }
+  for (const std::string key : {"in_turn = [\"1f1b\"]", "optimizers = [\"sgd\"]", "clipping = true", "bench = true",
+                                "audit = true", "tier = \"bits\"", "mixed_gpus = true"}) {
+    EXPECT_THAT(refusal(commands_ + worlds_ + key + "\n"), HasSubstr("goes with run files of Plumbline's own")) << key;
+  }
+}
+
+TEST_F(ReadUserCommands, ThePlanAsksOfACellWhatTheFileNames) {
+  const auto made =
+      plan(with_how_ + worlds_ + "schedules = [\"theirs\"]\nchecks = [\"loss\"]\nrepeat = [\"theirs-w2\"]\n" +
+           "values = { how = \"right\" }\n");
+
+  ASSERT_THAT(made.cells, SizeIs(1));
+  const PlannedCell& cell = made.cells[0];
+  EXPECT_EQ(cell.plan.id, "theirs-w2");
+  EXPECT_EQ(cell.plan.run, "theirs");
+  EXPECT_EQ(cell.plan.model, "theirs");
+  EXPECT_EQ(cell.plan.schedule, "theirs");
+  EXPECT_EQ(cell.plan.variant, "");
+  EXPECT_EQ(cell.plan.world, 2);
+  EXPECT_EQ(cell.plan.reference, "theirs");
+  EXPECT_THAT(cell.plan.checks, ElementsAre("loss"));
+  EXPECT_TRUE(cell.plan.repeat);
+  EXPECT_EQ(cell.run, folder_ / "theirs.toml");
+  EXPECT_EQ(cell.schedule, "theirs");
+  EXPECT_EQ(cell.command->ranks, 2);
+  EXPECT_TRUE(cell.command->is_candidate);
+  EXPECT_EQ(made.references.at(0).command->ranks, 1);
+  EXPECT_FALSE(made.references[0].command->is_candidate);
+}
+
+// A cell's id is a folder's name: what may not stand in one is hashed.
+TEST_F(ReadUserCommands, ValuesStandInIdsWhereTheyMay) {
+  const auto id_with = [&](const std::string& value) {
+    return ids(plan(with_how_ + "[[cell]]\nworld_size = 2\nhow = \"" + value + "\"\n")).at(0);
+  };
+  const std::string forty(40, 'a');
+  EXPECT_EQ(id_with("v1.2_x+y-z"), "how-v1.2_x+y-z-w2");
+  EXPECT_EQ(id_with(forty), "how-" + forty + "-w2");
+  for (const std::string& value :
+       {forty + "a", std::string("a/b"), std::string("a b"), std::string(".hidden"), std::string("")}) {
+    EXPECT_THAT(id_with(value), ::testing::MatchesRegex("how-[0-9a-f]{6}-w2")) << value;
+  }
+}
+
+// A reference is told apart by what its own command is told, and shared where that is the same.
+TEST_F(ReadUserCommands, ReferencesAreSharedWhereTheirCommandsAreTheSame) {
+  const std::string told =
+      "reference = [\"./train.sh\", \"{record}\", \"{steps}\"]\n"
+      "candidate = [\"./train.sh\", \"{record}\", \"{world}\", \"{how}\", \"{steps}\"]\n"
+      "values = { how = \"x\" }\nsteps = 3\n";
+  const auto made = plan(told +
+                         "[[cell]]\nworld_size = 2\n[[cell]]\nworld_size = 2\nhow = \"y\"\n"
+                         "[[cell]]\nworld_size = 2\nsteps = 5\nhow = \"y\"\n"
+                         "[[cell]]\nworld_size = 4\nsteps = 5\n");
+
+  EXPECT_THAT(ids(made), ElementsAre("w2", "how-y-w2", "steps-5-how-y-w2", "steps-5-w4"));
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[0].id, "theirs");
+  EXPECT_EQ(made.references[1].id, "theirs-steps-5");
+  EXPECT_EQ(made.cells[1].plan.reference, "theirs");
+  EXPECT_EQ(made.cells[2].plan.reference, "theirs-steps-5");
+  EXPECT_EQ(made.cells[3].plan.reference, "theirs-steps-5");
+  EXPECT_EQ(made.cells[2].plan.variant, "steps 5, how y");
+}
+
+// Two commands of one name differ in a hash of all that they are.
+TEST_F(ReadUserCommands, ReferencesOfCellsWithCommandsOfTheirOwnHaveIdsOfTheirOwn) {
+  const auto made = plan(commands_ +
+                         "[[cell]]\nworld_size = 2\n"
+                         "[[cell]]\nworld_size = 4\nreference = [\"./train.sh\", \"{record}\", \"otherwise\"]\n");
+
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[0].id, "theirs");
+  EXPECT_THAT(made.references[1].id, ::testing::MatchesRegex("theirs-[0-9a-f]{6}"));
+  EXPECT_EQ(made.cells[1].reference, 1U);
+}
+
+TEST_F(ReadUserCommands, AReferencesProgramThatIsNotThereIsFoundAndSaidToBeTheReferences) {
+  EXPECT_THAT(
+      refusal("reference = [\"./gone.sh\", \"{record}\"]\ncandidate = [\"./train.sh\", \"{record}\"]\n" + worlds_),
+      AllOf(HasSubstr("its reference: there is no program"), HasSubstr("gone.sh")));
+  EXPECT_THAT(
+      refusal("reference = [\"./train.sh\", \"{record}\"]\ncandidate = [\"./gone.sh\", \"{record}\"]\n" + worlds_),
+      AllOf(HasSubstr("its candidate: there is no program"), Not(HasSubstr("its reference"))));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

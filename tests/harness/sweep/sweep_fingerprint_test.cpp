@@ -1,0 +1,302 @@
+// What makes a kept cell another one: a resumed sweep that misses a change judges the records of another trainer.
+#include "harness/sweep/sweep_fingerprint.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+
+#include "support/error.hpp"
+#include "tests/harness/fake_programs.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+SweepFingerprint with_shared(const std::map<std::string, std::string>& shared) {
+  return {shared, {{"reference-a", "r"}, {"a-w1", "1"}, {"a-w2", "2"}}, "judge"};
+}
+
+TEST(ChangedSince, NamesAllThatIsShared) {
+  const auto kept = with_shared({{"the environment", "e"}, {"the launcher", "l"}, {"the trainers", "t"}});
+
+  EXPECT_EQ(changed_since(kept, kept), std::nullopt);
+  EXPECT_EQ(changed_since(kept, with_shared({{"the environment", "x"}})), "the environment has changed");
+  EXPECT_EQ(changed_since(kept, with_shared({{"the environment", "e"}, {"the trainers", "x"}})),
+            "the trainers have changed");
+  EXPECT_EQ(changed_since(kept, with_shared({{"the environment", "x"}, {"the launcher", "x"}})),
+            "the environment and the launcher have changed");
+  EXPECT_EQ(changed_since(kept, with_shared({{"the network", "n"}})), "the network has changed")
+      << "of which nothing was kept";
+}
+
+TEST(ChangedSince, NamesTheRunAndNoneThatOnlyOneOfThemHas) {
+  const auto kept = with_shared({});
+  auto now = kept;
+  now.runs["a-w3"] = "3";
+  now.runs.erase("a-w1");
+  EXPECT_EQ(changed_since(kept, now), std::nullopt);
+
+  now.runs["reference-a"] = "x";
+  EXPECT_THAT(*changed_since(kept, now), HasSubstr("what reference-a was made from has changed"));
+}
+
+TEST(KeptFingerprint, IsReadAsItWasWrittenOrRefused) {
+  const auto wrote = with_shared({{"the trainers", "t"}});
+  Json json = {{"fingerprint", to_json(wrote)}};
+  const auto read = read_fingerprint(json, "sweep.json");
+  EXPECT_EQ(read.shared, wrote.shared);
+  EXPECT_EQ(read.runs, wrote.runs);
+  EXPECT_EQ(read.judge, "judge");
+
+  json["fingerprint"]["runs"]["a-w1"] = 7;
+  EXPECT_THAT(error_of<InputError>([&] { read_fingerprint(json, "sweep.json"); }),
+              AllOf(HasSubstr("runs"), HasSubstr("is not as this program writes it")));
+}
+
+/// A sweep of one command of the user's own, ./train.sh settings.ini.
+class FingerprintOf : public ::testing::Test {
+ protected:
+  FingerprintOf() {
+    program(folder_, "train.sh", "exit 0\n");
+    folder_.file("settings.ini", "one");
+    file_.commands.emplace();
+    PlannedCommand command;
+    command.words = {"./train.sh", "settings.ini", "{how}"};
+    command.environment = {{"MODE", "{how}"}};
+    command.values = {{"how", "right"}};
+    command.folder = folder_.path();
+    plan_.references.push_back({"r", "theirs.toml", {}, {}, command});
+    PlannedCell cell;
+    cell.plan.id = "c";
+    cell.command = command;
+    plan_.cells.push_back(cell);
+  }
+  SweepFingerprint now() const { return fingerprint_of(file_, plan_, folder_ / "no-trainers", "judge"); }
+  PlannedCell& cell() { return plan_.cells[0]; }
+  PlannedCommand& reference() { return *plan_.references[0].command; }
+
+  TemporaryFolder folder_;
+  SweepFile file_;
+  SweepPlan plan_;
+};
+
+TEST_F(FingerprintOf, TheSameIsTheSame) {
+  EXPECT_EQ(to_json(now()), to_json(now()));
+  EXPECT_EQ(now().judge, "judge");
+  EXPECT_THAT(now().runs, ::testing::ElementsAre(::testing::Key("c"), ::testing::Key("reference-r")));
+  EXPECT_FALSE(now().shared.contains("the trainers")) << "which are not ours";
+}
+
+TEST_F(FingerprintOf, ACellIsAnotherWhereAnythingThatItIsAskedIs) {
+  const auto before = now();
+  const auto expect_another = [&](const char* what, const std::function<void()>& change) {
+    const SweepPlan plan = plan_;
+    change();
+    const auto changed = now();
+    EXPECT_NE(changed.runs.at("c"), before.runs.at("c")) << what;
+    EXPECT_EQ(changed.runs.at("reference-r"), before.runs.at("reference-r")) << what;
+    plan_ = plan;
+  };
+  expect_another("a word", [&] { cell().command->words.emplace_back("more"); });
+  expect_another("a value", [&] { cell().command->values["how"] = "else"; });
+  expect_another("a variable", [&] { cell().command->environment["MODE"] = "else"; });
+  expect_another("what is asked without a placeholder", [&] { cell().command->values["steps"] = "3"; });
+  expect_another("its ranks", [&] { cell().command->ranks = 4; });
+  expect_another("its checks", [&] { cell().plan.checks = {"loss"}; });
+  expect_another("its repeat", [&] { cell().plan.repeat = true; });
+  EXPECT_EQ(to_json(now()), to_json(before));
+}
+
+TEST_F(FingerprintOf, AChangedReferenceMakesItsCellsOthers) {
+  const auto before = now();
+  reference().words.emplace_back("more");
+
+  EXPECT_NE(now().runs.at("reference-r"), before.runs.at("reference-r"));
+  EXPECT_NE(now().runs.at("c"), before.runs.at("c"));
+}
+
+TEST_F(FingerprintOf, AProgramAndAFileThatAWordNamesCountByWhatTheyHold) {
+  const auto before = now();
+  folder_.file("settings.ini", "two");
+  const auto another_file = now();
+  EXPECT_NE(another_file.runs.at("c"), before.runs.at("c"));
+
+  folder_.file("settings.ini", "one");
+  EXPECT_EQ(now().runs, before.runs);
+  std::ofstream(folder_ / "train.sh", std::ios::app) << "# another\n";
+  EXPECT_NE(now().runs.at("c"), before.runs.at("c"));
+}
+
+TEST_F(FingerprintOf, AProgramOnThePathCountsToo) {
+  const std::string path = std::getenv("PATH");
+  program(folder_, "some/their-train", "exit 0\n");
+  setenv("PATH", ((folder_ / "some").string() + ":" + path).c_str(), 1);
+  cell().command->words = {"their-train"};
+  const auto before = now();
+
+  std::ofstream(folder_ / "some/their-train", std::ios::app) << "# another\n";
+  const auto after = now();
+  setenv("PATH", path.c_str(), 1);
+
+  EXPECT_NE(after.runs.at("c"), before.runs.at("c"));
+}
+
+// To read many GiB each time would take too long.
+TEST_F(FingerprintOf, ALargeFileCountsByItsSizeAndTimeOfChange) {
+  const fs::path file = folder_ / "settings.ini";
+  fs::resize_file(file, 65 << 20);
+  const auto time = fs::last_write_time(file);
+  const auto before = now();
+
+  { std::fstream(file, std::ios::in | std::ios::out) << "other"; }
+  fs::last_write_time(file, time);
+  EXPECT_EQ(now().runs, before.runs);
+  fs::last_write_time(file, time + std::chrono::seconds(1));
+  EXPECT_NE(now().runs, before.runs);
+  fs::resize_file(file, (65 << 20) + 1);
+  fs::last_write_time(file, time);
+  EXPECT_NE(now().runs, before.runs);
+}
+
+TEST_F(FingerprintOf, DeviceAndTierAreShared) {
+  const auto of = [&](const std::string& device, bool calibrated, bool mixed) {
+    file_.device = device;
+    file_.calibrated = calibrated;
+    file_.mixed_gpus = mixed;
+    return now().shared.at("device or tier");
+  };
+  EXPECT_EQ(of("cpu", false, false), "cpu");
+  EXPECT_EQ(of("cuda", false, false), "cuda");
+  EXPECT_EQ(of("cuda", true, false), "cuda, calibrated");
+  EXPECT_EQ(of("cuda", true, true), "cuda, calibrated, mixed");
+}
+
+TEST_F(FingerprintOf, VariablesThatLibrariesReadAreSharedAndNoOthers) {
+  const std::string before = now().shared.at("the environment");
+  for (const char* variable : {"ATEN_X", "MKL_X", "OMPI_MCA_x", "PLUMBLINE_X"}) {
+    setenv(variable, "1", 1);
+    const std::string one = now().shared.at("the environment");
+    setenv(variable, "2", 1);
+    const std::string two = now().shared.at("the environment");
+    unsetenv(variable);
+    EXPECT_NE(one, before) << variable;
+    EXPECT_NE(two, one) << variable;
+  }
+  setenv("HOLIDAY_TORCH_", "1", 1);
+  EXPECT_EQ(now().shared.at("the environment"), before);
+  unsetenv("HOLIDAY_TORCH_");
+}
+
+TEST_F(FingerprintOf, TheLauncherCountsByItsWordsAndProgram) {
+  EXPECT_EQ(now().shared.at("the launcher"), "") << "no command holds one";
+  file_.launcher = program(folder_, "launch", "exit 0\n").string() + " -n {world}";
+  const std::string before = now().shared.at("the launcher");
+
+  EXPECT_NE(before, "");
+  std::ofstream(folder_ / "launch", std::ios::app) << "# another\n";
+  const std::string changed = now().shared.at("the launcher");
+  EXPECT_NE(changed, before);
+  file_.launcher += " --bind-to none";
+  EXPECT_NE(now().shared.at("the launcher"), changed);
+}
+
+TEST_F(FingerprintOf, OurTrainersAreSharedWithTheirModules) {
+  file_.commands.reset();
+  plan_ = {};
+  program(folder_, "ours/plumbline-reference", "exit 0\n");
+  program(folder_, "ours/plumbline-pipeline", "exit 0\n");
+  const auto of_ours = [&] { return fingerprint_of(file_, plan_, folder_ / "ours", "").shared.at("the trainers"); };
+  std::string before = of_ours();
+
+  for (const char* part :
+       {"plumbline-reference", "plumbline-pipeline", "module.so", "another.so", "module.so", "another.so"}) {
+    std::ofstream(folder_ / ("ours/" + std::string(part)), std::ios::app) << "# more\n";
+    const std::string after = of_ours();
+    EXPECT_NE(after, before) << part;
+    before = after;
+  }
+  folder_.file("ours/notes.txt", "");
+  EXPECT_EQ(of_ours(), before);
+}
+
+/// A cell of Plumbline's own trainers, which is one run in two parts.
+class FingerprintOfOurs : public FingerprintOf {
+ protected:
+  FingerprintOfOurs() {
+    program(folder_, "ours/plumbline-reference", "exit 0\n");
+    program(folder_, "ours/plumbline-pipeline", "exit 0\n");
+    folder_.file("config.json", R"({"num_hidden_layers": 2})");
+    file_.commands.reset();
+    plan_ = {};
+    plan_.references.push_back({"r", run_file("steps = 4"), {}});
+    PlannedCell cell;
+    cell.plan.id = "c";
+    cell.run = folder_ / "a.toml";
+    cell.schedule = "1f1b";
+    cell.goes_on_with = PlannedStart{2, 1, "afab"};
+    plan_.cells.push_back(cell);
+  }
+  fs::path run_file(const std::string& train) {
+    return folder_.file("a.toml",
+                        "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\n" + train + "\n");
+  }
+  std::map<std::string, std::string> runs() const {
+    return fingerprint_of(file_, plan_, folder_ / "ours", "judge").runs;
+  }
+};
+
+TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
+  const auto before = runs();
+  const SweepPlan plan = plan_;
+  const std::vector<std::pair<const char*, std::function<void()>>> changes = {
+      {"schedule", [&] { cell().schedule = "afab"; }},
+      {"steps of the first part", [&] { cell().goes_on_with->steps = 3; }},
+      {"ranks of the first part", [&] { cell().goes_on_with->world = 2; }},
+      {"schedule of the first part", [&] { cell().goes_on_with->schedule = "1f1b"; }},
+      {"no first part", [&] { cell().goes_on_with.reset(); }},
+      {"bytes of the schedule", [&] { cell().plan.schedule_csv = "0F0\n"; }},
+      {"checks", [&] { cell().plan.checks = {"loss"}; }},
+      {"clipping", [&] { cell().plan.clipping_must_act = true; }},
+      {"repeat", [&] { cell().plan.repeat = true; }},
+      {"bench", [&] { cell().plan.bench = true; }},
+      {"limit of memory", [&] { cell().plan.process_memory_limit = 0.6; }},
+      {"balance", [&] {
+         cell().changes.balance = {1, 1};
+       }}};
+  for (const auto& [what, change] : changes) {
+    change();
+    const auto now = runs();
+    EXPECT_NE(now.at("c"), before.at("c")) << what;
+    EXPECT_EQ(now.at("reference-r"), before.at("reference-r")) << what;
+    plan_ = plan;
+  }
+  EXPECT_EQ(runs(), before);
+}
+
+TEST_F(FingerprintOfOurs, AReferenceIsAnotherWhereWhatItTrainsIsAndItsCellsWithIt) {
+  auto before = runs();
+  const auto expect_another = [&](const char* what) {
+    const auto now = runs();
+    EXPECT_NE(now.at("reference-r"), before.at("reference-r")) << what;
+    EXPECT_NE(now.at("c"), before.at("c")) << what;
+    before = now;
+  };
+  run_file("steps = 5");
+  expect_another("run file");
+  folder_.file("config.json", R"({"num_hidden_layers": 3})");
+  expect_another("model");
+  plan_.references[0].accumulation = "unit,microbatch\n";
+  expect_another("order");
+  plan_.references[0].splits_backward = true;
+  expect_another("split backward");
+  plan_.references[0].changes.optimizer = "sgd";
+  expect_another("optimiser");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,187 @@
+// From what was found of references and cells to the verdict on the whole.
+#include "harness/sweep/sweep_verdict.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// References r and s, each with a cell, all of which have ended well and hold.
+class SweepVerdict : public ::testing::Test {
+ protected:
+  SweepVerdict() {
+    make_folder(out_);
+    SweepFolder::write_sweep(out_, "small", {}, "2026-11-22T10:00:00Z", nullptr);
+    sweep_.name = "small";
+    sweep_.selection.of_cells = 2;
+    sweep_.not_applicable = {"c-w9: why"};
+    sweep_.references = {{"r", "run", "model", "adamw", true, true}, {"s", "run", "model", "", false, false}};
+    for (const auto& [id, reference] : {std::pair("c", "r"), std::pair("d", "s")}) {
+      CellPlan plan;
+      plan.id = id;
+      plan.reference = reference;
+      sweep_.cells.push_back(plan);
+      CellVerdict cell;
+      cell.id = id;
+      cell.holds = true;
+      found_.cells.push_back(cell);
+      LaunchFinding finding;
+      finding.seconds = 7;
+      found_.references.push_back(finding);
+      folder_.file(std::string("out/references/") + reference + "/manifest.json",
+                   R"({"device": "cpu", "optimizer": {"name": "sgd"}, "machine": {"cpu": ")" + std::string(reference) +
+                       R"("}, "versions": {"libtorch": "2"}, "transport": "mpi"})");
+    }
+    judge_ = [this](const fs::path& record, const judging::BenchRequest& request) {
+      asked_[record.filename().string()] = request;
+      CheckResult bench;
+      bench.name = "bench";
+      bench.outcome = outcome_of_[record.filename().string()];
+      return std::vector{bench};
+    };
+    outcome_of_ = {{"r", Outcome::holds}, {"s", Outcome::holds}};
+  }
+  Verdict verdict() { return sweep_verdict(sweep_, found_, SweepFolder(out_), judge_, {{"version", "1"}}); }
+
+  TemporaryFolder folder_;
+  const fs::path out_ = folder_ / "out";
+  KeptSweep sweep_;
+  SweepFindings found_;
+  ReferenceJudge judge_;
+  std::map<std::string, judging::BenchRequest> asked_;
+  std::map<std::string, Outcome> outcome_of_;
+};
+
+TEST_F(SweepVerdict, OfReferencesAndCellsThatHoldHolds) {
+  const Verdict made = verdict();
+
+  EXPECT_TRUE(made.holds);
+  EXPECT_EQ(made.name, "small");
+  EXPECT_EQ(made.started, "2026-11-22T10:00:00Z");
+  EXPECT_EQ(made.selection.of_cells, 2);
+  EXPECT_EQ(made.harness.at("version"), "1");
+  EXPECT_THAT(made.not_applicable, ElementsAre("c-w9: why"));
+  EXPECT_EQ(made.machine.at("machine").at("cpu"), "r") << "of the first";
+  ASSERT_THAT(made.references, SizeIs(2));
+  EXPECT_EQ(made.references[0].run, "run");
+  EXPECT_EQ(made.references[0].model, "model");
+  EXPECT_EQ(made.references[0].optimizer, "adamw");
+  EXPECT_EQ(made.references[1].optimizer, "sgd") << "as the record tells where nobody asked";
+  EXPECT_TRUE(made.references[0].finished);
+  EXPECT_EQ(made.references[0].reason, "");
+  EXPECT_EQ(made.references[0].seconds, 7);
+  EXPECT_EQ(made.references[0].versions, Json::parse(R"({"libtorch": "2", "device": "cpu", "transport": "mpi"})"));
+  EXPECT_THAT(made.cells, SizeIs(2));
+  EXPECT_EQ(made.counts.at("cells_holding"), 2);
+  EXPECT_THAT(made.not_run, IsEmpty());
+}
+
+TEST_F(SweepVerdict, DoesNotHoldWhereAnyReferenceIsInTheWay) {
+  for (const std::string id : {"r", "s"}) {
+    outcome_of_[id] = Outcome::fails;
+    EXPECT_FALSE(verdict().holds) << id;
+    outcome_of_[id] = Outcome::holds;
+  }
+}
+
+TEST_F(SweepVerdict, DoesNotHoldWhereAnyCellDoesNotOrWasNotRunOrNoneWas) {
+  found_.cells[1].holds = false;
+  EXPECT_FALSE(verdict().holds);
+
+  found_.cells.pop_back();
+  found_.otherwise = "it was stopped";
+  EXPECT_FALSE(verdict().holds);
+  EXPECT_THAT(verdict().not_run, ElementsAre("d: it was stopped"));
+  found_.not_run["d"] = "no room";
+  EXPECT_THAT(verdict().not_run, ElementsAre("d: no room"));
+
+  found_.cells.clear();
+  sweep_.cells.clear();
+  EXPECT_FALSE(verdict().holds);
+}
+
+TEST_F(SweepVerdict, OfAReferenceThatDidNotEndWellNothingIsJudged) {
+  found_.references[0]->exit_code = 3;
+  found_.references[0]->words = "it ended with code 3";
+  found_.references[1]->timed_out = true;
+  Verdict made = verdict();
+  EXPECT_FALSE(made.references[0].finished);
+  EXPECT_EQ(made.references[0].reason, "it ended with code 3");
+  EXPECT_FALSE(made.references[1].finished);
+  EXPECT_THAT(asked_, IsEmpty());
+  EXPECT_TRUE(made.machine.empty());
+
+  found_.references[1].reset();
+  EXPECT_EQ(verdict().references[1].reason, "it was not run");
+  found_.references.clear();
+  EXPECT_EQ(verdict().references[0].reason, "it was not run");
+}
+
+// What data must show is required where the sweep says that they were chosen for it, and their check is asked for.
+TEST_F(SweepVerdict, AsksOfAReferencesDataWhatTheSweepAsks) {
+  verdict();
+  EXPECT_EQ(asked_.at("r").requirement, Requirement::required);
+  EXPECT_TRUE(asked_.at("r").equal_lengths);
+  EXPECT_FALSE(asked_.at("r").loosest_loss);
+  EXPECT_EQ(asked_.at("s").requirement, Requirement::told);
+  EXPECT_FALSE(asked_.at("s").equal_lengths);
+
+  sweep_.selection.checks = {"loss"};
+  verdict();
+  EXPECT_EQ(asked_.at("r").requirement, Requirement::told);
+  sweep_.selection.checks = {"loss", "variable_lengths"};
+  verdict();
+  EXPECT_EQ(asked_.at("r").requirement, Requirement::required);
+}
+
+TEST_F(SweepVerdict, OfTheCalibratedTierAReferencesDataAreHeldToItsLimits) {
+  const std::map<judging::Item, judging::ItemError> own{{{0, judging::loss_item(0)}, {1e-3, false}}};
+  auto calibration = judging::make_calibration(own, {20, own}, "float32");
+  calibration.reference_run_id = calibration.shadow_run_id = "id";
+  calibration.shadow = out_ / "calibrations/r/shadow";
+  for (const std::string id : {"r", "s"}) {
+    make_folder(out_ / "calibrations" / id);
+    judging::write_calibration(out_ / "calibrations" / id / "calibration.json", calibration);
+  }
+  sweep_.tier = Tier::calibrated;
+
+  const Verdict made = verdict();
+
+  EXPECT_EQ(made.tier, Tier::calibrated);
+  EXPECT_EQ(asked_.at("r").loosest_loss, judging::loosest_loss(calibration));
+}
+
+TEST_F(SweepVerdict, TellsWhatWasAskedOfEachRun) {
+  folder_.file("out/launches/reference-r/request.json", R"({"seed": 1})");
+  folder_.file("out/launches/c/request.json", R"({"seed": 2})");
+
+  const Verdict made = verdict();
+
+  EXPECT_EQ(made.references[0].request, Json({{"seed", 1}}));
+  EXPECT_EQ(made.references[1].request, Json(nullptr));
+  EXPECT_EQ(made.cells[0].request, Json({{"seed", 2}}));
+  EXPECT_EQ(made.cells[1].request, Json(nullptr));
+}
+
+TEST_F(SweepVerdict, OfADamagedManifestNothingIsTold) {
+  folder_.file("out/references/r/manifest.json", R"({"optimizer": {"name": 3}, "versions": 7})");
+  sweep_.references[0].optimizer = "";
+
+  const Verdict made = verdict();
+
+  EXPECT_EQ(made.references[0].optimizer, "");
+  EXPECT_EQ(made.references[0].versions, Json::object());
+}
+
+}  // namespace
+}  // namespace plumbline::testing
