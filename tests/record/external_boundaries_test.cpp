@@ -88,6 +88,8 @@ TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
               ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
   EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); },
               ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
 }
 
 }  // namespace

@@ -111,15 +111,15 @@ TEST_F(ExternalSteps, SecondsAreThoseOfTheStepAlone) {
 
 TEST_F(ExternalSteps, TheDigestOfAllDataIsThatOfWhatWasFedInItsOrder) {
   ExternalRun run = external_run();
-  run.microbatches = 2;
+  run.microbatches = 3;
   const std::string first = microbatch_of_rows(1, {external_tensor}).digest, second = std::string(32, 'a');
   {
     ExternalRecord record(path_, run);
     record.begin_step(0.1);
     record.microbatch({1, 1, 1, first});
     record.microbatch({1, 1, 1, second});
-    record.loss(0, 1);
-    record.loss(1, 1);
+    record.microbatch({1, 1, 1, ""});
+    for (const std::int64_t microbatch : {0, 1, 2}) record.loss(microbatch, 1);
     record.end_step();
   }
 
@@ -231,6 +231,7 @@ TEST_F(ExternalSteps, OutsideOfAStepNothingOfAStepIsTold) {
        }},
       {"loss", [](ExternalRecord& record) { record.loss(0, 1); }},
       {"a boundary", [](ExternalRecord& record) { record.computed("b", false, 0, external_tensor); }},
+      {"a boundary", [](ExternalRecord& record) { record.sent(0, 9, 0, external_tensor); }},
       {"an action", [](ExternalRecord& record) { record.begin_action(0, "F", 0); }},
       {"an action", [](ExternalRecord& record) { record.end_action(0); }},
       {"a gradient", [](ExternalRecord& record) { record.gradient(0, "weight", external_tensor); }},
