@@ -99,7 +99,7 @@ TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
 
 TEST_F(ManifestRules, AnEvaluationStandsBehindEachSoManyStepsAndBehindTheLast) {
   Manifest manifest;
-  manifest.steps = 5;
+  manifest.steps = 7;
   const auto evaluated = [&] {
     std::vector<std::int64_t> steps;
     for (std::int64_t step = 0; step < manifest.steps; ++step)
@@ -108,10 +108,10 @@ TEST_F(ManifestRules, AnEvaluationStandsBehindEachSoManyStepsAndBehindTheLast) {
   };
 
   EXPECT_THAT(evaluated(), ElementsAre());
-  manifest.evaluation = EvaluationPlan{2, 1};
-  EXPECT_THAT(evaluated(), ElementsAre(1, 3, 4));
+  manifest.evaluation = EvaluationPlan{3, 1};
+  EXPECT_THAT(evaluated(), ElementsAre(2, 5, 6));
   manifest.evaluation = EvaluationPlan{0, 1};
-  EXPECT_THAT(evaluated(), ElementsAre(4));
+  EXPECT_THAT(evaluated(), ElementsAre(6));
 }
 
 TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
@@ -151,10 +151,17 @@ TEST_F(ManifestRules, KeysThatMayBeAbsentAreOfTheirKindWhereTheyStand) {
   EXPECT_NO_THROW(read());
 }
 
+TEST_F(ManifestRules, TheTransportIsReadWhereItIsSaid) {
+  json_["transport"] = "threads";
+  EXPECT_EQ(read().transport, "threads");
+}
+
 TEST_F(ManifestRules, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
-  const Manifest empty_at_first{.stages = {{0, 0, {}}, {1, 1, {"b", "c"}}, {2, 2, {"d"}}}};
-  EXPECT_EQ(first_unit(empty_at_first), "b");
-  EXPECT_EQ(first_unit(Manifest{.stages = {{0, 0, {}}}}), "");
+  Manifest manifest;
+  manifest.stages = {{0, 0, {}}};
+  EXPECT_EQ(first_unit(manifest), "");
+  manifest.stages = {{0, 0, {}}, {1, 1, {"b", "c"}}, {2, 2, {"d"}}};
+  EXPECT_EQ(first_unit(manifest), "b");
 }
 
 }  // namespace

@@ -70,6 +70,9 @@ TEST_F(RowLimits, EveryTableHoldsItsRowsToTheStepsOfTheRun) {
   EXPECT_EQ(refused(sample_memory(1), beyond), "step");
   EXPECT_EQ(refused(sample_traffic(0, 1), beyond), "step");
   EXPECT_EQ(refused(GpuMemoryRow{1, 1, 1, 1, 1, 1}, beyond), "step");
+  json_["evaluation"] = {{"every", 1}, {"microbatches", 2}};
+  EXPECT_EQ(refused(EvaluationRow{1, 1, 5, 4, 0.5F, some_digest}), "");
+  EXPECT_EQ(refused(EvaluationRow{1, 1, 5, 4, 0.5F, some_digest}, beyond), "step");
 }
 
 TEST_F(RowLimits, TheStartOfARunThatWasGoneOnWithHasMomentsAndCopies) {
