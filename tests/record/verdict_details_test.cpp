@@ -160,8 +160,11 @@ TEST_F(FirstVerdictSchema, RequiredChecksAreRequired) {
     if (check["name"] == "data") check["required"] = false;
   }
   for (const auto& check : read().cells[0].checks) {
-    if (check.name == "completion") EXPECT_EQ(check.requirement, Requirement::required);
-    if (check.name == "data") EXPECT_EQ(check.requirement, Requirement::told);
+    if (check.name == "completion") {
+      EXPECT_EQ(check.requirement, Requirement::required);
+    } else if (check.name == "data") {
+      EXPECT_EQ(check.requirement, Requirement::told);
+    }
   }
 }
 
