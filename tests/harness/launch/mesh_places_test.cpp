@@ -25,6 +25,7 @@ TEST(PlacesInMesh, EachRankOfTheRunHasItsFolderAndItsPipeline) {
   folder.file("other/manifest.json", "{}");
   folder.file("replica-0/manifest.json", "{\"schema\": ");  // being written
   folder.file("replica-1/manifest.json", manifest_of_replica(1));
+  folder.file("replica-2/manifest.json", "");
 
   const auto places = places_in_mesh(folder.path());
 

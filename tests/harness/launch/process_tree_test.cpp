@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/harness/launch/child_process.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -120,6 +121,48 @@ TEST(ProcessTreeOf, OfTwoTreesEachHasItsOwn) {
   EXPECT_FALSE(one.contains(of_other.pid()));
   EXPECT_FALSE(other.contains(of_one.pid()));
   EXPECT_NE(one.mark(), other.mark());
+}
+
+/// Starts `sleep` with this environment as a grandchild, and returns it once it runs; its parent then ends.
+pid_t orphan_of(ProcessTree& tree, const std::string& variable, bool seen_before) {
+  int told[2] = {-1, -1};
+  if (::pipe(told) != 0) return -1;
+  pid_t orphan = -1;
+  {
+    const ChildProcess parent([&] {
+      const pid_t pid = ::fork();
+      if (pid == 0) {
+        std::string name = "sleep", seconds = "600", entry = variable;
+        char* arguments[] = {name.data(), seconds.data(), nullptr};
+        char* environment[] = {entry.data(), nullptr};
+        ::execve("/bin/sleep", arguments, environment);
+        ::_exit(127);
+      }
+      [[maybe_unused]] const auto written = ::write(told[1], &pid, sizeof pid);
+    });
+    tree.begins_with(parent.pid());
+    if (::read(told[0], &orphan, sizeof orphan) != static_cast<ssize_t>(sizeof orphan)) return -1;
+    while (bytes_of("/proc/" + std::to_string(orphan) + "/cmdline").rfind("sleep", 0) != 0) continue;
+    if (seen_before) tree.living();
+  }
+  ::close(told[0]);
+  ::close(told[1]);
+  return orphan;
+}
+
+TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
+  for (const bool seen : {false, true}) {
+    ProcessTree one, other;
+    const pid_t orphan = orphan_of(one, seen ? "NO=mark" : one.mark(), seen);
+    ASSERT_EQ(process_state(orphan).value().parent, ::getpid());
+
+    EXPECT_THAT(other.living(), IsEmpty());
+    EXPECT_FALSE(other.contains(orphan));
+    EXPECT_THAT(pids_of(one.living()), ElementsAre(orphan));
+    EXPECT_TRUE(one.contains(orphan));
+    one.kill_all_but(0);
+    ::waitpid(orphan, nullptr, 0);
+  }
 }
 
 TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {
