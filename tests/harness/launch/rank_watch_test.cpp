@@ -1,6 +1,7 @@
 #include "harness/launch/rank_watch.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/ptrace.h>
 
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
@@ -40,6 +41,7 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   RankWatch watch(record_, 2, tree_);
   watch.glance();
   EXPECT_FALSE(watch.any_seen());
+  EXPECT_FALSE(watch.sights()[0].still) << "there is nobody yet";
 
   const auto first = start(0, 1);
   watch.glance();
@@ -58,7 +60,8 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   EXPECT_EQ(sights[0].step, 2);
   EXPECT_EQ(sights[0].peer, 1);
   EXPECT_EQ(sights[1].peer, -1);
-  for (const RankSight& sight : sights) EXPECT_TRUE(sight.seen && sight.found && !sight.gone && !sight.stopped);
+  for (const RankSight& sight : sights)
+    EXPECT_TRUE(sight.seen && sight.found && !sight.gone && !sight.stopped);
   EXPECT_FALSE(watch.trouble());
 }
 
@@ -103,6 +106,7 @@ TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
   rank->until(SIGSTOP, 'T');
   watch.glance();
   ProgressPage(folder_of(0) / "progress").update({.step = 7, .action = "0B7"});  // what it does once it is let go on
+  watch.glance();
 
   const auto sight = watch.sights()[0];
 
@@ -110,6 +114,22 @@ TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
   EXPECT_FALSE(sight.traced);
   EXPECT_EQ(sight.step, 2);
   EXPECT_EQ(sight.action, "0F0");
+}
+
+TEST_F(WatchedRanks, ATracerIsToldApartFromASignal) {
+  const auto page = folder_of(0) / "progress";
+  const ChildProcess rank([&] {
+    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ProgressPage(page).update({.step = 2, .action = "0F0"});
+  });
+  RankWatch watch(record_, 1, tree_);
+  rank.until(SIGSTOP, 't');
+
+  watch.glance();
+
+  EXPECT_TRUE(watch.sights()[0].stopped);
+  EXPECT_TRUE(watch.sights()[0].traced);
+  EXPECT_EQ(watch.sights()[0].action, "0F0");
 }
 
 TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
