@@ -60,8 +60,7 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   EXPECT_EQ(sights[0].step, 2);
   EXPECT_EQ(sights[0].peer, 1);
   EXPECT_EQ(sights[1].peer, -1);
-  for (const RankSight& sight : sights)
-    EXPECT_TRUE(sight.seen && sight.found && !sight.gone && !sight.stopped);
+  for (const RankSight& sight : sights) EXPECT_TRUE(sight.seen && sight.found && !sight.gone && !sight.stopped);
   EXPECT_FALSE(watch.trouble());
 }
 
