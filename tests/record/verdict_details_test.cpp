@@ -19,6 +19,7 @@ CheckResult check_of(Outcome outcome, std::int64_t tensors) {
   check.name = "parameters";
   check.outcome = outcome;
   check.compared = {{"tensors", tensors}};
+  check.looked_at = {{"ranks", 1}};
   return check;
 }
 
@@ -55,12 +56,18 @@ TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
     EXPECT_EQ(verdict.counts.at("checks_fails"), 2);
     EXPECT_EQ(verdict.counts.at("checks_not_run"), 3);
     EXPECT_EQ(verdict.compared, (Counts{{"tensors", 35}}));
+    EXPECT_EQ(verdict.looked_at, (Counts{{"ranks", 7}}));
   }
+  const Json json = to_json(verdict);
+  EXPECT_EQ(json.at("counts").at("cells"), 3);
+  EXPECT_EQ(json.at("compared"), Json({{"tensors", 35}}));
+  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("compared"), Json({{"tensors", 10}}));
 }
 
 TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
   CellVerdict cell = cell_of(true, std::nullopt);
   cell.checks[0].compared.clear();
+  cell.checks[0].looked_at.clear();
   Verdict verdict;
   verdict.cells = {cell};
 
@@ -159,7 +166,8 @@ TEST_F(FirstVerdictSchema, RequiredChecksAreRequired) {
     if (check["name"] == "completion") check["required"] = true;
     if (check["name"] == "data") check["required"] = false;
   }
-  for (const auto& check : read().cells[0].checks) {
+  const Verdict verdict = read();
+  for (const auto& check : verdict.cells[0].checks) {
     if (check.name == "completion") {
       EXPECT_EQ(check.requirement, Requirement::required);
     } else if (check.name == "data") {
