@@ -89,6 +89,31 @@ TEST(Columns, ReadBackWhatTheyWrote) {
   expect_round_trip(EvaluationRow{1, std::nullopt, 5, 4, 0.5F, ""});
 }
 
+/// Whether the column of that name takes the text.
+template <typename Row>
+bool takes(const std::string& name, const std::string& text) {
+  for (const auto& column : table_of<Row>().columns) {
+    Row row;
+    if (column.name == name) return column.read(row, text);
+  }
+  ADD_FAILURE() << "no column " << name;
+  return false;
+}
+
+TEST(Columns, WholeNumbersCountFromZeroToALimitThatSumsDoNotOverflow) {
+  EXPECT_TRUE(takes<StepRow>("tokens", "0"));
+  EXPECT_TRUE(takes<StepRow>("tokens", "72057594037927936"));
+  EXPECT_FALSE(takes<StepRow>("tokens", "72057594037927937"));
+  EXPECT_FALSE(takes<StepRow>("tokens", "-1"));
+  EXPECT_FALSE(takes<StepRow>("tokens", ""));
+  EXPECT_TRUE(takes<StepRow>("live_tokens", "")) << "a reader asks for it where it must be there";
+  EXPECT_FALSE(takes<StepRow>("live_tokens", "-1"));
+  EXPECT_FALSE(takes<StepRow>("live_tokens", "72057594037927937"));
+  EXPECT_TRUE(takes<TensorRow>("step", "-1")) << "the start";
+  EXPECT_FALSE(takes<TensorRow>("step", "-2"));
+  EXPECT_FALSE(takes<ActionRow>("wait_ns", "-1"));
+}
+
 TEST(Columns, ValuesThatAreNotFiniteReadBack) {
   StepRow row = sample_step(0, 0);
   row.loss = std::numeric_limits<float>::infinity();

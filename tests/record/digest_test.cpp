@@ -39,6 +39,7 @@ TEST(TensorDigest, BytesOfAnotherShapeAreAProgrammersError) {
 
   EXPECT_THROW(digest("float32", {3}, values), std::logic_error);
   EXPECT_THROW(digest("float8", {2}, values), std::logic_error);
+  EXPECT_THROW(tensor_digest("float8", {0}, {}), std::logic_error) << "not even of no elements";
 }
 
 }  // namespace

@@ -165,5 +165,39 @@ TEST(TensorStatistics, OfEachDtype) {
   EXPECT_THROW(tensor_statistics("float32", {3}, std::as_bytes(std::span(wide))), std::logic_error);
 }
 
+TEST(TensorStatistics, HalvesAreReadWithSignExponentAndFraction) {
+  const auto of = [](std::uint16_t bits) {
+    const std::array<std::uint16_t, 1> one{bits};
+    return tensor_statistics("float16", {1}, std::as_bytes(std::span(one)));
+  };
+
+  EXPECT_EQ(of(0x3C00).l2, 1);
+  EXPECT_EQ(of(0x3E00).l2, 1.5);
+  EXPECT_EQ(of(0xC100).max_abs, 2.5F);
+  EXPECT_EQ(of(0x7BFF).max_abs, 65504.0F) << "the largest";
+  EXPECT_EQ(of(0x0001).l2, std::ldexp(1, -24)) << "the smallest";
+  EXPECT_EQ(of(0x03FF).l2, std::ldexp(1023, -24)) << "the largest below the normal ones";
+  EXPECT_EQ(of(0x8000).nonzero, 0) << "minus zero";
+  EXPECT_EQ(of(0x7C00).inf, 1);
+  EXPECT_EQ(of(0x7C01).nan, 1);
+  EXPECT_EQ(of(0x7C01).inf, 0);
+}
+
+TEST(TensorStatistics, RowsOfAMatrixAreCountedOneByOne) {
+  const std::array<float, 6> values_of_rows{0, 0, 0, 3, 0, 0};
+  const auto bytes = std::as_bytes(std::span(values_of_rows));
+  EXPECT_EQ(tensor_statistics("float32", {3, 2}, bytes).nonzero_rows, 1);
+  EXPECT_EQ(tensor_statistics("float32", {2, 3}, bytes).nonzero_rows, 1);
+  EXPECT_EQ(tensor_statistics("float32", {6, 1}, bytes).nonzero_rows, 1);
+  EXPECT_EQ(tensor_statistics("float32", {0, 0}, {}).nonzero_rows, 0);
+  EXPECT_FALSE(tensor_statistics("float32", {1, 2, 3}, bytes).nonzero_rows);
+  EXPECT_FALSE(tensor_statistics("float32", {6}, bytes).nonzero_rows);
+}
+
+TEST(TensorStatistics, ThereAreNoneOfWholeNumbers) {
+  const std::array<std::int64_t, 1> one{1};
+  EXPECT_THROW(tensor_statistics("int64", {1}, std::as_bytes(std::span(one))), std::logic_error);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

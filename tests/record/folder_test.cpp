@@ -53,6 +53,14 @@ TEST(WriteManifest, OverwritesNoOtherRun) {
   EXPECT_EQ(bytes_of(folder / "schedule.csv"), "0F0,0B0\n");
 }
 
+TEST(WriteAccumulation, IsWrittenOnce) {
+  const TemporaryFolder folder;
+  write_accumulation_csv(folder.path(), "0,1\n");
+  EXPECT_THAT(error_of<InputError>([&] { write_accumulation_csv(folder.path(), "1,0\n"); }),
+              HasSubstr("accumulation.csv: exists already"));
+  EXPECT_EQ(bytes_of(folder / "accumulation.csv"), "0,1\n");
+}
+
 TEST(GiveBackRecordFolder, CanBeClaimedAgain) {
   TemporaryFolder folder;
   const auto record = folder / "record";

@@ -161,6 +161,69 @@ TEST(Mesh, ReplicasThatAreNotOneRunAreRefused) {
   EXPECT_THAT(error_of<InputError>([&] { read_manifest(run); }), HasSubstr("replica-7: stands there"));
 }
 
+TEST(Mesh, ReplicasAreListsOfRanksAndNothingElse) {
+  for (const Json& replicas : {Json("0, 1"), Json::array(), Json::array({Json::array({0, 2, "4"}), {1, 3, 5}}),
+                               Json::array({{0, 2, 4}, Json::array({1, 3, 5.0})}), Json({{"0", {0, 2, 4}}})})
+    EXPECT_THAT(mesh_refusal(mesh_with("replicas", replicas)), HasSubstr("must list the ranks of each pipeline"))
+        << replicas;
+  EXPECT_THAT(mesh_refusal(mesh_with("replicas", {{0, 2, 4}, {1, 3, 6}})), HasSubstr("rank 6 is none of the 6"));
+}
+
+TEST(Mesh, TheMostRanksThatAManifestMayHaveAreTaken) {
+  Json list = Json::array();
+  for (int rank = 0; rank < 65536; ++rank) list.push_back(rank);
+  Json json = mesh_with("axes", {{"pp", 65536}});
+  json["mesh"]["replicas"] = Json::array({list});
+  json["mesh"]["replica"] = 0;
+  json["world_size"] = 65536;
+  EXPECT_EQ(parse_manifest("manifest.json", json).mesh->world_size(), 65536);
+}
+
+TEST(Mesh, OtherThingsInAFolderOfReplicasAreNoReplicas) {
+  const TemporaryFolder folder;
+  write_replica(folder / "run/replica-0", mesh_with("replica", 0));
+  write_replica(folder / "run/replica-1", mesh_with("replica", 1));
+  for (const char* name : {"replica-x", "replica--1", "replica-"}) make_folder(folder / "run" / name);
+  folder.file("run/replica-2", "notes");
+  EXPECT_THAT(replica_folders(folder / "run"), ElementsAre(folder / "run/replica-0", folder / "run/replica-1"));
+
+  write_replica(folder / "alone", sample_manifest());
+  make_folder(folder / "alone/replica-0");
+  EXPECT_THAT(replica_folders(folder / "alone"), IsEmpty()) << "a record itself";
+}
+
+TEST(Mesh, AReplicaBehindTheLastIsOfAnEarlierRun) {
+  const TemporaryFolder folder;
+  for (const std::int64_t number : {0, 1, 2})
+    write_replica(folder / ("replica-" + std::to_string(number)), mesh_with("replica", number % 2));
+
+  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }),
+              HasSubstr("replica-2: stands there, yet by the mesh of the others 2 pipelines trained side by side"));
+}
+
+TEST(Mesh, AReplicaWhoseManifestTellsNoMeshIsRefused) {
+  const TemporaryFolder folder;
+  write_replica(folder / "replica-0", sample_manifest());
+
+  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }),
+              HasSubstr("replica-0/manifest.json: key mesh.replica: is missing in the folder of replica 0"));
+}
+
+TEST(Mesh, ReplicasThatRecordOwnAndReducedGradientsAreNotOneRun) {
+  const TemporaryFolder folder;
+  write_replica(folder / "replica-0", mesh_with("replica", 0));
+  Json own = mesh_with("replica", 1);
+  own["mesh"]["gradients"] = "own";
+  write_replica(folder / "replica-1", own);
+
+  EXPECT_THAT(error_of<InputError>([&] { replica_folders(folder.path()); }), HasSubstr("gradients of its own"));
+}
+
+TEST(Mesh, OfAFolderThatIsNoRecordThereIsNoReplicaToHoldItTo) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(replica_folder(folder.path(), 1), folder.path());
+}
+
 TEST(Mesh, GradientsAreReducedUnlessItSaysThatEachReplicaRecordsItsOwn) {
   const auto own = [](const Json& json) { return parse_manifest("manifest.json", json).mesh->own_gradients; };
 

@@ -57,6 +57,72 @@ TEST(RequiredTables, ARankWithoutAStageActsNot) {
   EXPECT_EQ(demand_of("steps.csv", manifest, 1), Demand::rows);
 }
 
+TEST(RequiredTables, ARankOfSeveralStagesHasWhatAnyOfThemHas) {
+  const Manifest manifest =
+      manifest_of("pipeline", RecordLevel::full, {{0, true}, {1, true}, {1, true}, {0, false}, {2, false}});
+
+  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::rows);
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::rows) << "of its first stage";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows) << "of its first stage, though not of its second";
+  EXPECT_EQ(demand_of("boundaries.csv", manifest, 2), Demand::header);
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header) << "it is behind the last unit";
+}
+
+TEST(RequiredTables, SendersAndReceiversHaveTraffic) {
+  const Manifest manifest = manifest_of("pipeline", RecordLevel::full, {{1, true}, {1, true}, {0, true}});
+
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 1), Demand::rows) << "it sends alone";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::rows) << "it receives alone";
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 2), Demand::header);
+}
+
+TEST(RequiredTables, WithoutAnyUnitNothingCrosses) {
+  const Manifest manifest = manifest_of("external", RecordLevel::full, {{0, false}, {1, false}});
+
+  EXPECT_EQ(demand_of("boundaries.csv", manifest, 0), Demand::header);
+  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::header);
+}
+
+TEST(RequiredTables, ARankOfAReferenceThatHasNoUnitRecordsNoCut) {
+  const Manifest manifest = manifest_of("reference", RecordLevel::full, {{0, true}});
+
+  EXPECT_EQ(demand_of("boundaries.csv", manifest, 1), Demand::header);
+}
+
+TEST(RequiredTables, EvaluationsStandOnTheRankOfTheLastUnit) {
+  Manifest manifest = manifest_of("pipeline", RecordLevel::summary, {{0, true}, {1, true}, {2, false}});
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::none) << "of a run that evaluates nothing";
+
+  manifest.evaluation = EvaluationPlan{0, 1};
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none);
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 1), Demand::rows);
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 2), Demand::none);
+  manifest.stages = {{0, 0, {}}};
+  EXPECT_EQ(demand_of("evaluation.csv", manifest, 0), Demand::none) << "nobody has a unit";
+}
+
+TEST(RequiredTables, SomeoneElsesRankMayListNoActions) {
+  const Manifest manifest = manifest_of("external", RecordLevel::full, {{0, true}, {1, true}});
+
+  EXPECT_EQ(demand_of("actions.csv", manifest, 0), Demand::header);
+  EXPECT_EQ(demand_of("traffic.csv", manifest, 0), Demand::none);
+}
+
+TEST(RequiredTables, TheScheduleIsAskedOfOurOwnAtEachLevelButNone) {
+  const auto demanded = [](const std::string& role, RecordLevel level) {
+    return demands_schedule(manifest_of(role, level, {{0, true}}));
+  };
+
+  EXPECT_TRUE(demanded("pipeline", RecordLevel::summary));
+  EXPECT_TRUE(demanded("reference", RecordLevel::full));
+  EXPECT_FALSE(demanded("pipeline", RecordLevel::none));
+  EXPECT_FALSE(demanded("external", RecordLevel::full));
+}
+
+TEST(RequiredTables, ATableOfAnotherNameIsAProgrammersError) {
+  EXPECT_THROW(demand_of("losses.csv", manifest_of("pipeline", RecordLevel::full, {{0, true}}), 0), std::logic_error);
+}
+
 TEST(RequiredTables, LevelsAskForMoreAndMore) {
   const auto demand = [](const std::string& file, RecordLevel level) {
     return demand_of(file, manifest_of("pipeline", level, {{0, true}, {1, true}}), 0);

@@ -68,6 +68,10 @@ TEST_F(ResumedRecord, BeginsWithItsFirstStepAndWithMoments) {
   EXPECT_EQ(read.steps(), 2);
   EXPECT_FALSE(read.in_part());
   EXPECT_EQ(read.ranks[0].steps.front().step, 1);
+  std::vector<std::string> start;
+  for (const TensorRow& row : read.ranks[0].tensors)
+    if (row.step == -1) start.push_back(row.kind);
+  EXPECT_THAT(start, ElementsAre("parameter", "moment1"));
   EXPECT_THAT(steps_read(0), ElementsAre(-1, 1, 2));
 }
 
@@ -82,6 +86,27 @@ TEST_F(ResumedRecord, StepsBeforeItsFirstAreRefusedAndThatOneIsMissed) {
   json.erase("resumed_from");
   overwrite(record / "manifest.json", json.dump());
   EXPECT_THAT(error_of<RecordError>([&] { read_record(record); }), HasSubstr("no row of step 0 stands before"));
+}
+
+TEST_F(ResumedRecord, WithoutAStartOfItsOwnItIsStillReadFromThereOn) {
+  write(0);
+  EXPECT_THAT(steps_read(0), ElementsAre(0, 1, 2)) << "nothing stands before its first step";
+  EXPECT_THAT(steps_read(2), ElementsAre(-1, 2)) << "the state after step 1";
+}
+
+TEST_F(ResumedRecord, TheStartOfEveryRankIsTakenAndItsRowsCountedAsLeftOut) {
+  write(0);
+  RecordStream stream(record, 2);
+  stream.go_to(-1);
+
+  const auto& ranks = stream.record().ranks;
+  EXPECT_TRUE(ranks[2].tensors.empty()) << "gradients alone";
+  EXPECT_TRUE(ranks[1].boundaries.empty());
+  EXPECT_EQ(ranks[1].left_out.steps, 2U);
+  EXPECT_EQ(ranks[1].left_out.boundaries, 2U);
+  EXPECT_EQ(ranks[2].left_out.steps, 2U);
+  EXPECT_EQ(ranks[2].left_out.tensors, 2U);
+  EXPECT_EQ(ranks[2].left_out.boundaries, 2U);
 }
 
 TEST_F(ResumedRecord, GradientsAreNoPartOfTheStart) {

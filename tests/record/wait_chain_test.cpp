@@ -43,6 +43,19 @@ TEST_F(WaitChain, RanksThatWaitForEachOtherAreNamed) {
   EXPECT_EQ(behind(0), "; rank 1 waits for rank 2, rank 2 for rank 1: they wait for each other");
 }
 
+TEST_F(WaitChain, ACircleMayEndAtTheFirstRank) {
+  pages({{2, 0}, {0, 1}, {1, 0}});
+  EXPECT_EQ(behind(2), "; rank 0 waits for rank 1, rank 1 for rank 0: they wait for each other");
+}
+
+TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {
+  pages({{1, 0}});
+  const auto folder = folder_.path() / rank_folder(0);
+  std::filesystem::create_directories(folder);
+  const ProgressPage page(folder / "progress");
+  EXPECT_EQ(behind(1), "; rank 0, which has not begun its first action");
+}
+
 TEST_F(WaitChain, NothingIsSaidWithoutPages) {
   EXPECT_EQ(behind(0), "");
 }

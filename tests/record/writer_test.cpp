@@ -118,6 +118,28 @@ TEST(RecordWriter, TouchesNoTableOfAnotherRun) {
               HasSubstr("exit.json: exists already"));
 }
 
+TEST(RecordWriter, AnyTableOfAnotherRunIsEnoughToRefuse) {
+  for (const char* name : {"steps.csv", "microbatches.csv", "tensors.csv", "boundaries.csv", "actions.csv",
+                           "memory.csv", "saved.csv", "traffic.csv", "evaluation.csv", "exit.json"}) {
+    const TemporaryFolder folder;
+    folder.file(std::string("rank-0/") + name, "of a run that was killed\n");
+    EXPECT_THAT(error_of<InputError>([&] { RecordWriter(folder.path(), 0, RecordLevel::none, false); }),
+                HasSubstr(std::string(name) + ": exists already"));
+  }
+}
+
+TEST(RecordWriter, EvaluationsStandInATableThatTheirFirstRowMakes) {
+  const EvaluationRow row{1, 0, 5, 4, 0.5F, some_digest};
+  for (const auto level : {RecordLevel::none, RecordLevel::summary}) {
+    const TemporaryFolder folder;
+    RecordWriter writer(folder.path(), 0, level, false);
+    EXPECT_FALSE(std::filesystem::exists(folder / "rank-0/evaluation.csv"));
+    writer.add(row);
+    writer.flush();
+    EXPECT_EQ(std::filesystem::exists(folder / "rank-0/evaluation.csv"), level != RecordLevel::none);
+  }
+}
+
 TEST(RecordWriter, AFolderWithALogAlreadyIsTaken) {
   const TemporaryFolder folder;
   folder.file("rank-0/log.txt", "started\n");

@@ -160,6 +160,126 @@ TEST(Diagnosis, NoRankWaitedForItself) {
   EXPECT_THAT(diagnose({stopped, sight(1, "1F0", -1)}, "60 s").words, ::testing::Not(HasSubstr("waited for it")));
 }
 
+TEST(Diagnosis, AllThatWaitedAreNamed) {
+  const auto diagnosis = diagnose(
+      {sight(0, "0F0", -1), sight(1, "1RECV_F0", 0), sight(2, "2RECV_F0", 1), sight(3, "3RECV_F0", 2)}, "60 s");
+
+  EXPECT_EQ(diagnosis.culprit, 0);
+  EXPECT_THAT(diagnosis.words, HasSubstr("; ranks 1, 2 and 3 waited for it"));
+}
+
+TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
+  const auto words = [](bool seen, const std::string& action, std::int64_t step) {
+    auto rank = sight(0, action, -1);
+    rank.seen = seen;
+    rank.step = step;
+    rank.signal = 9;
+    return diagnose({rank}, std::nullopt).words;
+  };
+
+  EXPECT_EQ(words(false, "", -1), "rank 0 was killed by signal 9 (SIGKILL) before its first sign of life");
+  EXPECT_EQ(words(true, "", 0), "rank 0 was killed by signal 9 (SIGKILL) before its first action");
+  EXPECT_EQ(words(true, "0F1", -1), "rank 0 was killed by signal 9 (SIGKILL) in 0F1");
+  EXPECT_EQ(words(true, "0F1", 0), "rank 0 was killed by signal 9 (SIGKILL) in 0F1 of step 0");
+}
+
+TEST(Diagnosis, ARankHangsInItsWaitForRankZeroToo) {
+  auto hangs = sight(1, "1RECV_F0", 0);
+  hangs.still = true;
+
+  const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), hangs}, "60 s");
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words,
+              HasSubstr("rank 1 hangs: it no longer looks for what it waits for from rank 0, in 1RECV"));
+}
+
+TEST(Diagnosis, ATracerIsToldApartFromASignal) {
+  auto traced = sight(0, "0F0", -1);
+  traced.stopped = traced.traced = true;
+  EXPECT_THAT(diagnose({traced}, "60 s").words, HasSubstr("rank 0 was stopped by a tracer in 0F0"));
+}
+
+TEST(Diagnosis, TheOneThatMostChainsEndAtHeldTheOthersUp) {
+  EXPECT_EQ(diagnose({sight(0, "0F0", -1), sight(1, "1F0", -1), sight(2, "2RECV_F0", 1)}, "60 s").culprit, 1);
+}
+
+TEST(Diagnosis, ARankThatWaitsForOneThatEndedWellHeldNobodyUp) {
+  auto done = sight(0, "0STEP", -1);
+  done.exit = exit_file(0, "ok", 0);
+
+  const auto diagnosis = diagnose({done, sight(1, "1RECV_F0", 0)}, "60 s");
+
+  EXPECT_FALSE(diagnosis.culprit);
+  EXPECT_EQ(diagnosis.words, "the time limit of 60 s passed: no rank could be found that the others waited for");
+}
+
+TEST(Diagnosis, ARankThatGaveUpMayBeTheOneThatHeldTheOthersUp) {
+  auto gave_up = sight(1, "1F0", -1);
+  gave_up.exit = exit_file(1, "timeout", 1);
+
+  const auto diagnosis = diagnose({sight(0, "0RECV_B0", 1), gave_up}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("a deadline passed: rank 1 did not go on"));
+}
+
+TEST(Diagnosis, NoDeadlinePassedWhereNoneWasTold) {
+  auto done = sight(0, "0STEP", -1);
+  done.exit = exit_file(0, "ok", 0);
+  EXPECT_EQ(diagnose({done, sight(1, "1F0", -1)}, std::nullopt).words,
+            "rank 1 did not go on; it was last seen in 1F0 of step 1");
+}
+
+TEST(Diagnosis, WhoHasGoneWhenTheTimeLimitPassedIsNotBlamedForThat) {
+  auto gone = sight(0, "0F0", -1);
+  gone.gone = true;
+  gone.gone_order = 1;
+  EXPECT_THAT(diagnose({gone, sight(1, "1RECV_F0", 0)}, "60 s").words, ::testing::Not(HasSubstr("without a word")));
+}
+
+TEST(Diagnosis, WhoLeftWithoutAWordIsToldApartFromThoseThatEndedWellBefore) {
+  auto done = sight(0, "0STEP", -1), first = sight(1, "1F0", -1), second = sight(2, "2F0", -1);
+  done.exit = exit_file(0, "ok", 0);
+  done.gone = first.gone = second.gone = true;
+  done.gone_order = 1;
+  first.gone_order = 2;
+  second.gone_order = 3;
+
+  const auto diagnosis = diagnose({done, first, second}, std::nullopt);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_THAT(diagnosis.words, HasSubstr("rank 1 ended without a word"));
+}
+
+TEST(Diagnosis, ASignalThatARankWroteItselfIsNamed) {
+  auto died = sight(1, "1F0", -1);
+  died.exit = ExitFile{1, "signal", 139, "SIGSEGV", ""};
+  EXPECT_THAT(diagnose({sight(0, "0F0", -1), died}, std::nullopt).words,
+              HasSubstr("rank 1 ended by signal SIGSEGV in"));
+  died.exit->signal.reset();
+  EXPECT_THAT(diagnose({died}, std::nullopt).words, HasSubstr("rank 1 ended by signal (unnamed) in"));
+}
+
+TEST(Diagnosis, OfSeveralErrorsTheFirstRanksCountsWhereTheLauncherDoesNotTellOrNamesAll) {
+  auto one = sight(0, "0F0", -1), other = sight(1, "1F0", -1);
+  one.exit = exit_file(0, "error", 1);
+  other.exit = exit_file(1, "error", 1);
+  EXPECT_EQ(diagnose({one, other}, std::nullopt).culprit, 0);
+  one.failed_first = other.failed_first = true;
+  EXPECT_EQ(diagnose({one, other}, std::nullopt).culprit, 0);
+}
+
+TEST(Diagnosis, NumbersThatNoRankOrSignalHasNameNoDeath) {
+  const auto death = [](const std::string& rank, const std::string& signal) {
+    return death_in_launcher_output("process rank " + rank + " with PID 1 on node n exited on signal " + signal);
+  };
+  EXPECT_TRUE(death("3", "9"));
+  EXPECT_FALSE(death("99999999999999999999", "9"));
+  EXPECT_FALSE(death("3", "99999999999999999999"));
+  EXPECT_EQ(signal_text(200), "200");
+}
+
 /// torch 2.11.
 const char* const torchrun_words = R"(torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
 ======================================================

@@ -141,5 +141,37 @@ TEST(LauncherFault, NothingStartedIsToldApartByHowTheLauncherEnded) {
   EXPECT_THAT(fault(none), HasSubstr("started nothing in the time that a run is given"));
 }
 
+TEST(LauncherFault, SlotsOfSlurmAreToldInOneLine) {
+  LauncherSight full = sight();
+  full.any_rank = false;
+  full.asked = 1;
+  const std::string words = "srun: error: Unable to create step for job 1: More processors requested than permitted";
+  for (const char* behind : {"", "\n", "\n\nmore\n"}) {
+    full.said = words + behind;
+    EXPECT_EQ(fault(full).find("mpirun has too few slots for one rank; it said: " + words + ". Add"), 0U);
+  }
+}
+
+TEST(LauncherFault, ALongBannerIsCutOff) {
+  LauncherSight none = sight();
+  none.any_rank = false;
+  none.processes = 0;
+  none.exit_code = 1;
+  none.said = "\n \t\n" + std::string(400, 'x') + "\n";
+  EXPECT_THAT(fault(none), HasSubstr("it said: " + std::string(400, 'x') + ". Run"));
+  none.said = std::string(300, 'x') + "\n" + std::string(300, 'y') + "\nmore\n";
+  EXPECT_THAT(fault(none), HasSubstr("it said: " + std::string(300, 'x') + " " + std::string(99, 'y') + " .... Run"));
+}
+
+TEST(LauncherFault, AFolderThatHoldsAnotherRunIsNoFaultOfTheLauncher) {
+  LauncherSight occupied = sight();
+  occupied.said = "plumbline-pipeline: out: is not empty, so it may hold another run; nothing was overwritten\n";
+  occupied.processes = 1;
+  EXPECT_EQ(fault(occupied), "none") << "one process alone knows of no other";
+  occupied.processes = 3;
+  occupied.world_size = 3;
+  EXPECT_EQ(fault(occupied), "none") << "the record is of the world that was asked for";
+}
+
 }  // namespace
 }  // namespace plumbline::testing

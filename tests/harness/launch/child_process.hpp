@@ -1,0 +1,57 @@
+// A process of a test's own that does what it is told and then waits to be ended.
+#pragma once
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/launch/process_tree.hpp"
+
+namespace plumbline::testing {
+
+class ChildProcess {
+ public:
+  /// Returns once `prepare` has been done in the child, which then waits for signals.
+  template <typename Prepare>
+  explicit ChildProcess(Prepare prepare) {
+    int ready[2] = {-1, -1};
+    if (::pipe(ready) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(ready[0]);
+      prepare();
+      [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
+      ::close(ready[1]);
+      while (true) ::pause();
+    }
+    ::close(ready[1]);
+    char byte = 0;
+    [[maybe_unused]] const auto got = ::read(ready[0], &byte, 1);
+    ::close(ready[0]);
+  }
+  ChildProcess() : ChildProcess([] {}) {}
+  ~ChildProcess() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// Sends it a signal, and returns once /proc tells this state of it.
+  void until(int signal, char state) const {
+    ::kill(pid_, signal);
+    while (true) {
+      const auto now = process_state(pid_);
+      if (!now || now->state == state) return;
+    }
+  }
+  /// Ended, and not yet reaped.
+  void die() const { until(SIGKILL, 'Z'); }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace plumbline::testing

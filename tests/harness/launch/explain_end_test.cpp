@@ -1,0 +1,205 @@
+#include "harness/launch/explain_end.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RankSight sight_of(std::int64_t rank, bool seen) {
+  RankSight sight;
+  sight.rank = rank;
+  sight.seen = sight.found = seen;
+  sight.action = seen ? std::to_string(rank) + "F0" : "";
+  sight.step = seen ? 1 : -1;
+  return sight;
+}
+
+ExitFile exit_of(std::int64_t rank, const std::string& status) {
+  return {rank, status, status == "ok" ? 0 : 1, std::nullopt, ""};
+}
+
+/// A launch by mpirun of three ranks, which have been seen.
+class ExplainEnd : public ::testing::Test {
+ protected:
+  ExplainEnd() {
+    launch_.command = {"mpirun", "-n", "3", "trainer"};
+    launch_.folder = folder_.path();
+    launch_.ranks = 3;
+    launch_.speaker = "trainer";
+    launch_.time_limit = std::chrono::milliseconds(1500);
+    finding_.exit_code = 1;
+    see(true);
+  }
+  void see(bool seen) {
+    end_.any_seen = seen;
+    end_.sights = {sight_of(0, seen), sight_of(1, seen), sight_of(2, seen)};
+  }
+  LaunchFinding explained(const std::string& said = "") {
+    folder_.file("stderr.txt", said);
+    LaunchFinding finding = finding_;
+    explain(end_, finding);
+    return finding;
+  }
+
+  TemporaryFolder folder_;
+  Launch launch_;
+  LaunchEnd end_{launch_, {}};
+  LaunchFinding finding_;
+};
+
+const std::string limit_passed = "the time limit of 1.5 s passed: ";
+const std::string rank_2_died = "process rank 2 with PID 0 on node n exited on signal 11 (Segmentation fault).\n";
+
+TEST_F(ExplainEnd, ALauncherThatASignalEndedIsNotConfusedWithItsRanks) {
+  end_.launcher_signal = 9;
+
+  const auto finding = explained();
+
+  EXPECT_EQ(finding.words, "mpirun was killed by signal 9 (SIGKILL), which ends its ranks");
+  EXPECT_FALSE(finding.culprit_rank);
+}
+
+TEST_F(ExplainEnd, ALauncherThatWasStoppedIsNamed) {
+  end_.launcher_stopped = true;
+  finding_.timed_out = true;
+  EXPECT_EQ(explained().words, limit_passed + "mpirun was stopped (SIGSTOP)");
+}
+
+TEST_F(ExplainEnd, OfARunThatNeverStartedTheLastWordsAreTold) {
+  see(false);
+  const auto silent = explained();
+  EXPECT_FALSE(silent.started);
+  EXPECT_FALSE(silent.culprit_rank);
+  EXPECT_EQ(silent.words, "mpirun ended with code 1 before any rank had started");
+
+  const auto told = explained("trainer: rank 2: no such device\n");
+  EXPECT_EQ(told.culprit_rank, 2);
+  EXPECT_EQ(told.words, "mpirun ended with code 1 before any rank had started: trainer: rank 2: no such device");
+
+  finding_.timed_out = true;
+  EXPECT_EQ(explained().words, limit_passed + "no rank had started");
+}
+
+TEST_F(ExplainEnd, ARankIsToBlameWhereTheTrainerItselfNamesIt) {
+  see(false);
+  for (const char* said : {"other: rank 2: no such device\n", "trainer: no rank 2: in sight\n", "trainer: rank x: ?\n",
+                           "rank 2 ended the run: no such device\n"})
+    EXPECT_FALSE(explained(said).culprit_rank) << said;
+  launch_.speaker = "";
+  EXPECT_FALSE(explained(": rank 2: no such device\n").culprit_rank) << "whose words these are is not known";
+}
+
+TEST_F(ExplainEnd, TheSignalThatALauncherNamesEndedARankThatWasNotSeen) {
+  see(false);
+  const auto finding = explained(rank_2_died);
+
+  EXPECT_TRUE(finding.started);
+  EXPECT_EQ(finding.culprit_rank, 2);
+  EXPECT_EQ(finding.words, "rank 2 was killed by signal 11 (SIGSEGV) before its first sign of life");
+}
+
+TEST_F(ExplainEnd, TheSignalThatALauncherNamesIsOursWhereTheRankWasStillThere) {
+  EXPECT_THAT(explained(rank_2_died).words, Not(HasSubstr("signal 11")));
+
+  end_.sights[2].gone = true;
+  EXPECT_THAT(explained(rank_2_died).words, HasSubstr("rank 2 was killed by signal 11 (SIGSEGV) in 2F0 of step 1"));
+}
+
+TEST_F(ExplainEnd, OfSeveralThatFailedTheOneThatTheLauncherNamesIsTheCause) {
+  for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "error");
+
+  EXPECT_EQ(explained().culprit_rank, 0);
+  EXPECT_EQ(explained("process rank 2 with PID 0 on node n exited on signal 15 (Terminated).\n").culprit_rank, 2);
+}
+
+/// torchrun's table of a rank that ended with a code of its own.
+TEST_F(ExplainEnd, ARankThatEndedWithACodeWasEndedByNoSignal) {
+  const std::string table =
+      "Root Cause (first observed failure):\n[0]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 4276)\n";
+  for (RankSight& sight : end_.sights) sight.gone = true;
+  EXPECT_THAT(explained(table).words, Not(HasSubstr("signal")));
+
+  for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "error");
+  EXPECT_EQ(explained(table).words, "rank 1 ended with an error (exit code 1) in 1F0 of step 1");
+}
+
+TEST_F(ExplainEnd, ARankThatTheRunLacksIsNotBlamed) {
+  for (const char* rank : {"3", "7"}) {
+    const auto finding =
+        explained(std::string("process rank ") + rank + " with PID 0 on node n exited on signal 11 (x).\n");
+    EXPECT_NE(finding.culprit_rank, std::stoi(rank));
+  }
+}
+
+TEST_F(ExplainEnd, TheSignalOfACommandThatIsItselfTheRankIsRankZeros) {
+  end_.sights = {sight_of(0, true)};
+  end_.own_signal = 11;
+  EXPECT_EQ(explained().words, "rank 0 was killed by signal 11 (SIGSEGV) in 0F0 of step 1");
+}
+
+TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
+  finding_.exit_code = 3;
+  for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
+  EXPECT_EQ(explained().words, "every rank had ended well, but mpirun ended with code 3");
+  EXPECT_EQ(explained("cannot clean up\n").words,
+            "every rank had ended well, but mpirun ended with code 3: cannot clean up");
+  EXPECT_FALSE(explained().culprit_rank);
+
+  finding_.timed_out = true;
+  EXPECT_THAT(explained().words, HasSubstr(limit_passed));
+  EXPECT_THAT(explained().words, Not(HasSubstr("every rank had ended well")));
+}
+
+TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {
+  for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
+  EXPECT_TRUE(all_ended_well(end_.sights));
+  end_.sights[2].exit = exit_of(2, "error");
+  EXPECT_FALSE(all_ended_well(end_.sights));
+  EXPECT_EQ(explained().culprit_rank, 2);
+  end_.sights[2].exit.reset();
+  EXPECT_FALSE(all_ended_well(end_.sights));
+  EXPECT_EQ(explained().culprit_rank, 2);
+}
+
+TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
+  see(false);
+  end_.any_seen = true;
+  const std::string no_page = "its ranks write no progress page that would tell where they were";
+  EXPECT_EQ(explained().words, "mpirun ended with code 1; " + no_page);
+  EXPECT_EQ(explained("Traceback: KeyError\n").words,
+            "mpirun ended with code 1; " + no_page + ". It said: Traceback: KeyError");
+
+  const auto own = explained("trainer: rank 2: bad configuration\n");
+  EXPECT_EQ(own.words, "mpirun ended with code 1 before the first step. It said: trainer: rank 2: bad configuration");
+  EXPECT_EQ(own.culprit_rank, 2);
+
+  finding_.timed_out = true;
+  EXPECT_EQ(explained("Traceback: KeyError\n").words, limit_passed + no_page + ". It said: Traceback: KeyError");
+}
+
+TEST_F(ExplainEnd, AnExitFileAloneTellsOfARank) {
+  see(false);
+  end_.any_seen = true;
+  end_.sights[1].exit = exit_of(1, "error");
+  EXPECT_EQ(explained().culprit_rank, 1);
+}
+
+TEST_F(ExplainEnd, WhatTheTrainerItselfSaidStandsBehindTheDiagnosis) {
+  end_.sights[1].exit = exit_of(1, "error");
+  const std::string diagnosis = "rank 1 ended with an error (exit code 1) in 1F0 of step 1";
+  EXPECT_EQ(explained().words, diagnosis);
+  EXPECT_EQ(explained("some banner\n").words, diagnosis);
+  EXPECT_EQ(explained("trainer: rank 1: no data\n").words, diagnosis + ". It said: trainer: rank 1: no data");
+
+  launch_.speaker = "";
+  EXPECT_EQ(explained().words, diagnosis);
+  EXPECT_EQ(explained("KeyError\n").words, diagnosis + ". It said: KeyError") << "whose words may be anybody's";
+}
+
+}  // namespace
+}  // namespace plumbline::testing

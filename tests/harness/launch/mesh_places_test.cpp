@@ -1,0 +1,51 @@
+#include "harness/launch/mesh_places.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/json_text.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Of a run of two pipelines of two ranks each.
+std::string manifest_of_replica(std::int64_t replica) {
+  Json manifest = synthetic_candidate({}).manifest;
+  manifest["role"] = "external";
+  manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {3, 1}}}, {"replica", replica}};
+  return json_text(manifest);
+}
+
+TEST(PlacesInMesh, EachRankOfTheRunHasItsFolderAndItsPipeline) {
+  const TemporaryFolder folder;
+  folder.file("other/manifest.json", "{}");
+  folder.file("replica-0/manifest.json", "{\"schema\": ");  // being written
+  folder.file("replica-1/manifest.json", manifest_of_replica(1));
+  folder.file("replica-2/manifest.json", "");
+
+  const auto places = places_in_mesh(folder.path());
+
+  ASSERT_EQ(places.size(), 4U);
+  EXPECT_EQ(places[0].folder, folder / "replica-0/rank-0");
+  EXPECT_EQ(places[1].folder, folder / "replica-1/rank-1");
+  EXPECT_EQ(places[2].folder, folder / "replica-0/rank-1");
+  EXPECT_EQ(places[3].folder, folder / "replica-1/rank-0");
+  EXPECT_THAT(places[2].pipeline, ElementsAre(0, 2));
+  EXPECT_THAT(places[3].pipeline, ElementsAre(3, 1));
+}
+
+TEST(PlacesInMesh, ThereAreNoneAsLongAsNoReplicaTellsTheMesh) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(places_in_mesh(folder / "not there yet"), IsEmpty());
+  folder.file("replica-0/manifest.json", "{\"schema\": ");
+  EXPECT_THAT(places_in_mesh(folder.path()), IsEmpty());
+  folder.file("of-another-name/manifest.json", manifest_of_replica(0));
+  EXPECT_THAT(places_in_mesh(folder.path()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,211 @@
+#include "harness/launch/process_tree.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <thread>
+
+#include "tests/harness/launch/child_process.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
+  std::vector<pid_t> pids;
+  for (const auto& process : processes) pids.push_back(process.pid);
+  return pids;
+}
+
+TEST(ProcessStateOf, NamesParentAndStateHoweverTheProcessIsCalled) {
+  const ChildProcess child([] { ::prctl(PR_SET_NAME, "a) R 1 (b", 0, 0, 0); });
+
+  child.until(SIGSTOP, 'T');
+  const auto state = process_state(child.pid());
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->pid, child.pid());
+  EXPECT_EQ(state->parent, ::getpid());
+  EXPECT_EQ(state->state, 'T');
+  EXPECT_TRUE(state->alive());
+  child.die();
+  EXPECT_FALSE(process_state(child.pid()).value().alive());
+}
+
+TEST(ProcessStateOf, ThereIsNoneOfAProcessThatWasReaped) {
+  pid_t pid = 0;
+  {
+    const ChildProcess child;
+    pid = child.pid();
+  }
+  EXPECT_FALSE(process_state(pid));
+  EXPECT_FALSE(process_status(pid));
+}
+
+TEST(ProcessStatusOf, CountsWhatIsResidentNowAndWhatWasAtMost) {
+  constexpr std::int64_t taken = 32 << 20;
+  const ChildProcess had([] {
+    void* bytes = ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    ::munmap(bytes, taken);
+  });
+  const ChildProcess has(
+      [] { ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0); });
+  const ChildProcess shares(
+      [] { ::mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0); });
+
+  EXPECT_GE(process_status(had.pid()).value().peak_bytes, taken);
+  EXPECT_LT(process_status(had.pid()).value().private_bytes, taken);
+  for (const ChildProcess* child : {&has, &shares}) {
+    EXPECT_GE(process_status(child->pid()).value().private_bytes, taken);
+    EXPECT_LT(process_status(child->pid()).value().private_bytes, 2 * taken);
+  }
+  has.die();
+  EXPECT_FALSE(process_status(has.pid())) << "it has no memory any more";
+}
+
+TEST(ProcessStatusOf, CountsHowOftenTheMainThreadNapped) {
+  const auto before = process_status(::getpid()).value().naps;
+  for (int nap = 0; nap < 3; ++nap) std::this_thread::sleep_for(1ms);
+  EXPECT_GE(process_status(::getpid()).value().naps, before + 3);
+}
+
+TEST(ProcessTreeOf, HoldsWhatWasStartedSinceWithAllThatIsBelowIt) {
+  const ChildProcess before;
+  ProcessTree tree;
+  int below[2] = {-1, -1};
+  ASSERT_EQ(::pipe(below), 0);
+  pid_t grandchild = 0;
+  {
+    const ChildProcess child([&] {
+      const pid_t pid = ::fork();
+      if (pid == 0)
+        while (true) ::pause();
+      [[maybe_unused]] const auto written = ::write(below[1], &pid, sizeof pid);
+    });
+    ASSERT_EQ(::read(below[0], &grandchild, sizeof grandchild), static_cast<ssize_t>(sizeof grandchild));
+    tree.begins_with(child.pid());
+
+    EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid(), grandchild));
+    EXPECT_TRUE(tree.contains(child.pid()));
+    EXPECT_TRUE(tree.contains(grandchild));
+    EXPECT_FALSE(tree.contains(before.pid()));
+    EXPECT_FALSE(tree.contains(::getpid()));
+    EXPECT_FALSE(tree.contains(1));
+
+    tree.kill_all_but(child.pid());
+    child.until(0, 'S');
+    while (process_state(grandchild).value().alive()) continue;
+    EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid())) << "the other is a zombie";
+  }
+  EXPECT_TRUE(process_state(before.pid()));
+  tree.reap(0);
+  EXPECT_FALSE(process_state(grandchild)) << "it became ours when its parent ended";
+  ::close(below[0]);
+  ::close(below[1]);
+}
+
+TEST(ProcessTreeOf, OfTwoTreesEachHasItsOwn) {
+  ProcessTree one;
+  const ChildProcess of_one;
+  one.begins_with(of_one.pid());
+  ProcessTree other;
+  const ChildProcess of_other;
+  other.begins_with(of_other.pid());
+
+  EXPECT_THAT(pids_of(one.living()), ElementsAre(of_one.pid()));
+  EXPECT_THAT(pids_of(other.living()), ElementsAre(of_other.pid()));
+  EXPECT_FALSE(one.contains(of_other.pid()));
+  EXPECT_FALSE(other.contains(of_one.pid()));
+  EXPECT_NE(one.mark(), other.mark());
+}
+
+/// Starts `sleep` with this environment as a grandchild, and returns it once it runs; its parent then ends.
+pid_t orphan_of(ProcessTree& tree, const std::string& variable, bool seen_before) {
+  int told[2] = {-1, -1};
+  if (::pipe(told) != 0) return -1;
+  pid_t orphan = -1;
+  {
+    const ChildProcess parent([&] {
+      const pid_t pid = ::fork();
+      if (pid == 0) {
+        std::string name = "sleep", seconds = "600", entry = variable;
+        char* arguments[] = {name.data(), seconds.data(), nullptr};
+        char* environment[] = {entry.data(), nullptr};
+        ::execve("/bin/sleep", arguments, environment);
+        ::_exit(127);
+      }
+      [[maybe_unused]] const auto written = ::write(told[1], &pid, sizeof pid);
+    });
+    tree.begins_with(parent.pid());
+    if (::read(told[0], &orphan, sizeof orphan) != static_cast<ssize_t>(sizeof orphan)) return -1;
+    while (bytes_of("/proc/" + std::to_string(orphan) + "/cmdline").rfind("sleep", 0) != 0) continue;
+    if (seen_before) tree.living();
+  }
+  ::close(told[0]);
+  ::close(told[1]);
+  return orphan;
+}
+
+TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
+  for (const bool seen : {false, true}) {
+    ProcessTree one, other;
+    const pid_t orphan = orphan_of(one, seen ? "NO=mark" : one.mark(), seen);
+    ASSERT_EQ(process_state(orphan).value().parent, ::getpid());
+
+    EXPECT_THAT(other.living(), IsEmpty());
+    EXPECT_FALSE(other.contains(orphan));
+    EXPECT_THAT(pids_of(one.living()), ElementsAre(orphan));
+    EXPECT_TRUE(one.contains(orphan));
+    one.kill_all_but(0);
+    ::waitpid(orphan, nullptr, 0);
+  }
+}
+
+TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {
+  ProcessTree tree;
+  const ChildProcess wanted, dead, living;
+  wanted.die();
+  dead.die();
+
+  tree.reap(wanted.pid());
+
+  EXPECT_TRUE(process_state(wanted.pid()));
+  EXPECT_FALSE(process_state(dead.pid()));
+  EXPECT_TRUE(process_state(living.pid()));
+}
+
+TEST(ProcessTreeOf, TheRootIsAskedToEndAndItsStatusIsTheCallers) {
+  ProcessTree tree;
+  const ChildProcess root;
+  tree.begins_with(root.pid());
+
+  EXPECT_THAT(tree.end(10s, root.pid()), IsEmpty());
+
+  int status = 0;
+  ASSERT_EQ(::waitpid(root.pid(), &status, 0), root.pid());
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << "long before its time was over";
+}
+
+TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
+  ProcessTree tree;
+  const ChildProcess stubborn([] { ::signal(SIGTERM, SIG_IGN); });
+
+  EXPECT_THAT(tree.end(20ms, 0), IsEmpty());
+
+  EXPECT_FALSE(process_state(stubborn.pid()));
+}
+
+TEST(ProcessTreeOf, WithoutARootAllAreAsked) {
+  ProcessTree tree;
+  const ChildProcess one, other;
+  EXPECT_THAT(tree.end(10s, 0), IsEmpty());
+  EXPECT_FALSE(process_state(one.pid()));
+  EXPECT_FALSE(process_state(other.pid()));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

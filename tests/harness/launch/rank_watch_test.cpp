@@ -1,0 +1,189 @@
+#include "harness/launch/rank_watch.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/ptrace.h>
+
+#include "record/exit_file.hpp"
+#include "record/rank_folder.hpp"
+#include "support/json_text.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/launch/child_process.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+/// Ranks that are children of the test, and leave pages in a record.
+class WatchedRanks : public ::testing::Test {
+ protected:
+  std::filesystem::path folder_of(std::int64_t rank) const {
+    const auto folder = record_ / rank_folder(rank);
+    std::filesystem::create_directories(folder);
+    return folder;
+  }
+  /// A rank that has begun an action and waits for `peer`.
+  std::unique_ptr<ChildProcess> start(std::int64_t rank, std::int32_t peer = -1) const {
+    const auto page = folder_of(rank) / "progress";
+    return std::make_unique<ChildProcess>(
+        [&] { ProgressPage(page).update({.step = 2, .peer = peer, .action = std::to_string(rank) + "F0"}); });
+  }
+  void end_with(std::int64_t rank, const std::string& status) const {
+    write_exit_file(folder_of(rank) / "exit.json", {rank, status, 0, {}, "", {}});
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path record_ = folder_ / "record";
+  ProcessTree tree_;
+};
+
+TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
+  RankWatch watch(record_, 2, tree_);
+  watch.glance();
+  EXPECT_FALSE(watch.any_seen());
+  EXPECT_FALSE(watch.sights()[0].still) << "there is nobody yet";
+
+  const auto first = start(0, 1);
+  watch.glance();
+  EXPECT_TRUE(watch.any_seen());
+  EXPECT_FALSE(watch.all_seen());
+  EXPECT_THAT(watch.peak_bytes(), IsEmpty());
+  const auto second = start(1);
+  watch.glance();
+
+  EXPECT_TRUE(watch.all_seen());
+  EXPECT_TRUE(watch.is_rank(first->pid()) && watch.is_rank(second->pid()));
+  EXPECT_FALSE(watch.is_rank(::getpid()));
+  EXPECT_EQ(watch.peak_bytes().size(), 2U);
+  const auto sights = watch.sights();
+  EXPECT_EQ(sights[0].action, "0F0");
+  EXPECT_EQ(sights[0].step, 2);
+  EXPECT_EQ(sights[0].peer, 1);
+  EXPECT_EQ(sights[1].peer, -1);
+  for (const RankSight& sight : sights) EXPECT_TRUE(sight.seen && sight.found && !sight.gone && !sight.stopped);
+  EXPECT_FALSE(watch.trouble());
+}
+
+TEST_F(WatchedRanks, ARankThatGoesWithoutAWordOrInAnErrorIsTrouble) {
+  for (const std::string status : {"", "error", "ok"}) {
+    std::filesystem::remove_all(record_);
+    const auto rank = start(0);
+    RankWatch watch(record_, 1, tree_);
+    watch.glance();
+    if (!status.empty()) end_with(0, status);
+    rank->die();
+
+    watch.glance();
+
+    EXPECT_EQ(watch.trouble(), status != "ok") << status;
+    EXPECT_TRUE(watch.sights()[0].gone);
+  }
+}
+
+TEST_F(WatchedRanks, WhoGoesIsNumberedByTheGlanceThatMissedIt) {
+  const auto first = start(0), second = start(1), third = start(2), fourth = start(3);
+  RankWatch watch(record_, 4, tree_);
+  watch.glance();
+  second->die();
+  watch.glance();
+  watch.glance();
+  first->die();
+  fourth->die();
+  watch.glance();
+
+  const auto sights = watch.sights();
+  EXPECT_EQ(sights[1].gone_order, 1);
+  EXPECT_EQ(sights[0].gone_order, 2);
+  EXPECT_EQ(sights[3].gone_order, 2);
+  EXPECT_FALSE(sights[2].gone);
+}
+
+TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
+  const auto rank = start(0);
+  RankWatch watch(record_, 1, tree_);
+  watch.glance();
+  rank->until(SIGSTOP, 'T');
+  watch.glance();
+  ProgressPage(folder_of(0) / "progress").update({.step = 7, .action = "0B7"});  // what it does once it is let go on
+  watch.glance();
+
+  const auto sight = watch.sights()[0];
+
+  EXPECT_TRUE(sight.stopped);
+  EXPECT_FALSE(sight.traced);
+  EXPECT_EQ(sight.step, 2);
+  EXPECT_EQ(sight.action, "0F0");
+}
+
+TEST_F(WatchedRanks, ATracerIsToldApartFromASignal) {
+  const auto page = folder_of(0) / "progress";
+  const ChildProcess rank([&] {
+    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ProgressPage(page).update({.step = 2, .action = "0F0"});
+  });
+  RankWatch watch(record_, 1, tree_);
+  rank.until(SIGSTOP, 't');
+
+  watch.glance();
+
+  EXPECT_TRUE(watch.sights()[0].stopped);
+  EXPECT_TRUE(watch.sights()[0].traced);
+  EXPECT_EQ(watch.sights()[0].action, "0F0");
+}
+
+TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
+  const auto dead = start(1);
+  dead->die();
+  ::waitpid(dead->pid(), nullptr, 0);
+  RankWatch alone(record_, 2, tree_);
+  alone.glance();
+  EXPECT_FALSE(alone.sights()[1].gone) << "its number may be of another machine";
+
+  const auto living = start(0);
+  RankWatch watch(record_, 2, tree_);
+  watch.glance();
+  EXPECT_TRUE(watch.sights()[1].gone);
+  EXPECT_TRUE(watch.trouble());
+}
+
+TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
+  { ProgressPage(folder_of(0) / "progress").update({.step = 1}); }
+  RankWatch watch(record_, 1, tree_);
+  watch.glance();
+  EXPECT_FALSE(watch.sights()[0].found) << "of the test itself";
+  EXPECT_TRUE(watch.any_seen()) << "its folder is there";
+}
+
+TEST_F(WatchedRanks, AnErrorIsQuotedFromTheExitFile) {
+  folder_.file("record/rank-0/exit.json",
+               R"({"rank": 0, "status": "error", "code": 3, "where": "train.py:12: KeyError"})");
+  folder_.file("record/rank-1/exit.json", R"({"rank": 1, "sta)");  // died while it wrote
+  const RankWatch watch(record_, 2, tree_);
+
+  const auto sights = watch.sights();
+
+  EXPECT_EQ(sights[0].exit.value().code, 3);
+  EXPECT_EQ(sights[0].where, "train.py:12: KeyError");
+  EXPECT_FALSE(sights[1].exit);
+}
+
+TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheRun) {
+  Json manifest = synthetic_candidate({}).manifest;
+  manifest["role"] = "external";
+  manifest["mesh"] = {
+      {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
+  folder_.file("record/replica-1/manifest.json", json_text(manifest));
+  std::filesystem::create_directories(record_ / "replica-1/rank-0");
+  { ProgressPage(record_ / "replica-1/rank-0/progress").update({.step = 4, .peer = 1, .action = "0RECV_B0"}); }
+  RankWatch watch(record_, 1, tree_);
+
+  watch.glance();
+
+  const auto sights = watch.sights();
+  ASSERT_EQ(sights.size(), 4U) << "one for each rank of each pipeline, though one was asked for";
+  EXPECT_EQ(sights[1].step, 4);
+  EXPECT_EQ(sights[1].peer, 3) << "which its own pipeline calls 1";
+}
+
+}  // namespace
+}  // namespace plumbline::testing

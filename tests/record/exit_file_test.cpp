@@ -1,0 +1,31 @@
+#include "record/exit_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/record/sample.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+TEST(ExitFileOnDisk, TellsTheDigestOfTheDataWhereTheRankSawAny) {
+  const TemporaryFolder folder;
+  write_exit_file(folder / "fed.json", {0, "ok", 0, std::nullopt, "", some_digest});
+  write_exit_file(folder / "not_fed.json", {0, "ok", 0, std::nullopt, "", std::nullopt});
+
+  EXPECT_EQ(read_exit_file(folder / "fed.json").value().data_digest, some_digest);
+  EXPECT_FALSE(read_exit_file(folder / "not_fed.json").value().data_digest);
+}
+
+TEST(ExitFileOnDisk, TheWordsOfAnErrorAreCutOff) {
+  const TemporaryFolder folder;
+  const auto where = [&](const std::string& text) {
+    const Json json = {{"rank", 0}, {"status", "error"}, {"code", 1}, {"where", text}};
+    return read_exit_file(folder.file("exit.json", json.dump())).value().where;
+  };
+
+  EXPECT_EQ(where("train.py:12: RuntimeError: no data"), "train.py:12: RuntimeError: no data");
+  EXPECT_EQ(where(std::string(401, 'x')), std::string(400, 'x'));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

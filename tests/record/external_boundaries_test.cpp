@@ -1,0 +1,96 @@
+// Which rows of boundaries.csv come of what an external trainer tells.
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/record/external_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+/// The stage in the middle has no units; ranks are numbered otherwise than stages, so that none stands for the other.
+ExternalRun empty_in_the_middle() {
+  return external_run({{1, {"a"}}, {2, {}}, {0, {"c"}}});
+}
+
+template <typename Tell>
+BoundaryRow boundary_of(const ExternalRun& run, std::int64_t rank, Tell tell) {
+  const auto rows = external_rows(run, rank, tell).boundaries;
+  EXPECT_EQ(rows.size(), 1U);
+  return rows.empty() ? BoundaryRow{} : rows.front();
+}
+
+void expect_crossing(const BoundaryRow& row, std::int64_t from, std::int64_t to, std::int64_t peer,
+                     const std::string& side) {
+  EXPECT_EQ(row.from_stage, from);
+  EXPECT_EQ(row.to_stage, to);
+  EXPECT_EQ(row.peer, peer);
+  EXPECT_EQ(row.side, side);
+  EXPECT_EQ(row.direction, from < to ? "forward" : "backward");
+  EXPECT_EQ(row.cut, "c") << "the first unit downstream, over the stage that has none";
+}
+
+TEST(ExternalBoundaries, WhatIsSentNamesTheRankThatItGoesTo) {
+  const auto run = empty_in_the_middle();
+
+  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }), 1, 2, 0,
+                  "send");
+  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.sent(1, 0, 0, external_tensor); }), 1, 0, 1,
+                  "send");
+}
+
+TEST(ExternalBoundaries, WhatIsReceivedNamesTheRankThatItCameFrom) {
+  const auto run = empty_in_the_middle();
+
+  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.received(1, 0, 0, external_tensor); }), 0, 1,
+                  1, "receive");
+  expect_crossing(boundary_of(run, 2, [](ExternalRecord& record) { record.received(1, 2, 0, external_tensor); }), 2, 1,
+                  0, "receive");
+}
+
+TEST(ExternalBoundaries, BetweenStagesOfOneRankTheTensorIsLocal) {
+  const auto run = external_run({{0, {"a"}}, {0, {"c"}}});
+
+  expect_crossing(boundary_of(run, 0, [](ExternalRecord& record) { record.handed_over(0, 1, 0, external_tensor); }), 0,
+                  1, 0, "local");
+}
+
+TEST(ExternalBoundaries, OfOneDeviceTheTensorIsComputedAndHasNoEnds) {
+  for (const bool backward : {false, true}) {
+    const auto row = boundary_of(external_run(), 0,
+                                 [&](ExternalRecord& record) { record.computed("b", backward, 0, external_tensor); });
+
+    EXPECT_EQ(row.cut, "b");
+    EXPECT_EQ(row.direction, backward ? "backward" : "forward");
+    EXPECT_EQ(row.side, "computed");
+    EXPECT_FALSE(row.from_stage || row.to_stage || row.peer);
+  }
+}
+
+TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
+  const auto run = external_run({{0, {"a"}}, {1, {"b"}}, {2, {}}});
+
+  EXPECT_THAT(external_rows(run, 1, [](ExternalRecord& record) { record.sent(1, 2, 0, external_tensor); }).boundaries,
+              IsEmpty());
+}
+
+TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
+  const TemporaryFolder folder;
+  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
+  record.begin_step(0.1);
+
+  EXPECT_THAT([&] { record.sent(0, -1, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage -1 is none of the 2")));
+  EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+  EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+  EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

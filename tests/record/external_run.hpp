@@ -1,0 +1,54 @@
+// Runs that tests tell an ExternalRecord of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "record/external_record.hpp"
+#include "record/record.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+
+inline const std::array<float, 2> external_values{1, -2};
+inline const TensorView external_tensor{"float32", {1, 2}, external_values.data()};
+
+/// Of one step and one microbatch.
+inline ExternalRun external_run(const std::vector<ExternalStage>& stages) {
+  ExternalRun run;
+  run.optimizer = R"({"name": "sgd", "learning_rate": 0.1, "momentum": 0, "weight_decay": 0})";
+  run.steps = 1;
+  run.microbatches = 1;
+  run.stages = stages;
+  return run;
+}
+
+/// One rank that has the whole model.
+inline ExternalRun external_run() {
+  return external_run({{0, {"a", "b"}}});
+}
+
+/// What a step must have on a rank that has the last stage.
+inline void complete_external_step(ExternalRecord& record) {
+  record.microbatch({1, 1, 1, ""});
+  record.loss(0, 1);
+  record.end_step();
+}
+
+/// The rows that `tell` leaves in the first step of a rank; the run goes no further.
+template <typename Tell>
+RankRecord external_rows(const ExternalRun& run, std::int64_t rank, Tell tell) {
+  const TemporaryFolder folder;
+  const auto path = folder / "record";
+  if (rank != 0) ExternalRecord(path, run, 0);
+  {
+    ExternalRecord record(path, run, rank);
+    record.begin_step(0.1);
+    tell(record);
+    complete_external_step(record);
+  }
+  return read_record(path).ranks.at(static_cast<std::size_t>(rank));
+}
+
+}  // namespace plumbline::testing

@@ -1,0 +1,168 @@
+// Rules of manifest.json that hold for some roles, some keys, or at their limits alone.
+#include <gmock/gmock.h>
+
+#include "record/manifest.hpp"
+#include "support/error.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ManifestRules : public ::testing::Test {
+ protected:
+  Manifest read() const { return parse_manifest("manifest.json", json_); }
+  std::string refusal() const {
+    return error_of<InputError>([&] { read(); });
+  }
+  /// With one value more; nothing else of the sample is changed.
+  std::string refusal_with(const std::string& pointer, const Json& value) const {
+    Json json = json_;
+    json[Json::json_pointer(pointer)] = value;
+    return error_of<InputError>([&] { parse_manifest("manifest.json", json); });
+  }
+
+  Json json_ = sample_manifest();
+};
+
+TEST_F(ManifestRules, TheSchemaIsOfThisFamily) {
+  EXPECT_THAT(refusal_with("/schema", "plumbline_record/2"), HasSubstr("schema 'plumbline_record/2' is not known"));
+}
+
+TEST_F(ManifestRules, AScheduleThatIsNotThereIsSaidToBeSoWithNull) {
+  json_["role"] = "external";
+  json_["schedule"].erase("digest");
+  EXPECT_THAT(refusal(), HasSubstr("key schedule.digest: is missing"));
+}
+
+TEST_F(ManifestRules, AModelHasNoMoreLayersThanTheStagesHaveUnits) {
+  json_["model"]["num_hidden_layers"] = 4;
+  EXPECT_NO_THROW(read()) << "as many as units";
+  json_["model"]["num_hidden_layers"] = 5;
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 4 units"));
+  json_["role"] = "external";
+  EXPECT_THAT(refusal(), HasSubstr("num_hidden_layers")) << "whoever names units as ours are";
+
+  json_["stages"][0]["units"] = {"first_half"};
+  EXPECT_NO_THROW(read()) << "a unit of someone else's may hold several layers";
+  json_["role"] = "pipeline";
+  EXPECT_THAT(refusal(), HasSubstr("key model.num_hidden_layers: is 5, yet the stages list 3 units"));
+}
+
+TEST_F(ManifestRules, AModelMayCountItsLayersOtherwise) {
+  json_["model"].erase("num_hidden_layers");
+  EXPECT_NO_THROW(read());
+  json_["model"]["num_hidden_layers"] = "many";
+  EXPECT_NO_THROW(read());
+}
+
+TEST_F(ManifestRules, EachGroupOfTiedWeightsListsTwoNames) {
+  EXPECT_THAT(refusal_with("/tied", 3), HasSubstr("key tied: must be a list of lists of names"));
+  const Json good = {"a", "b"};
+  for (const Json& bad : {Json::array({"c"}), Json({{"c", "d"}, {"e", "f"}}), Json::array({"c", 4}), Json("cd")})
+    EXPECT_THAT(refusal_with("/tied", Json::array({good, bad})), HasSubstr("key tied: each element must list")) << bad;
+  EXPECT_THAT(refusal_with("/tied", Json::array({good, Json::array({"c", "c"})})), HasSubstr("names one weight twice"));
+
+  json_["tied"] = Json::array({good, Json::array({"c", "d", "e"})});
+  EXPECT_THAT(read().tied, ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d", "e")));
+}
+
+TEST_F(ManifestRules, TheLearningRateScheduleIsReadOfAnyRole) {
+  json_["learning_rate_schedule"] = {
+      {"warmup_steps", 1}, {"start_factor", 0.25}, {"final_factor", 0.125}, {"total_steps", 9}};
+  for (const char* role : {"pipeline", "external"}) {
+    json_["role"] = role;
+    const auto schedule = read().learning_rate_schedule.value();
+    EXPECT_EQ(schedule.warmup_steps, 1);
+    EXPECT_EQ(schedule.start_factor, 0.25);
+    EXPECT_EQ(schedule.final_factor, 0.125);
+    EXPECT_EQ(schedule.total_steps, 9);
+  }
+}
+
+TEST_F(ManifestRules, ARunThatWasGoneOnWithHasAStepOfItsOwn) {
+  EXPECT_THAT(refusal_with("/first_step", 2), HasSubstr("key first_step: 2 is not between 0 and 1"));
+  json_["resumed_from"] = {{"run_id", "the one before"}, {"step", 2}};
+  EXPECT_THAT(refusal(), HasSubstr("key resumed_from.step: 2 is not between 1 and 1"));
+  json_["resumed_from"] = {{"run_id", "a-run"}, {"step", 1}};
+  EXPECT_THAT(refusal(), HasSubstr("key resumed_from.run_id: is this run's own"));
+}
+
+TEST_F(ManifestRules, EvaluationsAreReadWithTheirSource) {
+  json_["evaluation"] = {{"every", 2}, {"microbatches", 3}, {"source", 4}};
+  EXPECT_THAT(refusal(), HasSubstr("key evaluation.source: must be a text"));
+  json_["evaluation"]["source"] = "held out";
+  EXPECT_EQ(read().evaluation.value().microbatches, 3);
+}
+
+TEST_F(ManifestRules, AnEvaluationStandsBehindEachSoManyStepsAndBehindTheLast) {
+  Manifest manifest;
+  manifest.steps = 7;
+  const auto evaluated = [&] {
+    std::vector<std::int64_t> steps;
+    for (std::int64_t step = 0; step < manifest.steps; ++step)
+      if (manifest.evaluates_after(step)) steps.push_back(step);
+    return steps;
+  };
+
+  EXPECT_THAT(evaluated(), ElementsAre());
+  manifest.evaluation = EvaluationPlan{3, 1};
+  EXPECT_THAT(evaluated(), ElementsAre(2, 5, 6));
+  manifest.evaluation = EvaluationPlan{0, 1};
+  EXPECT_THAT(evaluated(), ElementsAre(6));
+}
+
+TEST_F(ManifestRules, OnlyAnExternalRecordAddsItsNormInAnotherWay) {
+  json_["norm_order"] = "canonical";
+  json_["clip_epsilon"] = 0;
+  EXPECT_NO_THROW(read());
+  EXPECT_THAT(refusal_with("/norm_order", "per_rank"), HasSubstr("key norm_order: is 'per_rank', which an external"));
+  EXPECT_THAT(refusal_with("/norm_order", "any"), HasSubstr("key norm_order: 'any' is not known"));
+  EXPECT_THAT(refusal_with("/clip_epsilon", 1e-6), HasSubstr("key clip_epsilon: is not 0, which an external"));
+  EXPECT_THAT(refusal_with("/clip_epsilon", -1e-6), HasSubstr("key clip_epsilon: is negative"));
+
+  json_["role"] = "external";
+  json_["norm_order"] = "per_rank";
+  json_["clip_epsilon"] = 1e-6;
+  EXPECT_EQ(read().norm_order, "per_rank");
+  EXPECT_EQ(read().clip_epsilon, 1e-6);
+  EXPECT_THAT(refusal_with("/clip_epsilon", -1e-6), HasSubstr("key clip_epsilon: is negative"));
+}
+
+TEST_F(ManifestRules, StagesOfSomeoneElsesNeedNotFillTheRanksEvenly) {
+  json_["world_size"] = 2;
+  json_["stages"][2]["rank"] = 0;
+  EXPECT_THAT(refusal(), HasSubstr("key stages: are 3, yet world_size x"));
+  json_["role"] = "external";
+  EXPECT_EQ(read().stages.size(), 3U);
+}
+
+TEST_F(ManifestRules, KeysThatMayBeAbsentAreOfTheirKindWhereTheyStand) {
+  EXPECT_THAT(refusal_with("/command", "train"), HasSubstr("key command: must be a list of texts"));
+  for (const char* key : {"versions", "machine", "environment"})
+    EXPECT_THAT(refusal_with(std::string("/") + key, "x"), HasSubstr(std::string("key ") + key + ": must be a JSON"));
+  EXPECT_THAT(refusal_with("/environment/attention", 1), HasSubstr("key environment.attention: must be a text"));
+  EXPECT_THAT(refusal_with("/clock_skew_ns", "1"), HasSubstr("key clock_skew_ns: must be a number"));
+
+  json_["environment"] = {{"attention", nullptr}};
+  json_["clock_skew_ns"] = nullptr;
+  EXPECT_NO_THROW(read());
+}
+
+TEST_F(ManifestRules, TheTransportIsReadWhereItIsSaid) {
+  json_["transport"] = "threads";
+  EXPECT_EQ(read().transport, "threads");
+}
+
+TEST_F(ManifestRules, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
+  Manifest manifest;
+  manifest.stages = {{0, 0, {}}};
+  EXPECT_EQ(first_unit(manifest), "");
+  manifest.stages = {{0, 0, {}}, {1, 1, {"b", "c"}}, {2, 2, {"d"}}};
+  EXPECT_EQ(first_unit(manifest), "b");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

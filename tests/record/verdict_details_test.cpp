@@ -1,0 +1,209 @@
+// Single keys of verdict.json, written and read, and what its counts are of.
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <limits>
+
+#include "record/verdict.hpp"
+#include "support/error.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+CheckResult check_of(Outcome outcome, std::int64_t tensors) {
+  CheckResult check;
+  check.name = "parameters";
+  check.outcome = outcome;
+  check.compared = {{"tensors", tensors}};
+  check.looked_at = {{"ranks", 1}};
+  return check;
+}
+
+CellVerdict cell_of(bool holds, const std::optional<SecondRun>& second) {
+  CellVerdict cell;
+  cell.holds = holds;
+  cell.second_run = second;
+  cell.checks = {check_of(holds ? Outcome::holds : Outcome::fails, 10), check_of(Outcome::not_run, 0)};
+  return cell;
+}
+
+/// A cell that holds, one that held when it was run again, one that failed again.
+Verdict three_cells() {
+  Verdict verdict;
+  verdict.cells = {cell_of(true, std::nullopt), cell_of(false, SecondRun{SecondRun::Outcome::holds, ""}),
+                   cell_of(false, SecondRun{SecondRun::Outcome::fails_again, ""})};
+  ReferenceVerdict reference;
+  reference.checks = {check_of(Outcome::holds, 5)};
+  verdict.references = {reference};
+  return verdict;
+}
+
+TEST(VerdictCounts, AreOfAllCellsAndReferencesHoweverOftenTheyAreAddedUp) {
+  Verdict verdict = three_cells();
+  for (int again = 0; again < 2; ++again) {
+    sum_up(verdict);
+
+    EXPECT_EQ(verdict.counts.at("cells"), 3);
+    EXPECT_EQ(verdict.counts.at("cells_holding"), 1);
+    EXPECT_EQ(verdict.counts.at("cells_unstable"), 1);
+    EXPECT_EQ(verdict.counts.at("cells_not_run"), 0);
+    EXPECT_EQ(verdict.counts.at("checks"), 7);
+    EXPECT_EQ(verdict.counts.at("checks_holds"), 2);
+    EXPECT_EQ(verdict.counts.at("checks_fails"), 2);
+    EXPECT_EQ(verdict.counts.at("checks_not_run"), 3);
+    EXPECT_EQ(verdict.compared, (Counts{{"tensors", 35}}));
+    EXPECT_EQ(verdict.looked_at, (Counts{{"ranks", 7}}));
+  }
+  const Json json = to_json(verdict);
+  EXPECT_EQ(json.at("counts").at("cells"), 3);
+  EXPECT_EQ(json.at("compared"), Json({{"tensors", 35}}));
+  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("compared"), Json({{"tensors", 10}}));
+}
+
+TEST(VerdictCounts, WithoutAnyTheyAreAnEmptyObject) {
+  CellVerdict cell = cell_of(true, std::nullopt);
+  cell.checks[0].compared.clear();
+  cell.checks[0].looked_at.clear();
+  Verdict verdict;
+  verdict.cells = {cell};
+
+  const Json json = to_json(verdict);
+
+  EXPECT_EQ(json.at("counts"), Json::object());
+  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("compared"), Json::object());
+  EXPECT_EQ(json.at("cells")[0].at("checks")[0].at("looked_at"), Json::object());
+}
+
+TEST(VerdictJson, NumbersThatJsonLacksAreNullOrNothing) {
+  Verdict verdict;
+  verdict.cells = {cell_of(true, std::nullopt)};
+  verdict.cells[0].seconds = std::numeric_limits<double>::infinity();
+  verdict.cells[0].checks[0].margin = std::numeric_limits<double>::infinity();
+  verdict.cells[0].checks[1].margin = 0.5;
+
+  const Json cell = to_json(verdict).at("cells")[0];
+
+  EXPECT_EQ(cell.at("seconds"), 0.0);
+  EXPECT_EQ(cell.at("checks")[0].at("margin"), Json(nullptr));
+  EXPECT_EQ(cell.at("checks")[1].at("margin"), 0.5);
+}
+
+TEST(VerdictJson, ADivergenceKeepsEachOfItsPlaces) {
+  const TemporaryFolder folder;
+  FirstDivergence where;
+  where.step = 4;
+  where.microbatch = 5;
+  where.stage = 6;
+  where.rank = 7;
+  where.replica = 1;
+  Verdict verdict;
+  verdict.cells = {cell_of(false, std::nullopt), cell_of(false, std::nullopt)};
+  verdict.cells[0].first_divergence = where;
+  verdict.cells[1].first_divergence = FirstDivergence{};
+  write_verdict(folder / "verdict.json", verdict);
+
+  const Verdict read = read_verdict(folder / "verdict.json");
+
+  const FirstDivergence& found = read.cells[0].first_divergence.value();
+  EXPECT_EQ(found.step, 4);
+  EXPECT_EQ(found.microbatch, 5);
+  EXPECT_EQ(found.stage, 6);
+  EXPECT_EQ(found.rank, 7);
+  EXPECT_EQ(found.replica, 1);
+  const FirstDivergence& nowhere = read.cells[1].first_divergence.value();
+  EXPECT_FALSE(nowhere.microbatch || nowhere.stage || nowhere.rank || nowhere.replica);
+  EXPECT_EQ(to_json(verdict).at("cells")[1].at("first_divergence").at("rank"), Json(nullptr));
+}
+
+TEST(VerdictJson, AReferenceIsReadBackWhole) {
+  const TemporaryFolder folder;
+  ReferenceVerdict reference;
+  reference.id = "tiny-adamw";
+  reference.run = "tiny.toml";
+  reference.model = "tiny";
+  reference.optimizer = "adamw";
+  reference.finished = true;
+  reference.reason = "none";
+  reference.seconds = 1.5;
+  reference.request = {{"world_size", 1}};
+  reference.versions = {{"libtorch", "2.11.0"}};
+  Verdict verdict;
+  verdict.references = {reference};
+  write_verdict(folder / "verdict.json", verdict);
+
+  const ReferenceVerdict read = read_verdict(folder / "verdict.json").references.at(0);
+
+  EXPECT_EQ(read.id, "tiny-adamw");
+  EXPECT_EQ(read.run, "tiny.toml");
+  EXPECT_EQ(read.model, "tiny");
+  EXPECT_EQ(read.optimizer, "adamw");
+  EXPECT_TRUE(read.finished);
+  EXPECT_EQ(read.reason, "none");
+  EXPECT_EQ(read.seconds, 1.5);
+  EXPECT_EQ(read.request, reference.request);
+  EXPECT_EQ(read.versions, reference.versions);
+}
+
+TEST(VerdictWords, AnUnknownOutcomeIsToldWithThoseThatAreKnown) {
+  EXPECT_EQ(error_of<InputError>([] { parse_outcome("passed"); }),
+            "`passed` is no outcome; they are holds, fails, not_run, not_applicable, not_triggered");
+}
+
+class FirstVerdictSchema : public ::testing::Test {
+ protected:
+  Verdict read() const { return read_verdict(folder_.file("verdict.json", json_.dump())); }
+
+  TemporaryFolder folder_;
+  Json json_ = read_json(PLUMBLINE_FIXTURES "/verdicts/schema-1.json");
+};
+
+TEST_F(FirstVerdictSchema, RequiredChecksAreRequired) {
+  for (auto& check : json_["cells"][0]["checks"]) {
+    if (check["name"] == "completion") check["required"] = true;
+    if (check["name"] == "data") check["required"] = false;
+  }
+  const Verdict verdict = read();
+  for (const auto& check : verdict.cells[0].checks) {
+    if (check.name == "completion") {
+      EXPECT_EQ(check.requirement, Requirement::required);
+    } else if (check.name == "data") {
+      EXPECT_EQ(check.requirement, Requirement::told);
+    }
+  }
+}
+
+TEST_F(FirstVerdictSchema, CellsThatDidNotRunWereAskedForToo) {
+  json_["not_run"] = {"a: stopped", "b: stopped"};
+  json_["not_applicable"] = {"c: too few microbatches"};
+
+  EXPECT_EQ(read().selection.cells, 5);
+  EXPECT_EQ(read().selection.of_cells, 5);
+  EXPECT_THAT(read().not_applicable, ElementsAre("c: too few microbatches"));
+}
+
+TEST_F(FirstVerdictSchema, ChecksThatOneCellWasNotAskedForAreASelection) {
+  json_["cells"][2]["checks"][4]["reason"] = "not asked for in this cell";
+  EXPECT_EQ(read().selection.checks.size(), json_["cells"][2]["checks"].size() - 1);
+  json_["cells"][2]["checks"][3]["limit"] = "calibrated: relative error";
+  EXPECT_EQ(read().tier, Tier::calibrated);
+}
+
+TEST_F(FirstVerdictSchema, CountsOfChecksStayCountsAndTheOthersWereLookedAt) {
+  EXPECT_EQ(read().counts.at("checks"), 42);
+  EXPECT_EQ(read().counts.at("checks_holds"), 33);
+  EXPECT_FALSE(read().looked_at.contains("checks"));
+  EXPECT_FALSE(read().counts.contains("tensors"));
+}
+
+TEST_F(FirstVerdictSchema, PredictedPeaksAreReadWhereTheyStand) {
+  json_["cells"][0]["checks"][0]["predicted_peak_bytes"] = {400, 300};
+  EXPECT_THAT(read().cells[0].checks[0].predicted_peak_bytes, ElementsAre(400, 300));
+  EXPECT_TRUE(read().cells[0].checks[1].predicted_peak_bytes.empty());
+}
+
+}  // namespace
+}  // namespace plumbline::testing
