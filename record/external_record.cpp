@@ -145,6 +145,7 @@ struct ExternalRecord::State {
 
   void tensor(std::int64_t number, const std::string& kind, std::int64_t stage, const std::string& name,
               const TensorView& value) {
+    demand_own(stage);
     const auto bytes = bytes_of(value);
     const TensorStatistics found = tensor_statistics(value.dtype, value.shape, bytes);
     writer.add(TensorRow{.step = number,
@@ -169,11 +170,21 @@ struct ExternalRecord::State {
     return run.stages[static_cast<std::size_t>(number)];
   }
 
+  /// Rows of another rank's stage would make a record that no reader takes.
+  void demand_own(std::int64_t number) const {
+    const std::int64_t owner = stage_of(number).rank;
+    if (owner != rank)
+      throw InputError("stage " + std::to_string(number) + " is rank " + std::to_string(owner) + "'s, told by rank " +
+                       std::to_string(rank));
+  }
+
   void crossed(std::int64_t from, std::int64_t to, std::int64_t microbatch, const TensorView& value, const char* side) {
     demand_step("a boundary");
-    const std::int64_t peer = stage_of(side == std::string("send") ? to : from).rank;
+    const ExternalStage& giver = stage_of(from);
+    const ExternalStage& taker = stage_of(to);
+    demand_own(side == std::string("receive") ? to : from);
+    const std::int64_t peer = side == std::string("send") ? taker.rank : giver.rank;
     auto unit = run.stages.begin() + std::max(from, to);  // whose first one names the cut, however far downstream
-    stage_of(std::max(from, to));
     unit = std::find_if(unit, run.stages.end(), [](const ExternalStage& stage) { return !stage.units.empty(); });
     if (unit == run.stages.end()) return;  // behind the last unit nothing is handed on
     boundary(unit->units.front(), to < from, microbatch, value, side, from, to, peer);
@@ -319,7 +330,7 @@ std::size_t ExternalRecord::begin_action(std::int64_t stage, const std::string& 
                                          std::optional<std::int64_t> microbatch, std::int32_t waits_for) {
   State& now = *state_;
   now.demand_step("an action");
-  now.stage_of(stage);
+  now.demand_own(stage);
   const auto index = static_cast<std::int64_t>(now.actions.size());
   now.last_action = std::to_string(stage) + kind + (microbatch ? std::to_string(*microbatch) : "");
   now.progress.update({.step = now.next_step,

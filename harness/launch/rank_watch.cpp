@@ -64,6 +64,7 @@ void RankWatch::glance() {
       const auto page = read_progress(rank.folder / "progress");
       if (!page || page->pid <= 0 || (!tree_.contains(page->pid) && !died_unseen(*page))) continue;
       rank.pid = page->pid;
+      rank.last_nap = std::chrono::steady_clock::now();  // seen now: it has hung for no time yet
     }
     const auto state = process_state(rank.pid);
     if (state) note_stop(rank, state->state);

@@ -77,6 +77,20 @@ TEST(ExternalBoundaries, BehindTheLastUnitNothingCrosses) {
               IsEmpty());
 }
 
+// No reader takes such a record: the trainer is told at once, where it is wrong.
+TEST(ExternalBoundaries, RowsOfAnotherRanksStageAreRefused) {
+  const TemporaryFolder folder;
+  ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
+  const auto refused = ThrowsMessage<InputError>(HasSubstr("stage 1 is rank 1's, told by rank 0"));
+
+  EXPECT_THAT([&] { record.initial_parameter(1, "b.weight", external_tensor); }, refused);
+  record.begin_step(0.1);
+  EXPECT_THAT([&] { record.sent(1, 0, 0, external_tensor); }, refused);
+  EXPECT_THAT([&] { record.received(1, 0, 0, external_tensor); }, refused);
+  EXPECT_THAT([&] { record.gradient(1, "b.weight", external_tensor); }, refused);
+  EXPECT_THAT([&] { record.begin_action(1, "F", 0); }, refused);
+}
+
 TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
   const TemporaryFolder folder;
   ExternalRecord record(folder / "record", external_run({{0, {"a"}}, {1, {"b"}}}));
@@ -86,6 +100,8 @@ TEST(ExternalBoundaries, StagesThatTheRunLacksAreRefused) {
               ThrowsMessage<InputError>(HasSubstr("stage -1 is none of the 2")));
   EXPECT_THAT([&] { record.sent(0, 2, 0, external_tensor); },
               ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
+  EXPECT_THAT([&] { record.sent(-1, 0, 0, external_tensor); },
+              ThrowsMessage<InputError>(HasSubstr("stage -1 is none of the 2")));
   EXPECT_THAT([&] { record.received(0, 2, 0, external_tensor); },
               ThrowsMessage<InputError>(HasSubstr("stage 2 is none of the 2")));
   EXPECT_THAT([&] { record.received(2, 0, 0, external_tensor); },

@@ -255,6 +255,14 @@ TEST_F(StepBefore, OfAnotherShapeIsNotHeldAgainstIt) {
   EXPECT_THAT(found(), IsEmpty());
 }
 
+// Under AddressSanitizer: elements that the reference has not are not read.
+TEST_F(StepBefore, AGradientOfAnotherShapeThanTheReferencesIsNotHeldAgainstIt) {
+  before("a")["gradient/a"] = {1.0F, 0.4F, -0.6F, 2.2F, 5.0F};
+  gradient("a") = {4.1F, 0.6F, -1.3F, 4.1F, 5.0F};
+
+  EXPECT_THAT(found(), IsEmpty());
+}
+
 TEST_F(GradientFingerprints, ASingleElementIsOfTheOnlyGradientThatDiffers) {
   gradient("a")[2] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(gradient("a")[2]) ^ 4U);
   const auto all = found();

@@ -251,6 +251,18 @@ TEST(CausesOfAFactor, OfOneMicrobatchOrStageThereIsNone) {
   EXPECT_EQ(causes[0].name, "scaled");
 }
 
+// Of a step without a valid token, or of which the reference has no row.
+TEST(CausesOfAFactor, OfNoTokenThereIsNone) {
+  StepFacts facts;
+  facts.microbatches = 4;
+  facts.stages = 2;
+
+  const auto causes = causes_of_factor(8, 1e-4, facts);
+
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].name, "scaled");
+}
+
 TEST(FactorText, HasFourDigitsOfAnySize) {
   EXPECT_EQ(factor_text(8), "8.0000");
   EXPECT_EQ(factor_text(-0.25), "-0.2500");
