@@ -302,5 +302,15 @@ TEST(Comparability, EveryDifferenceIsTold) {
                   "clip_norm is 1 in the reference and 3 in the candidate"));
 }
 
+TEST(Comparability, NullIsWhatIsNotSaid) {
+  Record null = candidate_manifest();
+  for (const char* key : {"rope_scaling", "rope_parameters", "hidden_act", "attention_bias"})
+    null.manifest.json["model"][key] = nullptr;
+  null.manifest.json["optimizer"]["decay"] = nullptr;
+  null.manifest.json["threads"] = nullptr;
+
+  EXPECT_THAT(why_not_comparable(reference_manifest({{"threads", 2}}), null), IsEmpty());
+}
+
 }  // namespace
 }  // namespace plumbline::testing

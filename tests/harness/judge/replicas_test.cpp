@@ -70,6 +70,15 @@ class Replicas : public ::testing::Test {
   std::vector<SyntheticRun> references_, candidates_;
 };
 
+/// The parameters of a run that no step moved.
+void keep_start(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(run, -1, "parameter", row.name).digest;
+    }
+  }
+}
+
 TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
   const CellVerdict cell = verdict();
 
@@ -247,6 +256,85 @@ TEST_F(Replicas, ATruncatedTableOfOneIsAnInputErrorOfCompare) {
 
   EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }),
               HasSubstr("replica-2/rank-0/steps.csv"));
+}
+
+TEST_F(Replicas, WhatOneAloneDoesNotShowIsToldOfThatOne) {
+  in_both(1, [](SyntheticRun& run) { keep_start(run); });
+
+  const auto parameters = result_of(verdict(), "parameters");
+
+  EXPECT_THAT(parameters.not_shown, ::testing::ElementsAre(::testing::StartsWith("replica 1: a wrong update")));
+}
+
+TEST_F(Replicas, WhatNoneShowsIsToldOnce) {
+  for (std::int64_t replica = 0; replica < count; ++replica)
+    in_both(replica, [](SyntheticRun& run) { keep_start(run); });
+
+  EXPECT_THAT(result_of(verdict(), "parameters").not_shown,
+              ::testing::ElementsAre(::testing::StartsWith("a wrong update")));
+}
+
+TEST_F(Replicas, CountsOfAllAreAddedUp) {
+  const CellVerdict cell = verdict();
+
+  const auto& all = result_of(cell, "data");
+  const auto one = result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "data");
+
+  ASSERT_FALSE(one.looked_at.empty());
+  for (const auto& [what, number] : one.looked_at) EXPECT_EQ(all.looked_at.at(what), 3 * number) << what;
+  for (const auto& [what, number] : one.compared) EXPECT_EQ(all.compared.at(what), 3 * number) << what;
+}
+
+TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
+  in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
+  CellPlan plan;
+  plan.checks = {"gradients"};
+
+  const CellVerdict cell = verdict(plan);
+
+  EXPECT_TRUE(cell.holds) << comparison_text(cell);
+  EXPECT_EQ(result_of(cell, "replicas").reason, "not asked for in this cell");
+  EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::told);
+}
+
+TEST_F(Replicas, ThatAreAlikeAreRequired) {
+  EXPECT_EQ(result_of(verdict(), "replicas").requirement, Requirement::required);
+}
+
+TEST_F(Replicas, ARankOfAnotherPipelineIsNotBlamedInThisOne) {
+  write();
+  CellPlan plan;
+  plan.launch = LaunchFinding{};
+  plan.launch->exit_code = 1;
+  plan.launch->culprit_rank = 4;  // of replica 1
+
+  const auto of = [&](const char* replica) {
+    return result_of(judge_cell(plan, reference_ / replica, candidate_ / replica), "completion")
+        .first_divergence.value();
+  };
+  EXPECT_EQ(of("replica-0").rank, std::nullopt);
+  EXPECT_EQ(of("replica-1").rank, 1);
+}
+
+TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
+  write();
+  for (std::int64_t replica = 0; replica < count; ++replica) {
+    SyntheticRun again = candidates_[static_cast<std::size_t>(replica)];
+    again.manifest["run_id"] = "again " + std::to_string(replica);
+    for (auto& rank : again.ranks)
+      for (auto& row : rank.actions) row.end_ns += 1;
+    if (replica == 1) tensor_row(again, 1, "moment1", "model.norm.weight").digest = other_digest;
+    write_run(again, folder_ / "again" / ("replica-" + std::to_string(replica)));
+  }
+  CellPlan plan;
+  plan.repeat = true;
+
+  const CellVerdict cell = judge_cell(plan, reference_, candidate_, folder_ / "again");
+
+  const auto& repeatability = result_of(cell, "repeatability");
+  EXPECT_EQ(repeatability.outcome, Outcome::fails);
+  EXPECT_EQ(repeatability.first_divergence->replica, 1);
+  EXPECT_THAT(repeatability.reason, ::testing::StartsWith("replica 1: run twice, moment1 model.norm.weight"));
 }
 
 }  // namespace

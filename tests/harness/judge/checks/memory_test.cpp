@@ -208,5 +208,108 @@ TEST(Memory, ReduceHoldsTheTiedGradientThatComesInAndTheOneThatGoesOut) {
   EXPECT_EQ(buffer_bound_told(true), activations + 2 * 8 * 4 * 4);
 }
 
+TEST(Memory, ActionsAreTakenInTheOrderOfTheirIndex) {
+  SyntheticCell cell;
+  auto& rows = cell.candidate.ranks[0].actions;
+  std::swap(rows[0], rows[3]);
+
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::holds);
+}
+
+TEST(Memory, FewerBytesAreToldWithTheirDifference) {
+  SyntheticCell cell;
+  *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4;
+  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("(-4)"));
+}
+
+TEST(Memory, OurOwnRecordsSayThePeakOfEveryAction) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "1F2").peak_bytes.reset();
+  const auto action = expect_memory_red(cell);
+  EXPECT_EQ(action.item, "1F2");
+  EXPECT_EQ(action.got, "absent");
+}
+
+TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
+  SyntheticCell actions, step, wrong;
+  for (SyntheticCell* cell : {&actions, &step, &wrong}) cell->candidate.manifest["role"] = "external";
+  action_row(actions.candidate, 1, "1F2").peak_bytes.reset();
+  step.candidate.ranks[1].memory[1].activation_peak_bytes.reset();
+  action_row(wrong.candidate, 0, "1F2").peak_bytes.reset();
+  *action_row(wrong.candidate, 1, "1F2").peak_bytes += 4;
+
+  for (SyntheticCell* cell : {&actions, &step}) {
+    const auto verdict = cell->judge();
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("do not have peak_bytes or activation_peak_bytes"));
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+  }
+  EXPECT_EQ(expect_memory_red(wrong).item, "1F2");
+}
+
+TEST(Memory, AnExternalRecordWithoutAListIsNotHeldToTheLaw) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.schedule_csv.clear();
+  cell.candidate.manifest["schedule"]["digest"] = nullptr;
+
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("do not have a schedule.csv that can be followed"));
+}
+
+TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
+  SyntheticCell action, step;
+  *action_row(action.reference, 1, "0B2").peak_bytes += 4;
+  *step.reference.ranks[0].memory[1].activation_peak_bytes -= 4;
+
+  const auto found = expect_memory_red(action);
+  EXPECT_EQ(found.item, "0B2");
+  EXPECT_EQ(found.step, 1);
+  EXPECT_THAT(found.words, ::testing::StartsWith("reference, rank 0, step 1, action 0B2"));
+  EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference, rank 0, step 1: activation_peak_bytes"));
+}
+
+TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
+  SyntheticCell cell;
+  cell.reference.manifest["role"] = "external";
+  *action_row(cell.reference, 1, "0B2").peak_bytes += 4;
+
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::IsEmpty());
+}
+
+TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
+  }
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  EXPECT_THAT(memory.reason, HasSubstr("equal shapes in all steps (saved.csv is of one step)"));
+}
+
+TEST(Memory, WhatUnitsKeepIsLookedAtOnce) {
+  SyntheticCell cell;
+  EXPECT_EQ(result_of(cell.judge(), "memory").looked_at.at("saved_cells"), 5 * synthetic_microbatches);
+}
+
+TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
+  for (const bool right : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["recompute"] = "layer";
+    for (auto& row : cell.reference.ranks[0].saved) {
+      const std::int64_t positions =
+          cell.reference.ranks[0].microbatches.at(static_cast<std::size_t>(row.microbatch)).tokens;
+      if (row.unit.starts_with("layers.")) row.saved_bytes = positions * 4 * 4;
+      if (!right && row.unit == "layers.1" && row.microbatch == 2) row.saved_bytes += 4;
+    }
+
+    const auto found = result_of(cell.judge(), "memory").first_divergence.value();
+
+    EXPECT_EQ(found.item == "layers.1", !right) << "else it is the actions, which were not made so";
+    if (!right) EXPECT_EQ(found.expected, std::to_string(4 * 4 * 4));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing
