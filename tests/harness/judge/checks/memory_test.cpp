@@ -311,5 +311,45 @@ TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
   }
 }
 
+TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
+  for (auto column : {&MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes, &MemoryRow::optimizer_bytes,
+                      &MemoryRow::buffer_bytes, &MemoryRow::live_bytes}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    (cell.candidate.ranks[1].memory[1].*column).reset();
+    const std::string name = column == &MemoryRow::parameter_bytes   ? "parameter_bytes of the candidate"
+                             : column == &MemoryRow::gradient_bytes  ? "gradient_bytes of the candidate"
+                             : column == &MemoryRow::optimizer_bytes ? "optimizer_bytes of the candidate"
+                             : column == &MemoryRow::buffer_bytes    ? "buffer_bytes"
+                                                                     : "live_bytes of the candidate";
+
+    const auto verdict = cell.judge();
+
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+    EXPECT_THAT(result_of(verdict, "memory").reason,
+                HasSubstr("the records do not have " + name + "; what they have agrees"));
+    EXPECT_TRUE(verdict.holds);
+  }
+}
+
+TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {
+  const std::int64_t bound = buffer_bound_told(true);
+  SyntheticCell cell;
+  cell.candidate.ranks[0].memory[0].buffer_bytes = bound;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_THAT(memory.measured,
+              HasSubstr("transport buffers at most " + std::to_string(bound) + " of " + std::to_string(bound)));
+}
+
+TEST(Memory, WhatAnotherMayKeepIsToldAsARange) {
+  SyntheticCell cell;
+  make_external(cell, &MemoryRow::optimizer_bytes, 200);
+  EXPECT_THAT(expect_memory_red(cell).expected, HasSubstr(" to "));
+}
+
 }  // namespace
 }  // namespace plumbline::testing
