@@ -155,5 +155,62 @@ TEST_F(BenchTest, ARecordThatCannotBeReadIsNotRun) {
   EXPECT_THAT(result.reason, HasSubstr("nothing"));
 }
 
+// Token-weighted the losses are 2.075; each microbatch's own means are 2, 2.25, 2 and 2.25.
+TEST_F(BenchTest, HowFarTheLossesLieApartIsToldWithItsMargin) {
+  constexpr double apart = 0.05 / 2.075;
+
+  const auto result = judge();
+
+  EXPECT_NEAR(result.margin.value(), 2e-4 / apart, 1e-6);
+  EXPECT_THAT(result.measured, ::testing::StartsWith("0.024096"));
+  EXPECT_THAT(result.measured, ::testing::EndsWith(" apart in the step that tells most"));
+}
+TEST_F(BenchTest, OneStepThatTellsIsEnough) {
+  each_microbatch([](auto& row) {
+    if (row.loss && row.step == 0) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
+  });
+  EXPECT_EQ(judge().outcome, Outcome::holds);
+}
+TEST_F(BenchTest, WithinLimitsAMicrobatchOfAnotherShareTellsToo) {
+  request.loosest_loss = 1e-6;
+
+  // The second has one of ten tokens, and one of four means.
+  EXPECT_THAT(judge().measured, ::testing::StartsWith("1.5 apart"));
+}
+TEST_F(BenchTest, TwoOfALaterStepAreAlike) {
+  const std::string third = cell.reference.ranks[0].microbatches[synthetic_microbatches + 2].data_digest;
+  each_microbatch([&](auto& row) {
+    if (row.step == 1 && row.microbatch == 3) row.data_digest = third;
+  });
+  expect_lacking("microbatches 2 and 3 of step 1 hold the same ids and labels");
+}
+TEST_F(BenchTest, TwoThatAreMaskedMayBeAlike) {
+  make_sizes({3, 1, 4, 3, 2}, {3, 1, 4, 0, 0});
+  each_microbatch([&](auto& row) {
+    if (row.valid_tokens == 0) row.data_digest = other_digest;
+  });
+  EXPECT_EQ(judge().outcome, Outcome::holds) << judge().reason;
+}
+TEST_F(BenchTest, WithoutTensorsItIsSaidThatParametersWereNotLookedAt) {
+  cell.reference.manifest["level"] = "summary";
+
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_THAT(result.reason, HasSubstr("not looked at: whether parameters move"));
+}
+TEST_F(BenchTest, ARecordOfLevelNoneIsNotRun) {
+  cell.reference.manifest["level"] = "none";
+
+  const auto result = judge();
+
+  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.reason, "a record of level none holds no data");
+}
+TEST_F(BenchTest, SizesThatWereNotAskedForAreNotSaidToDiffer) {
+  request.equal_lengths = true;
+  EXPECT_THAT(judge().reason, HasSubstr("that microbatches differ in size was not asked for"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "harness/commands/compare.hpp"
 #include "record/digest.hpp"
 #include "support/error.hpp"
@@ -239,6 +242,251 @@ TEST(Judge, NotApplicableFollowsFromPlanAndManifestAlone) {
   EXPECT_FALSE(not_applicable("repeatability", plan, manifest));
   EXPECT_TRUE(not_applicable("variable_lengths", plan, manifest));
   EXPECT_FALSE(not_applicable("memory", plan, manifest)) << "memory is judged on every device";
+}
+
+TEST(Judge, TheVerdictSaysWhichCellItIsOf) {
+  SyntheticCell cell;
+  cell.plan.run = "run";
+  cell.plan.model = "model";
+  cell.plan.schedule = "1f1b";
+  cell.plan.optimizer = "as planned";
+  cell.plan.balance = {1, 2};
+  cell.plan.variant = "variant";
+  cell.plan.reference = "of";
+  cell.plan.command = "command";
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->seconds = 2.5;
+  cell.candidate.manifest["versions"] = {{"libtorch", "9"}};
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_EQ(std::tie(verdict.id, verdict.run, verdict.model, verdict.schedule, verdict.optimizer, verdict.world),
+            std::make_tuple("synthetic", "run", "model", "1f1b", "as planned", 2));
+  EXPECT_EQ(std::tie(verdict.variant, verdict.reference, verdict.command, verdict.seconds),
+            std::make_tuple("variant", "of", "command", 2.5));
+  EXPECT_THAT(verdict.balance, ElementsAre(1, 2));
+  EXPECT_EQ(verdict.versions, (Json{{"libtorch", "9"}, {"device", "cpu"}, {"transport", "mpi"}}));
+}
+
+TEST(Judge, WhatNoPlanSaysIsTakenFromTheCandidatesManifest) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.manifest.erase("transport");
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_EQ(verdict.optimizer, "adamw");
+  EXPECT_EQ(verdict.versions, (Json{{"device", "cpu"}, {"transport", nullptr}}));
+}
+
+TEST(Judge, OfARecordThatCannotBeReadNothingIsSaid) {
+  SyntheticCell cell;
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  std::filesystem::remove(candidate / "manifest.json");
+
+  const CellVerdict verdict = judge_cell(cell.plan, reference, candidate);
+
+  EXPECT_EQ(verdict.optimizer, "");
+  EXPECT_EQ(verdict.versions, nullptr);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+}
+
+TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["every"] = 4;
+  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+
+  const CellVerdict verdict = cell.judge();
+
+  for (const auto& words : {verdict.first_divergence->words, result_of(verdict, "gradients").first_divergence->words})
+    EXPECT_THAT(words, ::testing::EndsWith(" (step 4 of the run)"));
+  for (const auto& check : verdict.checks) {
+    const bool of_completion = check.name == "completion";
+    EXPECT_EQ(
+        std::ranges::count_if(check.not_shown, [](const auto& line) { return line.starts_with("steps between"); }),
+        of_completion ? 1 : 0)
+        << check.name;
+  }
+}
+
+TEST(Judge, TheFirstStepAndTheStartHaveNoOtherNumberInTheRun) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["every"] = 4;
+  tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+
+  EXPECT_THAT(cell.judge().first_divergence->words, ::testing::Not(HasSubstr("of the run")));
+}
+
+TEST(Judge, WhatAnExternalRecordLacksIsRequiredWhereRecordsCouldNotBeCompared) {
+  for (const bool comparable : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    action_row(cell.candidate, 0, "0F1").peak_bytes.reset();
+    if (!comparable) cell.candidate.manifest["seed"] = 7;
+
+    const CellVerdict verdict = cell.judge();
+
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "memory").requirement, comparable ? Requirement::told : Requirement::required);
+    EXPECT_EQ(verdict.holds, comparable);
+  }
+}
+
+TEST(Judge, AnExternalReferenceLacksWhatAnExternalRecordMayLack) {
+  SyntheticCell cell;
+  cell.reference.manifest["role"] = "external";
+  for (auto& rank : cell.reference.ranks) rank.saved.clear();
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("saved.csv of the reference"));
+  EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+}
+
+TEST(Judge, TensorsThatOneOfTheTwoRecordsLacksAreNotCompared) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    (of_candidate ? cell.candidate : cell.reference).manifest["level"] = "summary";
+
+    const CellVerdict verdict = cell.judge();
+
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_THAT(
+        with_outcome(verdict, Outcome::not_run),
+        ElementsAre("census", "boundaries", "gradients", "nonzero_gradients", "parameters", "variable_lengths"));
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a record of level summary holds no tensors");
+    EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "loss").outcome, Outcome::holds);
+  }
+}
+
+TEST(Judge, OfARecordWithoutTablesNothingIsShown) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    (of_candidate ? cell.candidate : cell.reference).manifest["level"] = "none";
+
+    const CellVerdict verdict = cell.judge();
+
+    EXPECT_FALSE(verdict.holds);
+    for (const auto& check : verdict.checks)
+      EXPECT_EQ(check.outcome == Outcome::holds, check.name == "completion") << check.name;
+    EXPECT_THAT(result_of(verdict, "loss").reason, HasSubstr(of_candidate ? "the candidate's record has level none"
+                                                                          : "the reference's record has level none"));
+  }
+}
+
+TEST(Judge, EveryWayInWhichRecordsAreNotComparableIsToldOfTheManifest) {
+  SyntheticCell cell;
+  cell.plan.checks = {"loss"};
+  cell.candidate.manifest["seed"] = 7;
+  cell.candidate.manifest["clip_norm"] = 7.0;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_FALSE(verdict.holds);
+  const CheckResult& data = result_of(verdict, "data");
+  EXPECT_EQ(data.outcome, Outcome::fails) << "though it was not asked for";
+  EXPECT_EQ(data.first_divergence->item, "manifest.json");
+  EXPECT_THAT(data.reason, HasSubstr("(2 differences in all; in that step: manifest.json)"));
+  EXPECT_THAT(data.reason, HasSubstr("seed is 1 in the reference and 7 in the candidate; clip_norm is 1 in"));
+  EXPECT_EQ(result_of(verdict, "loss").reason, "the records are not comparable: see data");
+}
+
+TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
+  SyntheticCell other, differing;
+  for (SyntheticCell* cell : {&other, &differing}) cell->candidate.ranks[1].exit->last_action = "1B4";
+  other.candidate.manifest["seed"] = 7;
+  tensor_row(differing.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+
+  for (SyntheticCell* cell : {&other, &differing}) {
+    const CellVerdict verdict = cell->judge();
+
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+    EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "gradients").reason, "a run is not complete: see completion");
+    EXPECT_EQ(verdict.checks.size(), check_names().size());
+  }
+}
+
+TEST(Judge, WhatWasAskedIsHeldToARecordBesideOneThatCannotBeRead) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    auto& broken = of_candidate ? cell.candidate : cell.reference;
+    broken.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
+    auto& request = (of_candidate ? cell.plan.reference_request : cell.plan.request).emplace();
+    request.seed = 7;
+
+    const CellVerdict verdict = cell.judge();
+
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("as_asked", "completion"));
+    EXPECT_THAT(result_of(verdict, "as_asked").reason, HasSubstr("seed is 1, asked for was 7"));
+    EXPECT_EQ(verdict.checks.size(), check_names().size());
+    EXPECT_EQ(result_of(verdict, "loss").reason, "a run is not complete: see completion");
+  }
+}
+
+TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
+  SyntheticCell cell;
+  cell.reference = synthetic_candidate({});
+  cell.reference.manifest["role"] = "external";
+  for (auto& rank : cell.reference.ranks)
+    for (auto& row : rank.actions) row.end_ns += 1;
+
+  const CellVerdict verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_applicable);
+  EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("this reference ran on 2 ranks"));
+}
+
+/// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.
+struct PartingCell : SyntheticCell {
+  explicit PartingCell(std::size_t step, bool of_candidate = true) {
+    for (auto* run : {&reference, &candidate}) clip(*run, step, 2.0);
+    auto& run = of_candidate ? candidate : reference;
+    run.manifest["role"] = "external";
+    run.manifest["norm_order"] = "per_rank";
+    clip(run, step, std::nextafter(2.0, 3.0));
+  }
+
+  static void clip(SyntheticRun& run, std::size_t step, double norm) {
+    for (auto& rank : run.ranks) rank.steps[step].gradient_norm = norm, rank.steps[step].clip_coefficient = 1 / norm;
+  }
+};
+
+TEST(NormByRank, ValuesAreComparedUpToTheStepWhoseCoefficientsPart) {
+  for (const bool of_candidate : {true, false}) {
+    PartingCell cell(0, of_candidate);
+    tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
+    tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+
+    const CellVerdict verdict = cell.judge();
+
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+    for (const char* name : {"loss", "boundaries", "gradients", "parameters"}) {
+      EXPECT_THAT(result_of(verdict, name).reason, HasSubstr(", up to the norm of step 0: clip coefficients differ"))
+          << name;
+      EXPECT_THAT(result_of(verdict, name).not_shown, Contains(HasSubstr("values after the norm of step 0"))) << name;
+    }
+    for (const char* name : {"data", "census", "memory", "conformance"})
+      EXPECT_THAT(result_of(verdict, name).reason, ::testing::Not(HasSubstr("up to the norm"))) << name;
+  }
+}
+
+TEST(NormByRank, TheGradientsOfThatStepAndTheStartAreStillCompared) {
+  PartingCell gradient(0), start(0), data(0);
+  tensor_row(gradient.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+  tensor_row(start.candidate, -1, "parameter", "model.norm.weight").digest = other_digest;
+  for (auto& rank : data.candidate.ranks) rank.microbatches.back().data_digest = other_digest;
+
+  EXPECT_THAT(with_outcome(gradient.judge(), Outcome::fails), ElementsAre("gradients"));
+  EXPECT_THAT(with_outcome(start.judge(), Outcome::fails), ElementsAre("parameters"));
+  EXPECT_THAT(with_outcome(data.judge(), Outcome::fails), Contains("data")) << "of a later step";
+}
+
+TEST(NormByRank, TheUpdatesBeforeThatStepAreStillCompared) {
+  PartingCell cell(1);
+  tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("parameters"));
 }
 
 }  // namespace

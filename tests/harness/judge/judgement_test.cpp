@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace plumbline::testing {
 namespace {
 
@@ -125,6 +127,137 @@ TEST(ExecutionOrder, IsThatOfOneDevice) {
                                                 at_the_end()};
 
   for (std::size_t i = 1; i < in_order.size(); ++i) EXPECT_LT(in_order[i - 1], in_order[i]) << i;
+}
+
+TEST(Judgement, OneDifferenceIsToldInItsOwnWords) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.diverge(at_norm(0), item("norm"));
+
+  const auto result = judgement.conclude("", {}).result;
+
+  EXPECT_EQ(result.reason, "norm differs");
+  EXPECT_EQ(result.measured, "1 differences");
+  EXPECT_EQ(result.limit, "0 ULP");
+}
+
+TEST(Judgement, ItemsOfTheEarliestStepAreNamedOnceAndThoseOfOthersNot) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.diverge(at_gradient(2, 0, 0), item("late"));
+  for (std::int64_t i = 0; i < 10; ++i) judgement.diverge(at_gradient(1, i, 0), item("g" + std::to_string(i)));
+  judgement.diverge(at_gradient(1, 0, 1), item("g0"));
+  judgement.diverge(at_gradient(2, 1, 0), item("later"));
+
+  EXPECT_EQ(judgement.conclude("", {}).result.reason,
+            "g0 differs (13 differences in all; in that step: g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)");
+}
+
+TEST(Judgement, EightItemsAreAllNamed) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  for (std::int64_t i = 0; i < 8; ++i) judgement.diverge(at_gradient(1, i, 0), item("g" + std::to_string(i)));
+
+  EXPECT_THAT(judgement.conclude("", {}).result.reason, ::testing::EndsWith("g6, g7)"));
+}
+
+TEST(Judgement, APlaceWithoutItsOwnKindHasAllThatIsToldOfIt) {
+  Judgement judgement("memory", "memory", "exact");
+  judgement.diverge(beside(3, Beside::leak, 1), 3, 1, "live_bytes", "4", "8", "too many");
+
+  const auto judged = judgement.conclude("", {});
+
+  const auto& found = judged.result.first_divergence.value();
+  EXPECT_EQ(std::tie(found.step, found.rank, found.item, found.expected, found.got, found.words),
+            std::make_tuple(3, std::optional<std::int64_t>(1), "live_bytes", "4", "8", "too many"));
+  EXPECT_EQ(judged.point, beside(3, Beside::leak, 1));
+}
+
+TEST(Judgement, TakesAllThatAPartHasCountedAndSaid) {
+  Judgement whole("memory", "memory", "exact"), part("memory", "memory", "exact");
+  whole.compare("rows", 2);
+  part.compare("rows", 3);
+  part.look_at("cells", 4);
+  part.not_shown("this");
+  part.leave_out("that");
+  part.predicted_peaks({7, 8});
+  whole.absorb(std::move(part));
+  whole.absorb(Judgement("memory", "memory", "exact"));  // without peaks: the first's stay
+
+  const auto result = whole.conclude("well", {}).result;
+
+  EXPECT_EQ(result.compared, (Counts{{"rows", 5}}));
+  EXPECT_EQ(result.looked_at, (Counts{{"cells", 4}}));
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre("this"));
+  EXPECT_EQ(result.reason, "well; not looked at: that");
+  EXPECT_EQ(result.predicted_peak_bytes, (std::vector<std::int64_t>{7, 8}));
+  EXPECT_EQ(result.measured, "no difference");
+}
+
+TEST(Judgement, OfAPartsDifferenceAtTheSamePlaceTheFirstStaysAndBothAreNamed) {
+  Judgement whole("memory", "memory", "exact"), part("memory", "memory", "exact");
+  whole.diverge(at_norm(0), item("own"));
+  part.diverge(at_norm(0), item("of the part"));
+  whole.absorb(std::move(part));
+
+  const auto result = whole.conclude("", {}).result;
+
+  EXPECT_EQ(result.first_divergence->item, "own");
+  EXPECT_THAT(result.reason, HasSubstr("in that step: own, of the part"));
+}
+
+TEST(Judgement, EachFloorThatIsMissedIsADifference) {
+  Judgement judgement("loss", "R1", "0 ULP");
+  judgement.compare("a", 5);
+  judgement.compare("b", 1);
+
+  const auto judged = judgement.conclude("", {{"a", 5}, {"b", 2}, {"c", 1}});
+
+  const auto& found = judged.result.first_divergence.value();
+  EXPECT_EQ(found.item, "b");
+  EXPECT_EQ(found.expected, "at least 2");
+  EXPECT_EQ(found.got, "1");
+  EXPECT_EQ(judged.point, at_the_end());
+  EXPECT_THAT(judged.result.reason, HasSubstr("(2 differences in all; in that step: b, c)"));
+}
+
+TEST(Judgement, AllKindsThatCouldTellMustHaveBeenThere) {
+  Judgement judgement("gradients", "R3", "0 ULP");
+  judgement.compare("first");
+
+  const auto result = judgement.conclude("", {}, {"first", "second"}).result;
+
+  EXPECT_EQ(result.outcome, Outcome::not_triggered);
+  EXPECT_THAT(result.reason, HasSubstr("0 second"));
+  EXPECT_EQ(result.measured, "") << "nothing was shown";
+}
+
+ComparedValue measured(const std::string& name, double error, double limit) {
+  return {std::nullopt, Measured{name, error, limit}};
+}
+
+TEST(Judgement, OfMeasuredValuesTheNearestToItsLimitIsTold) {
+  Judgement judgement("loss", "R1", "limits");
+  EXPECT_FALSE(judgement.take(measured("near", 0.25, 1)));
+  judgement.take(measured("nearest", 0.5, 1));
+  judgement.take(measured("as near", 1, 2));
+  judgement.take({ValueDifference{"1", "2", ""}, std::nullopt});
+
+  const auto result = judgement.conclude("well", {}).result;
+
+  EXPECT_EQ(result.margin, 0.5);
+  EXPECT_EQ(result.measured, "0.5 at nearest");
+  EXPECT_THAT(result.reason, ::testing::StartsWith("well; nearest to its limit of 3: "));
+  EXPECT_THAT(result.reason, ::testing::Not(HasSubstr("WARNING"))) << "a margin of one half is not yet warned of";
+}
+
+TEST(Judgement, MarginsAboveOneHalfAreWarnedOfAndNoNumberIsTheLargest) {
+  Judgement judgement("loss", "R1", "limits");
+  judgement.take(measured("large", 0.75, 1));
+  judgement.take(measured("no number", std::nan(""), 1));
+  judgement.take(measured("larger", 0.9, 1));
+
+  const auto result = judgement.conclude("", {}).result;
+
+  EXPECT_EQ(result.measured, "nan at no number");
+  EXPECT_THAT(result.reason, HasSubstr("WARNING: 3 have a margin above 0.5"));
 }
 
 }  // namespace

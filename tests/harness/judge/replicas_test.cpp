@@ -70,6 +70,15 @@ class Replicas : public ::testing::Test {
   std::vector<SyntheticRun> references_, candidates_;
 };
 
+/// The parameters of a run that no step moved.
+void keep_start(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.kind == "parameter" && row.step >= 0) row.digest = tensor_row(run, -1, "parameter", row.name).digest;
+    }
+  }
+}
+
 TEST_F(Replicas, ThatAreAlikeAndFedTheirOwnDataHold) {
   const CellVerdict cell = verdict();
 
@@ -247,6 +256,173 @@ TEST_F(Replicas, ATruncatedTableOfOneIsAnInputErrorOfCompare) {
 
   EXPECT_THAT(error_of<InputError>([&] { compare_records(reference_, candidate_); }),
               HasSubstr("replica-2/rank-0/steps.csv"));
+}
+
+TEST_F(Replicas, WhatOneAloneDoesNotShowIsToldOfThatOne) {
+  in_both(1, [](SyntheticRun& run) { keep_start(run); });
+
+  const auto parameters = result_of(verdict(), "parameters");
+
+  EXPECT_THAT(parameters.not_shown, ::testing::ElementsAre(::testing::StartsWith("replica 1: a wrong update")));
+}
+
+TEST_F(Replicas, WhatNoneShowsIsToldOnce) {
+  for (std::int64_t replica = 0; replica < count; ++replica)
+    in_both(replica, [](SyntheticRun& run) { keep_start(run); });
+
+  EXPECT_THAT(result_of(verdict(), "parameters").not_shown,
+              ::testing::ElementsAre(::testing::StartsWith("a wrong update")));
+}
+
+TEST_F(Replicas, CountsOfAllAreAddedUp) {
+  const CellVerdict cell = verdict();
+
+  const auto& all = result_of(cell, "data");
+  const auto one = result_of(judge_cell({}, reference_ / "replica-0", candidate_ / "replica-0"), "data");
+
+  ASSERT_FALSE(one.looked_at.empty());
+  for (const auto& [what, number] : one.looked_at) EXPECT_EQ(all.looked_at.at(what), 3 * number) << what;
+  for (const auto& [what, number] : one.compared) EXPECT_EQ(all.compared.at(what), 3 * number) << what;
+}
+
+TEST_F(Replicas, ThatWereNotAskedForAreNotHeldTogether) {
+  in_both(2, [](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = other_digest; });
+  CellPlan plan;
+  plan.checks = {"gradients"};
+
+  const CellVerdict cell = verdict(plan);
+
+  EXPECT_TRUE(cell.holds) << comparison_text(cell);
+  EXPECT_EQ(result_of(cell, "replicas").reason, "not asked for in this cell");
+  EXPECT_EQ(result_of(cell, "replicas").requirement, Requirement::told);
+}
+
+TEST_F(Replicas, ThatAreAlikeAreRequired) {
+  EXPECT_EQ(result_of(verdict(), "replicas").requirement, Requirement::required);
+}
+
+TEST_F(Replicas, ARankOfAnotherPipelineIsNotBlamedInThisOne) {
+  write();
+  CellPlan plan;
+  plan.launch = LaunchFinding{};
+  plan.launch->exit_code = 1;
+  plan.launch->culprit_rank = 4;  // of replica 1
+
+  const auto of = [&](const char* replica) {
+    return result_of(judge_cell(plan, reference_ / replica, candidate_ / replica), "completion")
+        .first_divergence.value();
+  };
+  EXPECT_EQ(of("replica-0").rank, std::nullopt);
+  EXPECT_EQ(of("replica-1").rank, 1);
+}
+
+TEST_F(Replicas, EachIsHeldToItsOwnSecondRun) {
+  write();
+  for (std::int64_t replica = 0; replica < count; ++replica) {
+    SyntheticRun again = candidates_[static_cast<std::size_t>(replica)];
+    again.manifest["run_id"] = "again " + std::to_string(replica);
+    for (auto& rank : again.ranks)
+      for (auto& row : rank.actions) row.end_ns += 1;
+    if (replica == 1) tensor_row(again, 1, "moment1", "model.norm.weight").digest = other_digest;
+    write_run(again, folder_ / "again" / ("replica-" + std::to_string(replica)));
+  }
+  CellPlan plan;
+  plan.repeat = true;
+
+  const CellVerdict cell = judge_cell(plan, reference_, candidate_, folder_ / "again");
+
+  const auto& repeatability = result_of(cell, "repeatability");
+  EXPECT_EQ(repeatability.outcome, Outcome::fails);
+  EXPECT_EQ(repeatability.first_divergence->replica, 1);
+  EXPECT_THAT(repeatability.reason, ::testing::StartsWith("replica 1: run twice, moment1 model.norm.weight"));
+}
+
+TEST_F(Replicas, WhatDiffersIsToldWithItsPlaceAndBothDigests) {
+  in_both(2, [](SyntheticRun& run) { tensor_row(run, 1, "gradient", "model.norm.weight").digest = other_digest; });
+
+  const auto place = result_of(verdict(), "replicas").first_divergence.value();
+
+  EXPECT_EQ(place.step, 1);
+  EXPECT_EQ(place.stage, 1);
+  EXPECT_EQ(place.replica, 2);
+  EXPECT_EQ(place.item, "model.norm.weight");
+  EXPECT_EQ(place.expected, tensor_row(candidates_[0], 1, "gradient", "model.norm.weight").digest);
+  EXPECT_EQ(place.got, other_digest);
+}
+
+TEST_F(Replicas, OfThreeThatAllDifferTheFirstIsTakenForRight) {
+  for (const std::int64_t replica : {1, 2}) {
+    const std::string digest(32, static_cast<char>('0' + replica));
+    in_both(replica, [&](SyntheticRun& run) { tensor_row(run, 0, "gradient", "model.norm.weight").digest = digest; });
+  }
+
+  const auto result = result_of(verdict(), "replicas");
+
+  EXPECT_EQ(result.first_divergence.value().replica, 1);
+  EXPECT_THAT(result.reason, HasSubstr("replicas 1, 2 have other bits than replica 0"));
+}
+
+TEST_F(Replicas, TheFirstAlongTheModelIsTold) {
+  const std::string first = "model.layers.1.self_attn.q_proj.weight";
+  in_both(1, [&](SyntheticRun& run) {
+    for (const auto& name : {std::string("model.layers.1.mlp.down_proj.weight"), first})
+      tensor_row(run, 0, "gradient", name).digest = other_digest;
+  });
+  EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, first);
+}
+
+TEST_F(Replicas, EveryTensorOfEachIsCompared) {
+  EXPECT_EQ(result_of(verdict(), "replicas").compared.at("tensors"),
+            2 * (std::ssize(candidates_[0].ranks[0].tensors) + std::ssize(candidates_[0].ranks[1].tensors)));
+}
+
+TEST_F(Replicas, OneStepOfTheSameDataInAnotherOrderIsSeenWithItsPlace) {
+  in_both(2, [&](SyntheticRun& run) {
+    const auto& other = (run.ranks.size() == 1 ? references_ : candidates_)[1];
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+      for (std::size_t m = 0; m < synthetic_microbatches; ++m) {
+        const std::size_t from = synthetic_microbatches, end = 2 * synthetic_microbatches - 1;
+        run.ranks[rank].microbatches[from + m].data_digest = other.ranks[rank].microbatches[end - m].data_digest;
+      }
+    }
+    digest_data_again(run);
+  });
+
+  const auto result = result_of(verdict(), "replicas");
+
+  const auto& place = result.first_divergence.value();
+  EXPECT_EQ(place.step, 1);
+  EXPECT_EQ(place.replica, 2);
+  EXPECT_EQ(place.item, "data");
+  EXPECT_EQ(place.got, "the same");
+  EXPECT_THAT(place.words, HasSubstr("replica 2 is fed the same microbatches as replica 1"));
+  EXPECT_EQ(result.looked_at.at("microbatches"), 3 * synthetic_microbatches * synthetic_steps);
+}
+
+TEST_F(Replicas, WhoDoesNotTellItsDataLeavesOpenWhetherTheyDiffer) {
+  in_both(1, [](SyntheticRun& run) {
+    for (auto& rank : run.ranks) {
+      for (auto& row : rank.microbatches) row.data_digest.clear();
+      rank.exit->data_digest.reset();
+    }
+  });
+
+  const auto result = result_of(verdict(), "replicas");
+
+  EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+  EXPECT_THAT(result.not_shown, ::testing::ElementsAre(HasSubstr("a replica tells no digest of them")));
+  EXPECT_THAT(result.reason, Not(HasSubstr("fed data of its own")));
+}
+
+TEST_F(Replicas, RecordsWithoutTensorsAreNotHeldTogether) {
+  for (auto* runs : {&references_, &candidates_}) {
+    for (auto& run : *runs) run.manifest["level"] = "summary";
+  }
+
+  const auto result = result_of(verdict(), "replicas");
+
+  EXPECT_EQ(result.outcome, Outcome::not_run);
+  EXPECT_EQ(result.reason, "a record of level summary holds no tensors");
 }
 
 }  // namespace

@@ -255,5 +255,81 @@ TEST(Boundaries, TwoPipelinesWithoutACommonCutCannotBeCompared) {
   EXPECT_THAT(result.reason, HasSubstr("no cut in common"));
 }
 
+/// Another program's trainer on one device, which records the tensors at its cuts as our reference does.
+struct OneDeviceCell : SyntheticCell {
+  OneDeviceCell() {
+    candidate = synthetic_reference({});
+    candidate.manifest["role"] = "external";
+    for (auto& rank : candidate.ranks) {
+      for (auto& row : rank.actions) row.end_ns += 1;
+    }
+  }
+  BoundaryRow& row(std::int64_t step, std::int64_t microbatch, const std::string& direction, const std::string& cut) {
+    return boundary_row(candidate, step, microbatch, direction, cut, "computed");
+  }
+};
+
+TEST(CutsOfOneDevice, AreComparedEachInBothDirections) {
+  OneDeviceCell cell;
+
+  const auto boundaries = result_of(cell.judge(), "boundaries");
+
+  EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
+  EXPECT_EQ(boundaries.compared.at("tensors"), 2 * 4 * synthetic_microbatches * synthetic_steps);
+}
+
+TEST(CutsOfOneDevice, OneThatDiffersIsToldWithItsPlace) {
+  for (const char* direction : {"forward", "backward"}) {
+    OneDeviceCell cell;
+    cell.row(1, 2, direction, "norm").digest = other_digest;
+
+    const auto found = result_of(cell.judge(), "boundaries").first_divergence.value();
+
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.microbatch, 2);
+    EXPECT_EQ(found.direction, direction);
+    EXPECT_EQ(found.rank, 0);
+    EXPECT_EQ(found.got, other_digest);
+    EXPECT_THAT(found.words, HasSubstr("norm"));
+  }
+}
+
+TEST(CutsOfOneDevice, WhatIsRecordedOnceIsRecordedInEveryStepAndAtEveryCut) {
+  OneDeviceCell cut, step;
+  std::erase_if(cut.candidate.ranks[0].boundaries, [](const BoundaryRow& row) {
+    return row.step == 1 && row.microbatch == 3 && row.direction == "backward" && row.cut == "layers.1";
+  });
+  std::erase_if(step.candidate.ranks[0].boundaries, [](const BoundaryRow& row) { return row.step == 0; });
+
+  const auto missing = result_of(cut.judge(), "boundaries").first_divergence.value();
+  EXPECT_EQ(missing.step, 1);
+  EXPECT_EQ(missing.microbatch, 3);
+  EXPECT_THAT(missing.words, HasSubstr("the candidate records no tensor at this cut"));
+
+  const auto result = result_of(step.judge(), "boundaries");
+  EXPECT_EQ(result.first_divergence.value().step, 0);
+  EXPECT_EQ(result.first_divergence.value().microbatch, 0);
+  EXPECT_THAT(result.reason, HasSubstr("(41 differences in all")) << "with the number of tensors";
+}
+
+TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
+  for (const bool right : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    BoundaryRow row = boundary_row(cell.reference, 1, 2, "forward", "norm", "computed");
+    if (!right) row.digest = other_digest;
+    cell.candidate.ranks[1].boundaries.push_back(row);
+
+    const auto result = result_of(cell.judge(), "boundaries");
+
+    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+    EXPECT_EQ(result.looked_at.at("computed"), 1);
+    if (right) continue;
+    EXPECT_EQ(result.first_divergence->step, 1);
+    EXPECT_EQ(result.first_divergence->microbatch, 2);
+    EXPECT_EQ(result.first_divergence->rank, 1);
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -129,5 +129,20 @@ TEST(Census, TheReferenceIsHeldToItAsWell) {
   EXPECT_THAT(result_of(lacks_tensors.judge(), "census").reason, HasSubstr("reference: model.layers.1."));
 }
 
+TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
+  SyntheticCell cell;
+  auto& row = tensor_row(cell.candidate, -1, "parameter", "model.norm.weight");
+  row.shape = {2, 2};
+  row.nonzero_rows = 2;
+
+  const auto found = result_of(cell.judge(), "census").first_divergence.value();
+
+  EXPECT_EQ(found.item, "norm");
+  EXPECT_EQ(found.step, -1);
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_THAT(found.expected, HasSubstr("4"));
+  EXPECT_THAT(found.got, HasSubstr("2"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

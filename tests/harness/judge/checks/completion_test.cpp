@@ -189,5 +189,213 @@ TEST(Completion, SweepStoppedByHandIsNotRunRatherThanFailed) {
   EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::not_run);
 }
 
+TEST(Completion, HoldsAndCountsRanksAndStepsOfBothRuns) {
+  SyntheticCell cell;
+
+  const auto completion = result_of(cell.judge(), "completion");
+
+  EXPECT_EQ(completion.outcome, Outcome::holds);
+  EXPECT_EQ(completion.reason, "3 ranks of both runs ended well with all their steps");
+  EXPECT_EQ(completion.looked_at, (Counts{{"ranks", 3}, {"steps", 3 * synthetic_steps}}));
+}
+
+struct LastAction {
+  std::int64_t rank;
+  const char *action, *item;
+};
+
+class EndsInAnAction : public ::testing::TestWithParam<LastAction> {};
+
+TEST_P(EndsInAnAction, NamesTheEdgeInTheDirectionOfItsMessage) {
+  const auto& [rank, action, item] = GetParam();
+  SyntheticCell cell;
+  cell.candidate.ranks[static_cast<std::size_t>(rank)].exit = ExitFile{rank, "error", 1, std::nullopt, action};
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_EQ(verdict.first_divergence->item, item);
+  EXPECT_EQ(verdict.first_divergence->rank, rank);
+  EXPECT_EQ(verdict.first_divergence->expected, "ok");
+  EXPECT_EQ(verdict.first_divergence->got, "error");
+}
+
+INSTANTIATE_TEST_SUITE_P(Completion, EndsInAnAction,
+                         ::testing::Values(LastAction{0, "0SEND_F2", "rank 0 -> rank 1"},
+                                           LastAction{1, "1RECV_F2", "rank 0 -> rank 1"},
+                                           LastAction{1, "1SEND_B2", "rank 1 -> rank 0"},
+                                           LastAction{0, "0RECV_B2", "rank 1 -> rank 0"},
+                                           LastAction{0, "0RECV_F2", "rank 0"},  // from nobody
+                                           LastAction{1, "1SEND_F2", "rank 1"}, LastAction{1, "1F2", "rank 1"},
+                                           LastAction{1, "out of memory", "rank 1"}));
+
+TEST(Completion, StatusAndCodeMustBothBeThoseOfAGoodEnd) {
+  for (const auto& [status, code] : {std::pair{"ok", 3}, {"error", 0}}) {
+    SyntheticCell cell;
+    cell.candidate.ranks[1].exit->status = status;
+    cell.candidate.ranks[1].exit->code = code;
+
+    const auto verdict = cell.judge();
+
+    expect_only_completion_red(verdict);
+    EXPECT_THAT(result_of(verdict, "completion").reason,
+                HasSubstr("candidate: rank 1 ended with status " + std::string(status) + ", code " +
+                          std::to_string(code) + ", while in 1STEP"));
+  }
+}
+
+TEST(Completion, ARankThatEndedWellDidSoBehindItsLastAction) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].exit->last_action = "1B4";
+
+  const auto verdict = cell.judge();
+
+  expect_only_completion_red(verdict);
+  EXPECT_EQ(verdict.first_divergence->item, "last_action");
+  EXPECT_EQ(verdict.first_divergence->rank, 1);
+  EXPECT_EQ(verdict.first_divergence->step, synthetic_steps - 1) << "the last: the run has no step behind it";
+  EXPECT_EQ(verdict.first_divergence->expected, "1STEP");
+  EXPECT_EQ(verdict.first_divergence->got, "1B4");
+
+  SyntheticCell silent;
+  silent.candidate.ranks[1].exit->last_action.clear();
+  EXPECT_TRUE(silent.judge().holds);
+}
+
+TEST(Completion, ALaunchThatEndedBadlyFailsThoughEveryRecordIsWhole) {
+  LaunchFinding not_started, code, timed_out;
+  not_started.started = false;
+  code.exit_code = 7;
+  code.words = "rank 0 returned 7";
+  timed_out.timed_out = true;
+  for (const bool of_candidate : {true, false}) {
+    for (const auto& [launch, got, words] :
+         {std::tuple{not_started, "exit code 0", "the program did not end well"},
+          {code, "exit code 7", "rank 0 returned 7"},
+          {timed_out, "stopped by its time limit", "the program did not end well"}}) {
+      SyntheticCell cell;
+      (of_candidate ? cell.plan.launch : cell.plan.reference_launch) = launch;
+
+      const auto verdict = cell.judge();
+
+      expect_only_completion_red(verdict);
+      EXPECT_EQ(verdict.first_divergence->item, "run");
+      EXPECT_EQ(verdict.first_divergence->rank, std::nullopt);
+      EXPECT_EQ(verdict.first_divergence->expected, "exit code 0");
+      EXPECT_EQ(verdict.first_divergence->got, got);
+      EXPECT_EQ(verdict.first_divergence->words, std::string(of_candidate ? "candidate: " : "reference: ") + words);
+    }
+  }
+}
+
+TEST(Completion, TheRankThatALauncherBlamesIsToldWithTheStepItWasIn) {
+  for (const std::int64_t rank : {0, 1}) {
+    SyntheticCell cell;
+    RankRecord& ended = cell.candidate.ranks[static_cast<std::size_t>(rank)];
+    ended.steps.pop_back();
+    ended.exit = ExitFile{rank, "error", 1, std::nullopt, rank == 0 ? "0RECV_B3" : "1RECV_F3"};
+    cell.plan.launch = LaunchFinding{};
+    cell.plan.launch->exit_code = 1;
+    cell.plan.launch->culprit_rank = rank;
+    cell.plan.launch->words = "a rank returned 1";
+
+    const auto found = cell.judge().first_divergence.value();
+
+    EXPECT_EQ(found.words, "candidate: a rank returned 1") << "the launcher's words come first";
+    EXPECT_EQ(found.item, rank == 0 ? "rank 1 -> rank 0" : "rank 0 -> rank 1");
+    EXPECT_EQ(found.rank, rank);
+    EXPECT_EQ(found.step, 1);
+  }
+}
+
+TEST(Completion, ABlamedRankOfARecordThatCannotBeReadIsToldAlone) {
+  SyntheticCell cell;
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->exit_code = 1;
+  cell.plan.launch->culprit_rank = 1;
+
+  const auto verdict =
+      judge_spoilt(cell, [](const auto& record) { std::filesystem::remove(record / "manifest.json"); });
+
+  expect_only_completion_red(verdict);
+  EXPECT_EQ(verdict.first_divergence->item, "rank 1");
+  EXPECT_EQ(verdict.first_divergence->words, "candidate: the program did not end well");
+}
+
+TEST(Completion, ALauncherThatSaysNothingIsNotTold) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].exit.reset();
+  cell.plan.launch = LaunchFinding{};
+
+  EXPECT_EQ(cell.judge().first_divergence->item, "rank 1");
+}
+
+TEST(Completion, ABlamedRankThatTheRecordDoesNotHaveIsToldAlone) {
+  SyntheticCell cell;
+  cell.plan.launch = LaunchFinding{};
+  cell.plan.launch->exit_code = 1;
+  cell.plan.launch->culprit_rank = 2;
+
+  const auto found = cell.judge().first_divergence.value();
+
+  EXPECT_EQ(found.item, "rank 2");
+  EXPECT_EQ(found.rank, 2);
+  EXPECT_EQ(found.step, 0);
+}
+
+TEST(Completion, ALauncherThatSawRanksOutliveTheRunIsBelievedUntilAllLeftTheirWord) {
+  for (const bool all : {true, false}) {
+    SyntheticCell cell;
+    if (!all) cell.candidate.ranks[1].exit.reset();
+    cell.plan.launch = LaunchFinding{};
+    cell.plan.launch->words = "rank 1 was still there";
+
+    const auto verdict = cell.judge();
+
+    EXPECT_EQ(verdict.holds, all);
+    if (all) continue;
+    expect_only_completion_red(verdict);
+    EXPECT_EQ(verdict.first_divergence->item, "run");
+    EXPECT_EQ(verdict.first_divergence->rank, std::nullopt);
+    EXPECT_EQ(verdict.first_divergence->words, "candidate: rank 1 was still there");
+  }
+}
+
+TEST(Completion, WhatEndedTheReferenceIsToldBeforeWhatEndedTheCandidate) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].exit.reset();
+  cell.reference.ranks[0].exit.reset();
+
+  EXPECT_THAT(cell.judge().first_divergence->words, ::testing::StartsWith("reference: rank 0 left no exit.json"));
+}
+
+TEST(Completion, ARunThatWasGoneOnWithIsCountedFromItsFirstStep) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["steps"] = 3;
+    begin_with_second_step(*run);
+  }
+  for (auto& rank : cell.reference.ranks) rank.exit.reset();
+
+  EXPECT_EQ(cell.judge().first_divergence->step, 2) << "step 1 is whole";
+}
+
+TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.ranks[0].exit.reset();
+    auto& launch = of_candidate ? cell.plan.launch : cell.plan.reference_launch;
+    launch = LaunchFinding{};
+    launch->interrupted = true;
+    launch->words = "stopped by SIGINT";
+
+    const auto completion = result_of(cell.judge(), "completion");
+
+    EXPECT_EQ(completion.outcome, Outcome::not_run);
+    EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this cell ended") +
+                                     (of_candidate ? ": stopped by SIGINT" : ""));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -89,5 +89,58 @@ TEST(Conformance, TheReferencesListIsOneMicrobatchAfterTheOther) {
   EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("not one microbatch after the other"));
 }
 
+/// Gives the candidate another list, and its manifest the digest of it.
+void give_list(SyntheticCell& cell, const std::string& csv) {
+  cell.candidate.schedule_csv = csv;
+  cell.candidate.manifest["schedule"]["digest"] = hash_hex(csv);
+}
+
+TEST(Conformance, AListOfAnotherNumberOfMicrobatchesOrRanks) {
+  SyntheticCell microbatches, ranks;
+  give_list(microbatches, to_csv(make_schedule("1f1b", 2, 4)));
+  give_list(ranks, to_csv(make_schedule("1f1b", 3, synthetic_microbatches)));
+
+  const auto fewer = result_of(microbatches.judge(), "conformance"), more = result_of(ranks.judge(), "conformance");
+
+  EXPECT_EQ(fewer.first_divergence.value().expected, "5 microbatches");
+  EXPECT_EQ(fewer.first_divergence.value().got, "4");
+  EXPECT_EQ(more.first_divergence.value().expected, "2 rows");
+  EXPECT_EQ(more.first_divergence.value().got, "3");
+}
+
+TEST(Conformance, AListThatCannotBeFollowed) {
+  SyntheticCell cell;
+  give_list(cell, "0F0,0B0\n1F0,1B0,1F0\n");
+
+  const auto conformance = result_of(cell.judge(), "conformance");
+
+  EXPECT_EQ(conformance.outcome, Outcome::fails);
+  EXPECT_EQ(conformance.first_divergence.value().item, "schedule.csv");
+}
+
+TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    action_row(of_candidate ? cell.candidate : cell.reference, 1, "0F2").microbatch = 3;
+
+    const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
+
+    EXPECT_EQ(found.item, "0F2");
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.expected, "its own stage and microbatch in the cells beside it");
+    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "candidate" : "reference"));
+  }
+}
+
+TEST(Conformance, ATextThatIsNoAction) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "0F2").action = "0G2";
+
+  const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
+
+  EXPECT_EQ(found.item, "0G2");
+  EXPECT_EQ(found.step, 1);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

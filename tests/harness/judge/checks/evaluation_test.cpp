@@ -169,5 +169,140 @@ TEST(EvaluationCheck, WhatWasAskedForIsHeldToTheRecord) {
   EXPECT_EQ(result_of(verdict, "evaluation").reason, "neither run was to evaluate");
 }
 
+TEST(EvaluationCheck, OnAnotherNumberOfMicrobatches) {
+  SyntheticCell cell;
+  EvaluatedCell::add(cell.reference, 1);
+  EvaluatedCell::add(cell.candidate, 1);
+  cell.candidate.manifest["evaluation"]["microbatches"] = 3;
+
+  const auto place = result_of(cell.judge(), "evaluation").first_divergence.value();
+
+  EXPECT_EQ(place.item, "manifest.json evaluation.microbatches");
+  EXPECT_EQ(place.expected, "2");
+  EXPECT_EQ(place.got, "3");
+  EXPECT_EQ(place.step, -1);
+}
+
+TEST(EvaluationCheck, NamesRankAndStageOfTheLoss) {
+  EvaluatedCell cell;
+  cell.row(4).loss = 0.5F;
+
+  const auto place = result_of(cell.judge(), "evaluation").first_divergence.value();
+
+  EXPECT_EQ(place.rank, 1);
+  EXPECT_EQ(place.stage, 1);
+  EXPECT_EQ(place.expected, "0.25");
+  EXPECT_EQ(place.got, "0.5");
+}
+
+TEST(EvaluationCheck, ADifferenceOfTheFirstMicrobatchIsToldBeforeThatOfTheWhole) {
+  EvaluatedCell cell;
+  cell.row(1).loss += 1;
+  cell.row(2).loss += 1;
+  expect_evaluation_red(cell, 0, 1, "evaluation.csv loss", "microbatch 1");
+}
+
+TEST(EvaluationCheck, OtherTokensThatAddUpInEachRecord) {
+  for (auto column : {&EvaluationRow::tokens, &EvaluationRow::valid_tokens}) {
+    for (const std::size_t first : {0, 3}) {
+      EvaluatedCell cell;
+      cell.row(first + 1).*column -= 1;
+      cell.row(first + 2).*column -= 1;
+
+      const auto place = result_of(cell.judge(), "evaluation").first_divergence.value();
+
+      EXPECT_EQ(place.item, column == &EvaluationRow::tokens ? "evaluation.csv tokens" : "evaluation.csv valid_tokens");
+      EXPECT_EQ(place.step, first == 0 ? 0 : 1);
+      EXPECT_EQ(place.microbatch, 1);
+      EXPECT_EQ(place.rank, 1);
+    }
+  }
+}
+
+TEST(EvaluationCheck, TokensThatAreNotTheSumOverTheMicrobatchesInBothRecords) {
+  for (auto column : {&EvaluationRow::tokens, &EvaluationRow::valid_tokens}) {
+    EvaluatedCell cell;
+    for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->ranks.back().evaluation[5].*column += 1;
+    const bool all = column == &EvaluationRow::tokens;
+    expect_evaluation_red(cell, 1, std::nullopt, all ? "evaluation.csv tokens" : "evaluation.csv valid_tokens",
+                          std::string("reference, not the sum over the microbatches: ") +
+                              (all ? "tokens of the evaluation after step 1 is 11, not 10"
+                                   : "valid_tokens of the evaluation after step 1 is 10, not 9"));
+  }
+}
+
+TEST(EvaluationCheck, AWholeThatIsNotTheSumInTheCandidateAlone) {
+  EvaluatedCell cell;
+  cell.row(5).loss += 1e-3F;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(result_of(verdict, "evaluation").reason, HasSubstr("2 differences in all"))
+      << "against the reference's, and against its own sum";
+}
+
+TEST(EvaluationCheck, OneMicrobatchTwiceOrNotAtAllInEitherRecord) {
+  for (const bool of_candidate : {true, false}) {
+    for (const bool twice : {true, false}) {
+      EvaluatedCell cell;
+      auto& ranks = (of_candidate ? cell.candidate : cell.reference).ranks;
+      auto& rows = ranks.back().evaluation;
+      twice ? void(rows.insert(rows.begin() + 4, rows[4])) : void(rows.erase(rows.begin() + 4));
+
+      const auto verdict = cell.judge();
+
+      EXPECT_FALSE(verdict.holds);
+      EXPECT_EQ(verdict.first_divergence->step, 1);
+      EXPECT_THAT(verdict.first_divergence->words, HasSubstr(of_candidate ? "candidate" : "reference"));
+    }
+  }
+}
+
+TEST(EvaluationCheck, NotANumberInTheCandidateAlone) {
+  EvaluatedCell cell;
+  cell.row(3).loss = std::numeric_limits<float>::infinity();
+  expect_evaluation_red(cell, 1, 0, "evaluation.csv loss", "not finite: ");
+}
+
+TEST(EvaluationCheck, LossesOfZeroAloneTellNoFault) {
+  EvaluatedCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    for (auto& row : run->ranks.back().evaluation) row.loss = 0;
+  }
+  EXPECT_EQ(result_of(cell.judge(), "evaluation").outcome, Outcome::not_triggered);
+}
+
+TEST(EvaluationCheck, DigestsThatOneExternalRecordLacksAreSaidOnceNotToBeLookedAt) {
+  for (const bool of_candidate : {true, false}) {
+    EvaluatedCell cell;
+    SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
+    run.manifest["role"] = "external";
+    for (auto& row : run.ranks.back().evaluation) row.data_digest.clear();
+
+    const CheckResult found = result_of(cell.judge(), "evaluation");
+
+    EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+    EXPECT_FALSE(found.compared.contains("digests"));
+    EXPECT_THAT(found.reason, ::testing::EndsWith("; not looked at: data_digest of evaluation.csv"));
+  }
+}
+
+TEST(EvaluationCheck, IsHeldUpToTheStepWhoseClipCoefficientsPart) {
+  EvaluatedCell cell;
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.manifest["norm_order"] = "per_rank";
+  for (auto& rank : cell.candidate.ranks)
+    rank.steps[1].clip_coefficient = std::nextafter(*rank.steps[1].clip_coefficient, 0.0);
+  cell.row(3).loss = 0.5F;  // after that step
+
+  const CheckResult found = result_of(cell.judge(), "evaluation");
+
+  EXPECT_EQ(found.outcome, Outcome::holds) << found.reason;
+  EXPECT_EQ(found.compared.at("evaluations"), 1);
+  EXPECT_THAT(found.reason, HasSubstr("2 losses of 1 evaluations are"));
+  EXPECT_THAT(found.reason, HasSubstr(", up to the norm of step 1: "));
+  EXPECT_THAT(found.not_shown, ElementsAre(HasSubstr("values after the norm of step 1")));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -242,5 +242,73 @@ TEST(GpuMemory, AKernelWithoutAClosedFormIsSaidAndNotPassedOver) {
                                    HasSubstr("does not name the attention kernel")));
 }
 
+TEST(GpuMemory, TheLargestFiguresOfAllStepsAreTold) {
+  SyntheticCell cell(on_gpus());
+  auto& rank = cell.candidate.ranks[0];
+  *rank.memory[0].peak_bytes += 8;
+  rank.gpu_memory[0].requested_peak_bytes += 8;
+  rank.gpu_memory[0].reserved_peak_bytes += 4096;
+  rank.gpu_memory[0].free_bytes -= 1000;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_THAT(memory.measured,
+              HasSubstr("asked of the allocator " + std::to_string(*rank.memory[0].peak_bytes) + ", "));
+  EXPECT_THAT(memory.measured, HasSubstr("reserved by it 67112960, 67108864; beside it at most 1500, 500 ("));
+}
+
+TEST(GpuMemory, AllThatIsReservedMayBeAskedForAndAllElseMayBeFree) {
+  SyntheticCell cell(on_gpus());
+  for (auto& row : cell.candidate.ranks[1].gpu_memory) {
+    row.reserved_bytes = row.reserved_peak_bytes = row.requested_peak_bytes;
+    row.free_bytes = row.total_bytes - row.reserved_bytes;
+  }
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::holds);
+}
+
+TEST(GpuMemory, AGpuHasBytes) {
+  SyntheticCell cell(on_gpus());
+  auto& row = cell.candidate.ranks[1].gpu_memory[1];
+  row.reserved_bytes = row.free_bytes = row.total_bytes = 0;
+  EXPECT_EQ(expect_memory_red(cell).item, "free_bytes");
+}
+
+TEST(GpuMemory, AnExternalRecordMayLackThePeakThatTheAllocatorsIsComparedWith) {
+  for (const char* transport : {"mpi", "threads"}) {
+    SyntheticCell cell(on_gpus(transport));
+    cell.candidate.manifest["role"] = "external";
+    cell.candidate.ranks[1].memory[1].peak_bytes.reset();
+
+    const auto memory = result_of(cell.judge(), "memory");
+
+    EXPECT_EQ(memory.outcome, Outcome::not_run) << memory.reason;
+    EXPECT_THAT(memory.reason, HasSubstr("peak_bytes of the candidate"));
+  }
+}
+
+TEST(GpuMemory, WhereARankLacksItsPeakAProcessIsHeldToNoSum) {
+  SyntheticCell cell(on_gpus("threads"));
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.ranks[1].memory[1].peak_bytes.reset();
+  cell.candidate.ranks[0].gpu_memory[1].requested_peak_bytes += 1 << 20;
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::not_run);
+
+  SyntheticCell less(on_gpus("threads"));
+  less.candidate.manifest["role"] = "external";
+  less.candidate.ranks[1].memory[1].peak_bytes.reset();
+  less.candidate.ranks[0].gpu_memory[1].requested_peak_bytes = *less.candidate.ranks[0].memory[1].peak_bytes - 1;
+  EXPECT_EQ(expect_memory_red(less).expected,
+            "at least " + std::to_string(*less.candidate.ranks[0].memory[1].peak_bytes));
+}
+
+TEST(GpuMemory, ThePeaksOfARunsThreadsAreThoseOfAllItsSteps) {
+  SyntheticCell cell(on_gpus("threads"));
+  cell.candidate.ranks[0].gpu_memory[0].requested_peak_bytes += 50;
+  *cell.candidate.ranks[1].memory[1].peak_bytes += 50;
+
+  EXPECT_EQ(result_of(cell.judge(), "memory").outcome, Outcome::holds) << "its count is not taken at the steps' ends";
+}
+
 }  // namespace
 }  // namespace plumbline::testing

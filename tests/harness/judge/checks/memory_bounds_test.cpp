@@ -6,12 +6,13 @@ namespace plumbline::testing {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 
 /// The memory check fails at this item, told of this record.
 void expect_bound(const std::function<void(MemoryRow&)>& change, const std::string& item) {
   for (const bool of_candidate : {false, true}) {
     SyntheticCell cell;
-    change((of_candidate ? cell.candidate : cell.reference).ranks[0].memory[1]);
+    change((of_candidate ? cell.candidate : cell.reference).ranks.back().memory[1]);
 
     const auto verdict = cell.judge();
 
@@ -20,6 +21,7 @@ void expect_bound(const std::function<void(MemoryRow&)>& change, const std::stri
     ASSERT_TRUE(found);
     EXPECT_EQ(found->item, item);
     EXPECT_EQ(found->step, 1);
+    EXPECT_EQ(found->rank, of_candidate ? 1 : 0);
     EXPECT_TRUE(found->words.find(of_candidate ? "candidate" : "reference") != std::string::npos) << found->words;
   }
 }
@@ -48,6 +50,41 @@ TEST(MemoryBounds, OneDeviceHasNoTransportBuffers) {
   cell.reference.ranks[0].memory[1].buffer_bytes = 4;
 
   EXPECT_EQ(expect_red(cell, {"memory"}, "buffer_bytes", 1).got, "4");
+}
+
+TEST(MemoryBounds, ThePeakIsNoLessThanTablesAndTheLargerOfActivationsAndOtherBytes) {
+  SyntheticPlan plan;
+  plan.device = "cuda";  // whose workspaces are larger than these activations
+  for (const std::int64_t less : {0, 1}) {
+    SyntheticCell cell(plan);
+    RankRecord& rank = cell.candidate.ranks[1];
+    MemoryRow& row = rank.memory[1];
+    ASSERT_GT(*row.other_peak_bytes, *row.activation_peak_bytes);
+    row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes +
+                     *row.other_peak_bytes - less;
+    rank.gpu_memory[1].requested_peak_bytes = *row.peak_bytes;
+
+    const auto memory = result_of(cell.judge(), "memory");
+
+    EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
+    if (less) EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 1: peak_bytes is"));
+    if (less) EXPECT_THAT(memory.reason, HasSubstr("the larger of activation_peak_bytes and other_peak_bytes"));
+  }
+}
+
+TEST(MemoryBounds, AnExternalTrainersPeakIsNoLessThanValuesAndActivations) {
+  for (const std::int64_t less : {0, 1}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    MemoryRow& row = cell.candidate.ranks[0].memory[1];
+    row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes + *row.activation_peak_bytes - less;
+    ASSERT_GT(*row.peak_bytes, *row.live_bytes);
+
+    const auto memory = result_of(cell.judge(), "memory");
+
+    EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
+    if (less) EXPECT_THAT(memory.reason, HasSubstr("less than parameters, gradients and the activations' peak"));
+  }
 }
 
 }  // namespace

@@ -208,5 +208,157 @@ TEST(Memory, ReduceHoldsTheTiedGradientThatComesInAndTheOneThatGoesOut) {
   EXPECT_EQ(buffer_bound_told(true), activations + 2 * 8 * 4 * 4);
 }
 
+TEST(Memory, ActionsAreTakenInTheOrderOfTheirIndex) {
+  SyntheticCell cell;
+  auto& rows = cell.candidate.ranks[0].actions;
+  std::swap(rows[0], rows[3]);
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds);
+  EXPECT_EQ(memory.compared.at("actions"), 3 * 2 * synthetic_microbatches * synthetic_steps)
+      << "F and B on each rank of both runs";
+  EXPECT_EQ(memory.compared.at("activation_peaks"), 3 * synthetic_steps);
+}
+
+TEST(Memory, FewerBytesAreToldWithTheirDifference) {
+  SyntheticCell cell;
+  *action_row(cell.candidate, 0, "1B3").peak_bytes -= 4;
+  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("(-4)"));
+}
+
+TEST(Memory, OurOwnRecordsSayThePeakOfEveryAction) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "1F2").peak_bytes.reset();
+  const auto action = expect_memory_red(cell);
+  EXPECT_EQ(action.item, "1F2");
+  EXPECT_EQ(action.got, "absent");
+}
+
+TEST(Memory, AnExternalRecordMayLackPeaksAndIsHeldToThoseThatItHas) {
+  SyntheticCell actions, step, wrong;
+  for (SyntheticCell* cell : {&actions, &step, &wrong}) cell->candidate.manifest["role"] = "external";
+  action_row(actions.candidate, 1, "1F2").peak_bytes.reset();
+  step.candidate.ranks[1].memory[1].activation_peak_bytes.reset();
+  action_row(wrong.candidate, 0, "1F2").peak_bytes.reset();
+  *action_row(wrong.candidate, 1, "1F2").peak_bytes += 4;
+
+  for (SyntheticCell* cell : {&actions, &step}) {
+    const auto verdict = cell->judge();
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_THAT(result_of(verdict, "memory").reason, HasSubstr("do not have peak_bytes or activation_peak_bytes"));
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+  }
+  EXPECT_EQ(expect_memory_red(wrong).item, "1F2");
+}
+
+TEST(Memory, AnExternalRecordWithoutAListIsNotHeldToTheLaw) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  cell.candidate.schedule_csv.clear();
+  cell.candidate.manifest["schedule"]["digest"] = nullptr;
+
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("do not have a schedule.csv that can be followed"));
+}
+
+TEST(Memory, TheReferencesOwnActionsAreHeldToTheLaw) {
+  SyntheticCell action, step;
+  *action_row(action.reference, 1, "0B2").peak_bytes += 4;
+  *step.reference.ranks[0].memory[1].activation_peak_bytes -= 4;
+
+  const auto found = expect_memory_red(action);
+  EXPECT_EQ(found.item, "0B2");
+  EXPECT_EQ(found.step, 1);
+  EXPECT_THAT(found.words, ::testing::StartsWith("reference, rank 0, step 1, action 0B2"));
+  EXPECT_THAT(expect_memory_red(step).words, ::testing::StartsWith("reference, rank 0, step 1: activation_peak_bytes"));
+}
+
+TEST(Memory, AnExternalReferenceMayRunInAnotherOrder) {
+  SyntheticCell cell;
+  cell.reference.manifest["role"] = "external";
+  *action_row(cell.reference, 1, "0B2").peak_bytes += 4;
+
+  EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ::testing::IsEmpty());
+}
+
+TEST(Memory, ShapesThatChangeFromStepToStepLeaveTheLawOut) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) rank.microbatches.at(synthetic_microbatches + 1).sequence_length = 2;
+  }
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  EXPECT_THAT(memory.reason, HasSubstr("equal shapes in all steps (saved.csv is of one step)"));
+}
+
+TEST(Memory, WhatUnitsKeepIsLookedAtOnce) {
+  SyntheticCell cell;
+  EXPECT_EQ(result_of(cell.judge(), "memory").looked_at.at("saved_cells"), 5 * synthetic_microbatches);
+}
+
+TEST(Memory, ALayerThatIsComputedAgainKeepsItsInputAlone) {
+  for (const bool right : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["recompute"] = "layer";
+    for (auto& row : cell.reference.ranks[0].saved) {
+      const std::int64_t positions =
+          cell.reference.ranks[0].microbatches.at(static_cast<std::size_t>(row.microbatch)).tokens;
+      if (row.unit.starts_with("layers.")) row.saved_bytes = positions * 4 * 4;
+      if (!right && row.unit == "layers.1" && row.microbatch == 2) row.saved_bytes += 4;
+    }
+
+    const auto found = result_of(cell.judge(), "memory").first_divergence.value();
+
+    EXPECT_EQ(found.item == "layers.1", !right) << "else it is the actions, which were not made so";
+    if (right) continue;
+    EXPECT_EQ(found.expected, std::to_string(4 * 4 * 4));
+    EXPECT_EQ(found.got, std::to_string(4 * 4 * 4 + 4));
+    EXPECT_EQ(found.step, 0);
+    EXPECT_EQ(found.microbatch, 2);
+  }
+}
+
+TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
+  for (auto column : {&MemoryRow::parameter_bytes, &MemoryRow::gradient_bytes, &MemoryRow::optimizer_bytes,
+                      &MemoryRow::buffer_bytes, &MemoryRow::live_bytes}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    (cell.candidate.ranks[1].memory[1].*column).reset();
+    const std::string name = column == &MemoryRow::parameter_bytes   ? "parameter_bytes of the candidate"
+                             : column == &MemoryRow::gradient_bytes  ? "gradient_bytes of the candidate"
+                             : column == &MemoryRow::optimizer_bytes ? "optimizer_bytes of the candidate"
+                             : column == &MemoryRow::buffer_bytes    ? "buffer_bytes"
+                                                                     : "live_bytes of the candidate";
+
+    const auto verdict = cell.judge();
+
+    EXPECT_EQ(result_of(verdict, "memory").outcome, Outcome::not_run);
+    EXPECT_EQ(result_of(verdict, "memory").requirement, Requirement::told);
+    EXPECT_THAT(result_of(verdict, "memory").reason,
+                HasSubstr("the records do not have " + name + "; what they have agrees"));
+    EXPECT_TRUE(verdict.holds);
+  }
+}
+
+TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {
+  const std::int64_t bound = buffer_bound_told(true);
+  SyntheticCell cell;
+  cell.candidate.ranks[0].memory[0].buffer_bytes = bound;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_THAT(memory.measured,
+              HasSubstr("transport buffers at most " + std::to_string(bound) + " of " + std::to_string(bound)));
+}
+
+TEST(Memory, WhatAnotherMayKeepIsToldAsARange) {
+  SyntheticCell cell;
+  make_external(cell, &MemoryRow::optimizer_bytes, 200);
+  EXPECT_THAT(expect_memory_red(cell).expected, HasSubstr(" to "));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,8 +1,10 @@
 // memory: bytes that are no model state, activation or transport buffer.
 #include <gmock/gmock.h>
 
+#include "harness/judge/expected/expected_model.hpp"
 #include "record/rank_folder.hpp"
 #include "support/json.hpp"
+#include "tests/harness/judge/audit/trained_run.hpp"
 #include "tests/harness/judge/checks/expect_memory_red.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 #include "tests/record/sample.hpp"
@@ -265,6 +267,61 @@ TEST(OwnedBytes, FewerAliveThanTheirOwnersHoldFail) {
   SyntheticCell cell;
   for (auto& row : cell.candidate.ranks[1].memory) *row.live_bytes -= 4;
   EXPECT_THAT(result_of(cell.judge(), "memory").reason, HasSubstr("live_bytes"));
+}
+
+/// The largest that the row's total peak may be in step 1 of the first rank, less the row's own columns.
+std::int64_t allowed_beside_the_columns(const CellVerdict& verdict, const MemoryRow& row) {
+  const auto found = result_of(verdict, "memory").first_divergence.value();
+  EXPECT_EQ(found.item, "peak_bytes");
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 0);
+  const std::string at_most = "at most ";
+  EXPECT_TRUE(found.expected.starts_with(at_most)) << found.expected;
+  return std::stoll(found.expected.substr(at_most.size())) -
+         (*row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes +
+          *row.activation_peak_bytes + *row.other_peak_bytes);
+}
+std::int64_t allowed_beside_the_columns(SyntheticCell& cell, bool of_candidate) {
+  MemoryRow& row = (of_candidate ? cell.candidate : cell.reference).ranks[0].memory[1];
+  *row.peak_bytes += 1 << 20;
+  return allowed_beside_the_columns(cell.judge(), row);
+}
+
+/// Ids and labels of 13 positions are held twice, beside five losses; of the largest parameter, 8 x 4, there may be a
+/// copy.
+constexpr std::int64_t data_and_one_copy = 13 * 2 * 2 * 8 + 5 * 4 + 8 * 4 * 4;
+
+TEST(TotalPeak, MayHaveTheStepsDataOneCopyAndTheBuffers) {
+  SyntheticCell of_reference, of_candidate;
+  EXPECT_EQ(allowed_beside_the_columns(of_reference, false), data_and_one_copy) << "one device has no buffers";
+  EXPECT_EQ(allowed_beside_the_columns(of_candidate, true), data_and_one_copy + 48);
+}
+
+TEST(TotalPeak, OfThreadsMayHaveTheBuffersTwice) {
+  SyntheticPlan plan;
+  plan.transport = "threads";
+  SyntheticCell cell(plan);
+  EXPECT_EQ(allowed_beside_the_columns(cell, true), data_and_one_copy + 2 * 48);
+}
+
+TEST(TotalPeak, OfARunThatDumpsMayHaveWhatItDumps) {
+  for (const bool tied : {false, true}) {
+    const SyntheticPlan plan = trained_plan("adamw", tied);
+    TemporaryFolder folder;
+    TrainedRun reference{synthetic_reference(plan)}, candidate{synthetic_candidate(plan)};
+    MemoryRow& row = candidate.run.ranks[0].memory[1];
+    *row.peak_bytes += 1 << 20;
+
+    const auto verdict = judge_cell({}, reference.write(folder / "reference"), candidate.write(folder / "candidate"));
+
+    std::int64_t dumped = 0;
+    for (const auto& tensor : candidate.run.ranks[0].tensors) {
+      if (tensor.step == 1) dumped += 4 * judging::elements(tensor.shape);
+    }
+    for (const auto& boundary : candidate.run.ranks[0].boundaries) dumped += boundary.step == 1 ? boundary.bytes : 0;
+    const std::int64_t gradients_of_both_uses = tied ? 2 * 8 * 4 * 4 : 0;
+    EXPECT_EQ(allowed_beside_the_columns(verdict, row), data_and_one_copy + 48 + dumped + gradients_of_both_uses);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,316 @@
+// What two manifests must say alike for their runs to be the same training, key by key.
+#include "harness/judge/comparability.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/harness/judge/manifests.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Said by one manifest, and in which words both differ.
+struct SaidByOne {
+  const char* name;
+  Json patch;
+  std::string what, plain, other;
+};
+void PrintTo(const SaidByOne& said, std::ostream* out) {
+  *out << said.name;
+}
+
+class OneSideSays : public ::testing::TestWithParam<SaidByOne> {};
+
+TEST_P(OneSideSays, IsToldWithBothValuesWhicheverSideSaysIt) {
+  const auto& [name, patch, what, plain, other] = GetParam();
+
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(patch)),
+              ElementsAre(what + " is " + plain + " in the reference and " + other + " in the candidate"));
+  EXPECT_THAT(why_not_comparable(reference_manifest(patch), candidate_manifest()),
+              ElementsAre(what + " is " + other + " in the reference and " + plain + " in the candidate"));
+}
+
+Json with_model(const Json& patch) {
+  return {{"model", patch}};
+}
+Json with_optimizer(const Json& patch) {
+  return {{"optimizer", patch}};
+}
+/// As the words show the parameters of RoPE.
+std::string rope_words(const std::string& factor, const std::string& theta, const std::string& type) {
+  return R"({"rope_theta":)" + theta + R"(,"rope_type":")" + type + R"(","factor":)" + factor +
+         R"(,"low_freq_factor":null,"high_freq_factor":null,"original_max_position_embeddings":null})";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Model, OneSideSays,
+    ::testing::Values(
+        SaidByOne{"vocabulary", with_model({{"vocab_size", 9}}), "model: vocab_size", "8", "9"},
+        SaidByOne{"hidden", with_model({{"hidden_size", 6}}), "model: hidden_size", "4", "6"},
+        SaidByOne{"intermediate", with_model({{"intermediate_size", 7}}), "model: intermediate_size", "6", "7"},
+        SaidByOne{"layers", with_model({{"num_hidden_layers", 1}}), "model: num_hidden_layers", "2", "1"},
+        SaidByOne{"heads", with_model({{"num_attention_heads", 4}}), "model: num_attention_heads", "2", "4"},
+        SaidByOne{"kv_heads", with_model({{"num_key_value_heads", 2}}), "model: num_key_value_heads", "1", "2"},
+        SaidByOne{"head_dim", with_model({{"head_dim", 4}}), "model: head_dim", "2", "4"},
+        SaidByOne{"tied", with_model({{"tie_word_embeddings", false}}), "model: tie_word_embeddings", "1", "0"},
+        SaidByOne{"attention_bias", with_model({{"attention_bias", true}}), "model: attention_bias", "0", "1"},
+        SaidByOne{"mlp_bias", with_model({{"mlp_bias", true}}), "model: mlp_bias", "0", "1"},
+        SaidByOne{"eps", with_model({{"rms_norm_eps", nullptr}}), "model: rms_norm_eps", "1e-05", "1e-06"},
+        SaidByOne{"act", with_model({{"hidden_act", "gelu"}}), "model: hidden_act", "\"silu\"", "\"gelu\""},
+        SaidByOne{"rope_theta", with_model({{"rope_theta", 5000.5}}), "model: RoPE",
+                  rope_words("null", "10000.0", "default"), rope_words("null", "5000.5", "default")},
+        SaidByOne{"rope_type", with_model({{"rope_scaling", {{"type", "linear"}, {"factor", 2.5}}}}), "model: RoPE",
+                  rope_words("null", "10000.0", "default"), rope_words("2.5", "10000.0", "linear")}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Hyperparameters, OneSideSays,
+    ::testing::Values(
+        SaidByOne{"learning_rate", with_optimizer({{"learning_rate", 0.002}}), "optimizer: learning_rate", "0.001",
+                  "0.002"},
+        SaidByOne{"weight_decay", with_optimizer({{"weight_decay", 0.2}}), "optimizer: weight_decay", "0.1", "0.2"},
+        SaidByOne{"decay", with_optimizer({{"decay", "matrices"}}), "optimizer: decay", "\"all\"", "\"matrices\""},
+        SaidByOne{"beta1", with_optimizer({{"beta1", 0.8}}), "optimizer: beta1", "0.9", "0.8"},
+        SaidByOne{"eps", with_optimizer({{"eps", 0.5}}), "optimizer: eps", "1e-08", "0.5"},
+        SaidByOne{"clip_norm", {{"clip_norm", 2.5}}, "clip_norm", "1", "2.5"},
+        SaidByOne{"dtype", {{"dtype", "float64"}}, "dtype", "float32", "float64"},
+        SaidByOne{"frozen", {{"frozen", {"model.norm.weight"}}}, "frozen parameters", "[]", "[\"model.norm.weight\"]"},
+        SaidByOne{"steps", {{"steps", 3}}, "steps", "2", "3"}, SaidByOne{"every", {{"every", 4}}, "every", "1", "4"},
+        SaidByOne{"microbatches",
+                  {{"data", {{"microbatches", 4}}}, {"schedule", {{"microbatches", 4}}}},
+                  "microbatches a step",
+                  "5",
+                  "4"},
+        SaidByOne{"order",
+                  {{"schedule", {{"accumulation", "descending"}}}},
+                  "order of accumulation",
+                  "ascending",
+                  "descending"},
+        SaidByOne{"order_digest",
+                  {{"schedule", {{"accumulation_digest", "ab"}}}},
+                  "digest of the accumulation order",
+                  "absent",
+                  "ab"},
+        SaidByOne{"warmup",
+                  {{"learning_rate_schedule", {{"warmup_steps", 0}}}},
+                  "learning rate schedule: warmup_steps",
+                  "1",
+                  "0"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Comparability, TwoThatSayTheSameMayBeCompared) {
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
+}
+
+TEST(Comparability, MomentumOfSgdAndTheNumbersOfAdamwAreEachOptimizersOwn) {
+  const Json sgd = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.1}};
+  Json other = sgd;
+  other["momentum"] = 0.5;
+  EXPECT_THAT(why_not_comparable(reference_manifest(with_optimizer(sgd)), candidate_manifest(with_optimizer(other))),
+              ElementsAre("optimizer: momentum is 0.9 in the reference and 0.5 in the candidate"));
+
+  other = sgd;
+  other["beta1"] = 0.5;  // which SGD does not read
+  EXPECT_THAT(why_not_comparable(reference_manifest(with_optimizer(sgd)), candidate_manifest(with_optimizer(other))),
+              IsEmpty());
+}
+
+TEST(Comparability, AnotherOptimizerIsTold) {
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(), candidate_manifest(of_external(with_optimizer({{"name", "lion"}})))),
+      ElementsAre("optimizer is \"adamw\" in the reference and \"lion\" in the candidate"));
+}
+
+TEST(Comparability, TiedWeightsThatOneManifestAloneLists) {
+  const std::string words = "the tied weights are listed in one manifest only";
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest({{"tied", Json::array()}})),
+              ElementsAre(words));
+  EXPECT_THAT(why_not_comparable(reference_manifest({{"tied", Json::array()}}), candidate_manifest()),
+              ElementsAre(words));
+}
+
+// Each pair says the same training in two ways.
+struct SaidAlike {
+  const char* name;
+  Json reference, candidate;
+};
+void PrintTo(const SaidAlike& said, std::ostream* out) {
+  *out << said.name;
+}
+
+class SaidInTwoWays : public ::testing::TestWithParam<SaidAlike> {};
+
+TEST_P(SaidInTwoWays, MayBeCompared) {
+  const auto& [name, reference, candidate] = GetParam();
+
+  EXPECT_THAT(why_not_comparable(reference_manifest(reference), candidate_manifest(candidate)), IsEmpty());
+  EXPECT_THAT(why_not_comparable(reference_manifest(candidate), candidate_manifest(reference)), IsEmpty());
+}
+
+const Json with_data_digest = {{"schema", "plumbline-record/1"}, {"data", {{"digest", "a"}}}},
+           mesh_of_two = of_external(
+               {{"world_size", 1},
+                {"stages",
+                 {{{"stage", 0}, {"rank", 0}, {"units", {"embed_tokens", "layers.0", "layers.1", "norm", "lm_head"}}}}},
+                {"mesh",
+                 {{"axes", {{"dp", 2}, {"pp", 1}}}, {"pipeline", "pp"}, {"replicas", {{0}, {1}}}, {"replica", 0}}}});
+
+INSTANTIATE_TEST_SUITE_P(
+    Manifests, SaidInTwoWays,
+    ::testing::Values(
+        SaidAlike{"RopeOfNewAndOld",
+                  with_model({{"rope_theta", 7.5}, {"rope_scaling", {{"type", "linear"}, {"factor", 2.0}}}}),
+                  with_model({{"rope_theta", 1.0},
+                              {"rope_parameters", {{"rope_theta", 7.5}, {"rope_type", "linear"}, {"factor", 2.0}}}})},
+        SaidAlike{"RopeThatIsNoObject", Json::object(), with_model({{"rope_scaling", "none"}})},
+        SaidAlike{"RopeThetaByDefault", Json::object(), with_model({{"rope_theta", nullptr}})},
+        SaidAlike{"ActivationByDefault", Json::object(), with_model({{"hidden_act", "silu"}})},
+        SaidAlike{"NormEpsByDefault", with_model({{"rms_norm_eps", nullptr}}), with_model({{"rms_norm_eps", 1e-6}})},
+        SaidAlike{"DecayByDefault", Json::object(), with_optimizer({{"decay", "all"}})},
+        SaidAlike{"FrozenInAnotherOrder", {{"frozen", {"a", "b"}}}, {{"frozen", {"b", "a"}}}},
+        SaidAlike{"ThreadsThatOneDoesNotTell", Json::object(), {{"threads", 4}}},
+        SaidAlike{"RecomputeOfAnExternalRecord", {{"recompute", "layer"}}, of_external()},
+        SaidAlike{"RecomputeThatAnExternalRecordDoes", Json::object(), of_external({{"recompute", "layer"}})},
+        SaidAlike{"RatesThatAnExternalRecordDoesNotTell", Json::object(),
+                  of_external({{"learning_rate_schedule", nullptr}})},
+        SaidAlike{"DataDigestOfOneSchemaAlone", Json::object(), with_data_digest},
+        SaidAlike{"MeshOfOneAlone", of_external(), mesh_of_two},
+        SaidAlike{"GpusThatOneDoesNotTell", {{"machine", {{"gpus", {"A100"}}}}}, Json::object()},
+        SaidAlike{"GpusOfAnEmptyMachine", {{"machine", {{"gpus", {"A100"}}}}}, {{"machine", Json::object()}}},
+        SaidAlike{"AnotherGpuOfItsKind", {{"device", "cuda:0"}}, {{"device", "cuda:1"}}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Comparability, ThreadsThatBothTell) {
+  EXPECT_THAT(why_not_comparable(reference_manifest({{"threads", 2}}), candidate_manifest({{"threads", 4}})),
+              ElementsAre("threads of a rank is 2 in the reference and 4 in the candidate"));
+}
+
+TEST(Comparability, DataDigestsOfTheFirstSchema) {
+  Json digest_b = with_data_digest;
+  digest_b["data"]["digest"] = "b";
+  EXPECT_THAT(why_not_comparable(reference_manifest(with_data_digest), candidate_manifest(digest_b)),
+              ElementsAre("data digest is a in the reference and b in the candidate"));
+}
+
+TEST(Comparability, PipelinesSideBySide) {
+  Json mesh_of_three = mesh_of_two;
+  mesh_of_three["mesh"]["axes"]["dp"] = 3;
+  mesh_of_three["mesh"]["replicas"] = {{0}, {1}, {2}};
+  EXPECT_THAT(why_not_comparable(reference_manifest(mesh_of_two), candidate_manifest(mesh_of_three)),
+              ElementsAre("pipelines side by side is 2 in the reference and 3 in the candidate"));
+}
+
+TEST(Comparability, WhatAnExternalTrainerAddsToTheNorm) {
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(of_external({{"clip_epsilon", 0.5}}))),
+              ElementsAre("clip_epsilon is 0 in the reference and 0.5 in the candidate"));
+}
+
+TEST(Comparability, AModelThatIsNoLlamaIsComparedKeyByKey) {
+  const auto gpt = [](Json keys) {
+    keys.update({{"model_type", "gpt2"}, {"num_hidden_layers", nullptr}});
+    return of_external(with_model(keys));
+  };
+  const auto why = [&](const Json& one, const Json& other) {
+    return why_not_comparable(reference_manifest(gpt(one)), candidate_manifest(gpt(other)));
+  };
+
+  EXPECT_THAT(why({{"n_layer", 2}}, {{"n_layer", 3}}),
+              ElementsAre("model: n_layer is 2 in the reference and 3 in the candidate"));
+  EXPECT_THAT(why({{"n_layer", 2}}, Json::object()),
+              ElementsAre("model: n_layer is 2 in the reference and null in the candidate"));
+  EXPECT_THAT(why(Json::object(), {{"n_layer", 2}}),
+              ElementsAre("model: n_layer is null in the reference and 2 in the candidate"));
+  EXPECT_THAT(why({{"_name_or_path", "a"}, {"transformers_version", "4"}},
+                  {{"_name_or_path", "b"}, {"transformers_version", "5"}}),
+              IsEmpty())
+      << "what a library notes of itself";
+}
+
+TEST(Comparability, ALlamaAndAnotherModelAreComparedKeyByKey) {
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(), candidate_manifest(of_external(with_model({{"model_type", "gpt2"}})))),
+      ElementsAre("model: model_type is \"llama\" in the reference and \"gpt2\" in the candidate"));
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(of_external(with_model({{"model_type", "gpt2"}}))), candidate_manifest()),
+      ElementsAre("model: model_type is \"gpt2\" in the reference and \"llama\" in the candidate"));
+}
+
+TEST(Comparability, OtherDevicesGiveOtherBitsAndMayBeComparedWithinLimits) {
+  const Record cpu = reference_manifest(), gpu = candidate_manifest({{"device", "cuda:0"}});
+  const auto why = why_not_comparable(cpu, gpu);
+
+  ASSERT_THAT(why, SizeIs(2));
+  EXPECT_EQ(why[0], "device is cpu in the reference and cuda in the candidate");
+  EXPECT_THAT(why[1], ::testing::StartsWith("other devices give other bits"));
+  EXPECT_THAT(why_not_comparable(cpu, gpu, Tier::calibrated), IsEmpty());
+}
+
+TEST(Comparability, OtherModelsOfGpusGiveOtherBits) {
+  const auto on = [](const Json& gpus) {
+    return Json{{"device", "cuda"}, {"machine", {{"gpus", gpus}, {"cpu", "x"}}}};
+  };
+  const auto why = why_not_comparable(reference_manifest(on({"A100"})), candidate_manifest(on({"H100"})));
+
+  ASSERT_THAT(why, SizeIs(2));
+  EXPECT_EQ(why[0], "GPU models is [\"A100\"] in the reference and [\"H100\"] in the candidate");
+  EXPECT_THAT(why[1], ::testing::StartsWith("other devices give other bits"));
+  EXPECT_THAT(why_not_comparable(reference_manifest(on({"A100"})), candidate_manifest(on({"A100"}))), IsEmpty());
+  EXPECT_EQ(why_not_comparable(reference_manifest(on({"A100"})), candidate_manifest(on(nullptr))).at(0),
+            "GPU models is [\"A100\"] in the reference and none in the candidate");
+}
+
+const Json gone_on_from_one = {{"first_step", 1}, {"resumed_from", {{"run_id", "before"}, {"step", 1}}}};
+
+TEST(Comparability, RunsThatBeginAtDifferentSteps) {
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(gone_on_from_one)),
+              ElementsAre(::testing::StartsWith("the reference begins at step 0, the candidate at step 1")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest()),
+              ElementsAre(::testing::StartsWith("the reference begins at step 1, the candidate at step 0")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one)),
+              IsEmpty());
+}
+
+TEST(Comparability, LimitsAreOfRunsFromTheirStart) {
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(gone_on_from_one), candidate_manifest(gone_on_from_one), Tier::calibrated),
+      ElementsAre(::testing::StartsWith("the candidate goes on with a run at step 1")));
+}
+
+TEST(Comparability, ARunThatMeasuresRoundingIsNoneToCompare) {
+  const Json perturbed = {{"perturbation", {{"seed", 1}}}}, shadow = {{"shadow_of", "bfloat16"}};
+  using ::testing::StartsWith;
+
+  EXPECT_THAT(why_not_comparable(reference_manifest(perturbed), candidate_manifest()),
+              ElementsAre(StartsWith("the reference is a perturbed run (--perturb {\"seed\":1})")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(perturbed)),
+              ElementsAre(StartsWith("the candidate is a perturbed run")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(shadow), candidate_manifest()),
+              ElementsAre(StartsWith("the reference is the float64 shadow of a run in \"bfloat16\"")));
+  EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest(shadow)),
+              ElementsAre(StartsWith("the candidate is the float64 shadow")));
+}
+
+TEST(Comparability, EveryDifferenceIsTold) {
+  EXPECT_THAT(
+      why_not_comparable(reference_manifest(), candidate_manifest({{"seed", 5}, {"every", 2}, {"clip_norm", 3}})),
+      ElementsAre("seed is 1 in the reference and 5 in the candidate",
+                  "every is 1 in the reference and 2 in the candidate",
+                  "clip_norm is 1 in the reference and 3 in the candidate"));
+}
+
+TEST(Comparability, NullIsWhatIsNotSaid) {
+  Record null = candidate_manifest();
+  for (const char* key : {"rope_scaling", "rope_parameters", "hidden_act", "attention_bias"})
+    null.manifest.json["model"][key] = nullptr;
+  null.manifest.json["optimizer"]["decay"] = nullptr;
+  null.manifest.json["threads"] = nullptr;
+
+  EXPECT_THAT(why_not_comparable(reference_manifest({{"threads", 2}}), null), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,35 @@
+// Records that are a manifest and nothing else: what may be compared is decided of manifests alone.
+#pragma once
+
+#include "record/manifest.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+
+/// The synthetic reference's and candidate's, with what `patch` says otherwise (RFC 7396: null takes a key away).
+inline Record reference_manifest(const Json& patch = Json::object()) {
+  static const Json plain = synthetic_reference({}).manifest;
+  Json json = plain;
+  json.merge_patch(patch);
+  Record record;
+  record.manifest = parse_manifest("manifest.json", json);
+  record.first_step = record.manifest.first_step;
+  return record;
+}
+inline Record candidate_manifest(const Json& patch = Json::object()) {
+  static const Json plain = synthetic_candidate({}).manifest;
+  Json json = plain;
+  json.merge_patch(patch);
+  Record record;
+  record.manifest = parse_manifest("manifest.json", json);
+  record.first_step = record.manifest.first_step;
+  return record;
+}
+
+/// Of another program's trainer.
+inline Json of_external(Json patch = Json::object()) {
+  patch["role"] = "external";
+  return patch;
+}
+
+}  // namespace plumbline::testing
