@@ -207,10 +207,13 @@ class ActivationsPart : public MemoryPart {
       findings.judgement.leave_out(
           "whether split backward passes keep less than an upper limit (the reference's saved.csv has no input_bytes: "
           "record it without --without-split-backward)");
-    std::int64_t actions = 0;
+    // The reference's actions are compared too, and must not stand for those that a rank lacks.
+    const bool of_reference = evidence_.reference.manifest.role == "reference";
+    std::int64_t actions = of_reference ? 2 * evidence_.microbatches() : 0;
     for (const auto& list : evidence_.compute_list->ranks) actions += std::ssize(list);
     findings.floors["actions"] = actions * evidence_.steps();
-    findings.floors["activation_peaks"] = std::ssize(evidence_.candidate.ranks) * evidence_.steps();
+    findings.floors["activation_peaks"] =
+        (std::ssize(evidence_.candidate.ranks) + (of_reference ? 1 : 0)) * evidence_.steps();
   }
 
  private:

@@ -68,10 +68,13 @@ class TimesComparison::Times {
  private:
   /// What one rank's clock tells alone.
   void own_order(const RankRecord& rank, std::int64_t& last_step_end) {
-    const auto& rows = rank.actions;
+    std::vector<const ActionRow*> rows;  // in the order of their index, whatever that of the table
+    for (const ActionRow& row : rank.actions) rows.push_back(&row);
+    std::ranges::stable_sort(rows, {}, &ActionRow::index);
     const ActionRow *before = nullptr, *compute_before = nullptr, *update = nullptr;
     judgement_.look_at("times", std::ssize(rows));
-    for (const ActionRow& row : rows) {
+    for (const ActionRow* each : rows) {
+      const ActionRow& row = *each;
       const auto action = parse_action(row.action);
       const auto report_row = [&](const std::string& expected, const std::string& got) {
         report(rank.rank, row, expected, got);
@@ -98,7 +101,7 @@ class TimesComparison::Times {
       compute_before = &row;
     }
     if (update) last_step_end = update->end_ns;
-    duration(rank, rows);
+    duration(rank, rank.actions);
   }
 
   /// A step takes no less than its actions; half a microsecond is the rounding of seconds.
@@ -106,7 +109,8 @@ class TimesComparison::Times {
     const auto& of_step = rank.steps;
     if (rows.empty() || of_step.empty() || !of_step.front().seconds) return;
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
-    const double span = static_cast<double>(last->end_ns - rows.front().start_ns);
+    const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
+    const double span = static_cast<double>(last->end_ns - first->start_ns);
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
     judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds",
                        "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),

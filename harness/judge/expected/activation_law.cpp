@@ -29,7 +29,7 @@ class ActivationLaw {
   }
 
  private:
-  void begin(const Action& action) { peak_ = {action, live_, "", true}; }
+  void begin(const Action& action) { peak_ = {action, live_, "", unmeasured_ == 0}; }
 
   void reach(std::int64_t beyond, const std::string& unit) {
     if (!peak_.unit.empty() && live_ + beyond <= peak_.bytes) return;
@@ -52,12 +52,14 @@ class ActivationLaw {
       reach(*saved.input_bytes, saved.unit);
       live_ += *saved.retained_bytes;
     } else if (type == ActionType::backward_input) {  // saved stays until W: an upper limit
+      ++unmeasured_;
       peak_.exact = false;
       reach(saved.backward_bytes, saved.unit);
     } else if (split) {
       live_ -= *saved.retained_bytes;
       reach(*saved.weight_bytes, saved.unit);
     } else {
+      --unmeasured_;
       peak_.exact = false;
       live_ -= saved.saved_bytes;
       reach(saved.backward_bytes, saved.unit);
@@ -75,6 +77,7 @@ class ActivationLaw {
 
   const SavedTable& saved_;
   std::int64_t live_ = 0;
+  std::int64_t unmeasured_ = 0;  ///< units between I and W: while there are any, live_ is an upper limit
   PredictedPeak peak_;
 };
 

@@ -64,6 +64,17 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   EXPECT_FALSE(watch.trouble());
 }
 
+// It has not napped yet, and nobody has watched it for as long as tells a hang from that.
+TEST_F(WatchedRanks, ARankThatIsSeenForTheFirstTimeHasNotHungYet) {
+  const auto rank = start(0, 1);
+  RankWatch watch(record_, 1, tree_);
+
+  watch.glance();
+
+  ASSERT_TRUE(watch.all_seen());
+  EXPECT_FALSE(watch.sights()[0].still);
+}
+
 TEST_F(WatchedRanks, ARankThatGoesWithoutAWordOrInAnErrorIsTrouble) {
   for (const std::string status : {"", "error", "ok"}) {
     std::filesystem::remove_all(record_);

@@ -142,5 +142,11 @@ TEST(Conformance, ATextThatIsNoAction) {
   EXPECT_EQ(found.step, 1);
 }
 
+TEST(Conformance, ActionsAreTakenInTheOrderOfTheirIndex) {
+  SyntheticCell cell;
+  std::swap(cell.candidate.ranks[0].actions[1], cell.candidate.ranks[0].actions[4]);
+  EXPECT_EQ(result_of(cell.judge(), "conformance").outcome, Outcome::holds);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

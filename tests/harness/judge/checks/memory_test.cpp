@@ -360,5 +360,50 @@ TEST(Memory, WhatAnotherMayKeepIsToldAsARange) {
   EXPECT_THAT(expect_memory_red(cell).expected, HasSubstr(" to "));
 }
 
+TEST(Memory, OfASplitBackwardThatNobodyMeasuredLessIsRightAndMoreIsNot) {
+  SyntheticPlan plan;
+  plan.schedule = "zb-h1";
+  const auto judged = [&](const std::string& action, std::int64_t more) {
+    SyntheticCell cell(plan);
+    *action_row(cell.candidate, 1, action).peak_bytes += more;
+    return result_of(cell.judge(), "memory");
+  };
+
+  EXPECT_EQ(judged("1I2", -4).outcome, Outcome::holds);
+  EXPECT_EQ(judged("1I2", 1 << 20).first_divergence.value().item, "1I2");
+  EXPECT_EQ(judged("1F0", -4).first_divergence.value().item, "1F0") << "before it nothing is open";
+}
+
+TEST(Memory, OfASplitBackwardThePeakOfTheStepIsAnUpperLimitToo) {
+  SyntheticPlan plan;
+  plan.schedule = "zb-h1";
+  for (const std::int64_t more : {-4, 1 << 20}) {
+    SyntheticCell cell(plan);
+    MemoryRow& row = cell.candidate.ranks[1].memory[1];
+    *row.activation_peak_bytes += more;
+    *row.peak_bytes += more;
+
+    const auto memory = result_of(cell.judge(), "memory");
+
+    EXPECT_EQ(memory.outcome, more < 0 ? Outcome::holds : Outcome::fails) << memory.reason;
+    if (more > 0) EXPECT_EQ(memory.first_divergence.value().item, "activation_peak_bytes");
+  }
+}
+
+TEST(Memory, AnActionThatIsNotWhereTheListHasItIsComparedWithNothing) {
+  SyntheticCell cell;
+  ActionRow &one = action_row(cell.candidate, 1, "0F1"), &other = action_row(cell.candidate, 1, "0F2");
+  std::swap(one.action, other.action);
+  std::swap(one.microbatch, other.microbatch);
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  ASSERT_TRUE(memory.first_divergence) << memory.reason;
+  const FirstDivergence& found = *memory.first_divergence;
+  EXPECT_EQ(found.item, "actions");
+  EXPECT_EQ(found.expected, "at least 60") << "10 of each rank of both runs in each step";
+  EXPECT_EQ(found.got, "51") << "of that step on that rank the first alone";
+}
+
 }  // namespace
 }  // namespace plumbline::testing
