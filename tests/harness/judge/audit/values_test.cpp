@@ -168,6 +168,23 @@ TEST_F(AuditedValues, ATensorOfAnotherShapeThanItsRowSaysIsRedInItsShape) {
                                              Field(&Finding::expected, "4"), Field(&Finding::got, "2x2"))));
 }
 
+/// Told as another shape, and nothing is computed with it.
+TEST_F(AuditedValues, ADumpOfFewerElementsThanItsRowSaysIsRedInItsShapeAlone) {
+  for (const std::string kind : {"gradient", "parameter", "moment1", "moment2"}) {
+    const auto record = write();
+    change_dump(record, "rank-1/dumps/step-0.safetensors", [&](Tensors& tensors) {
+      SafetensorsEntry& entry = tensors.at(kind + "/" + norm_weight);
+      entry.shape = {2}, entry.bytes = entry.bytes.first(8);
+    });
+
+    const Audit found = audit_record(record);
+
+    EXPECT_THAT(found.findings, Contains(AllOf(Field(&Finding::item, "shape of " + kind + " " + norm_weight),
+                                               Field(&Finding::expected, "2"), Field(&Finding::got, "4"))));
+    EXPECT_THAT(found.findings, Each(Field(&Finding::item, Not(HasSubstr("element"))))) << kind;
+  }
+}
+
 /// The n that (n + 2) 2^-53 counts.
 std::int64_t gradient_elements(const SyntheticRun& run) {
   std::int64_t sum = 0;
@@ -458,6 +475,26 @@ TEST_F(TiedUses, ThatWereNotDumpedAreToldAsNotAudited) {
   for (const Finding& finding : found.findings) ADD_FAILURE() << words_of(finding);
   EXPECT_THAT(found.not_audited, ::testing::ElementsAre(HasSubstr("they were not dumped (gradient_use/)")));
   EXPECT_EQ(found.recomputed.at("tied_sums"), 2) << "of the other step, on both ranks";
+}
+
+TEST_F(TiedUses, OfTwoShapesAreToldAsNotAudited) {
+  const auto record = write();
+  change_dump(record, "rank-1/dumps/step-1.safetensors", [](Tensors& tensors) {
+    SafetensorsEntry& use = tensors.at("gradient_use/lm_head.weight");
+    use.shape = {2, 4}, use.bytes = use.bytes.first(32);
+  });
+
+  EXPECT_THAT(audit_record(record).not_audited, ::testing::ElementsAre(HasSubstr("were not dumped (gradient_use/)")));
+}
+
+TEST_F(TiedUses, ASumOfFewerElementsIsRedInItsShapeAlone) {
+  const auto record = write();
+  change_dump(record, "rank-1/dumps/step-1.safetensors", [](Tensors& tensors) {
+    SafetensorsEntry& sum = tensors.at("gradient/lm_head.weight");
+    sum.shape = {2, 4}, sum.bytes = sum.bytes.first(32);
+  });
+
+  EXPECT_THAT(audit_record(record).findings, Each(Field(&Finding::item, "shape of gradient lm_head.weight")));
 }
 
 TEST_F(TiedUses, ThatAreNotAddedAreRedOnEachRankInTheFirstSuchElement) {
