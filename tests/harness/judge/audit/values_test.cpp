@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "harness/judge/audit/audit.hpp"
+#include "record/digest.hpp"
 #include "record/rank_folder.hpp"
 #include "support/numbers.hpp"
 #include "support/safetensors.hpp"
@@ -183,6 +186,41 @@ TEST_F(AuditedValues, ADumpOfFewerElementsThanItsRowSaysIsRedInItsShapeAlone) {
                                                Field(&Finding::expected, "2"), Field(&Finding::got, "4"))));
     EXPECT_THAT(found.findings, Each(Field(&Finding::item, Not(HasSubstr("element"))))) << kind;
   }
+}
+
+/// 0 nan, 1 inf, and two numbers.
+void spoil(std::vector<std::byte>& bytes) {
+  const float spoilt[] = {std::nanf(""), -std::numeric_limits<float>::infinity()};
+  std::memcpy(bytes.data(), spoilt, sizeof spoilt);
+}
+
+TEST_F(AuditedValues, WhatIsNotFiniteIsCountedAndMakesAStatisticOfItsOwn) {
+  const auto record = write();
+  std::vector<std::byte> bytes;
+  change_dump(record, "rank-1/dumps/step-1.safetensors", [&](Tensors& tensors) {
+    SafetensorsEntry& entry = tensors.at("moment2/" + norm_weight);
+    bytes.assign(entry.bytes.begin(), entry.bytes.end());
+    spoil(bytes);
+    entry.bytes = bytes;
+  });
+
+  const Audit found = audit_record(record);
+
+  const auto tells = [](const std::string& column, const std::string& expected) {
+    return Contains(
+        AllOf(Field(&Finding::item, column + " of moment2 model.norm.weight"), Field(&Finding::expected, expected)));
+  };
+  EXPECT_THAT(found.findings, AllOf(tells("nan", "1"), tells("inf", "1"), tells("max_abs", "nan"), tells("l2", "nan")));
+
+  const auto told = with_tables(record, [&](SyntheticRun& run) {
+    TensorRow& row = tensor_row(run, 1, "moment2", norm_weight);
+    row.nan = row.inf = 1;
+    row.l2 = std::nan("");
+    row.max_abs = std::nanf("");
+    row.digest = tensor_digest("float32", {4}, bytes);
+  });
+  EXPECT_THAT(audit_record(told).findings, Each(Field(&Finding::item, Not(HasSubstr(" of moment2")))))
+      << "a row that tells it is right, whatever the update made of it";
 }
 
 /// The n that (n + 2) 2^-53 counts.
