@@ -104,6 +104,12 @@ TEST_F(HeadedTokens, AreAsWideAsTheMagicNumberSaysAndAsManyAsTheHeaderCounts) {
   EXPECT_THAT(digest("d.bin", with_header(20240801, 1, same)), HasSubstr("other ids than its header counts"));
 }
 
+TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
+  std::string bytes;
+  for (int i = 0; i < 600; ++i) bytes += "\1\2";
+  EXPECT_EQ(digest("a.bin", bytes), digest_of({513, 513}, 1, 1));
+}
+
 TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
   EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("holds no token"));
 }
@@ -135,6 +141,17 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
   };
   EXPECT_EQ(fits(9), digest_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 9)) << "the only window";
   EXPECT_THAT(fits(10), HasSubstr("no window of its longest row"));
+}
+
+TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
+  Ring ring;
+  ring.data.shuffle = "windows";
+  const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
+  TokenSource source(ring.data, asked);
+
+  for (const std::int64_t step : {0, 1, 2}) {  // of 10 tokens the first 6: the other 4 are no window
+    EXPECT_EQ(source.data_digest(step, 0), digest_of({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}, 1, 5)) << step;
+  }
 }
 
 TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
