@@ -95,6 +95,25 @@ TEST_F(AuditedRecord, ReadFromALaterStepIsHeldToItsTables) {
   EXPECT_THAT(right.not_audited, ElementsAre("values: the steps before step 1 were left out"));
 }
 
+TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
+  write();
+  TensorRow& copy = tensor_row(trained.run, 1, "parameter", norm_weight);
+  BoundaryRow& received = boundary_row(trained.run, 1, 3, "forward", "layers.1", "receive");
+  const std::string boundary =
+      "rank-1/boundaries.csv:" + std::to_string(&received - trained.run.ranks[1].boundaries.data() + 2);
+  received.digest = other_digest;
+  trained.run.ranks[1].steps[1].tokens = 12;
+  const std::string tensor = "rank-1/tensors.csv:" + std::to_string(&copy - trained.run.ranks[1].tensors.data() + 2);
+  trained.run.manifest["tied"] =
+      Json::array({Json::array({"model.embed_tokens.weight", norm_weight})});  // so that digests must be equal
+
+  const Audit wrong = audit_from(write_tables("full"), 1);
+
+  std::vector<std::string> files;
+  for (const Finding& finding : wrong.findings) files.push_back(finding.file);
+  EXPECT_THAT(files, AllOf(Contains("rank-1/steps.csv:3"), Contains(tensor), Contains(boundary)));
+}
+
 TEST_F(AuditedRecord, WithATensorThatCannotBeComputedWithHasNoValuesFromThatOn) {
   write();
   trained.run.manifest["role"] = "external";

@@ -272,6 +272,26 @@ TEST_F(AuditedValues, OfAnotherTrainerStatisticsMayBeComputedInAnyWay) {
   EXPECT_TRUE(found.from_values);
 }
 
+TEST_F(AuditedValues, OfAnotherTrainerANormSummedRankByRankIsHeldWithinTheRoundingsOfItsSum) {
+  const auto dumped = write();
+  const double norm = *trained.run.ranks[0].steps[1].gradient_norm;  // below the limit: the coefficient is 1
+  const auto found = [&](double other, const std::string& order) {
+    const auto record = with_tables(dumped, [&](SyntheticRun& run) {
+      run.manifest["role"] = "external";
+      run.manifest["norm_order"] = order;
+      for (RankRecord& rank : run.ranks) rank.steps[1].gradient_norm = other;
+    });
+    return audit_record(record).findings;
+  };
+  const auto in_float32 = static_cast<double>(static_cast<float>(norm));
+
+  EXPECT_THAT(found(in_float32, "per_rank"), IsEmpty());
+  // 21 tensors, the largest of 32 elements, in float32: (21 + 4 sqrt(32)) 2^-24 = 2.6e-6.
+  EXPECT_THAT(found(norm * (1 + 2e-6), "per_rank"), IsEmpty());
+  EXPECT_THAT(found(norm * (1 + 4e-6), "per_rank"), SizeIs(1));
+  EXPECT_THAT(found(in_float32, "canonical"), SizeIs(1));
+}
+
 TEST_F(AuditedValues, OfAnotherTrainerCountsAreThoseOfItsValues) {
   const auto record = with_tables(write(), [](SyntheticRun& run) {
     run.manifest["role"] = "external";
@@ -328,7 +348,7 @@ class Untrained : public AuditedValues, public ::testing::WithParamInterface<con
   std::string line() { return line_of(trained.run, tensor_row(trained.run, 0, "parameter", norm_weight)); }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Untrained, ::testing::Values("sgd_without_momentum"),
+INSTANTIATE_TEST_SUITE_P(, Untrained, ::testing::Values("sgd_without_momentum", "sgd", "adamw"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(Untrained, FrozenIsWhatItWas) {
