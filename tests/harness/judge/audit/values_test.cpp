@@ -189,7 +189,7 @@ TEST_F(AuditedValues, ADumpOfFewerElementsThanItsRowSaysIsRedInItsShapeAlone) {
 }
 
 /// 0 nan, 1 inf, and two numbers.
-void spoil(std::vector<std::byte>& bytes) {
+void make_not_finite(std::vector<std::byte>& bytes) {
   const float spoilt[] = {std::nanf(""), -std::numeric_limits<float>::infinity()};
   std::memcpy(bytes.data(), spoilt, sizeof spoilt);
 }
@@ -200,7 +200,7 @@ TEST_F(AuditedValues, WhatIsNotFiniteIsCountedAndMakesAStatisticOfItsOwn) {
   change_dump(record, "rank-1/dumps/step-1.safetensors", [&](Tensors& tensors) {
     SafetensorsEntry& entry = tensors.at("moment2/" + norm_weight);
     bytes.assign(entry.bytes.begin(), entry.bytes.end());
-    spoil(bytes);
+    make_not_finite(bytes);
     entry.bytes = bytes;
   });
 

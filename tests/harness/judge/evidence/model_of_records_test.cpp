@@ -46,7 +46,7 @@ class ModelOfRecords : public ::testing::Test {
         for (TensorRow& row : rank.tensors) row.name = own_name(row.name);
       }
     }
-    reference.manifest["stages"][0]["units"] = {"inputs", "body", "body.1", "final", "outputs"};
+    reference.manifest["stages"][0]["units"] = {"inputs", "body.1", "body", "final", "outputs"};
     candidate.manifest["stages"][0]["units"] = {"inputs", "body"};
     candidate.manifest["stages"][1]["units"] = {"body.1", "final", "outputs"};
   }
@@ -115,7 +115,7 @@ TEST_F(ModelOfRecords, OfOnesOwnHasTheParametersOfTheReferencesStart) {
   const auto found = model();
 
   EXPECT_FALSE(found.llama);
-  EXPECT_THAT(found.units, ElementsAre("inputs", "body", "body.1", "final", "outputs"));
+  EXPECT_THAT(found.units, ElementsAre("inputs", "body.1", "body", "final", "outputs"));
   ASSERT_EQ(found.parameters.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(found.parameters[i].name, names[i]);
   const auto& final_weight = found.parameters[static_cast<std::size_t>(*found.parameter_position("final.weight"))];
