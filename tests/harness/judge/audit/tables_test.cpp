@@ -151,6 +151,22 @@ TEST_F(AuditedTables, AMicrobatchWithoutALossMakesNoSum) {
   expect_none();
 }
 
+TEST_F(AuditedTables, OfAnotherTrainerACoefficientMayBeRoundedAsItIsComputed) {
+  run.manifest["role"] = "external";
+  run.manifest["norm_order"] = "per_rank";
+  run.manifest["clip_epsilon"] = 1e-3;
+  const auto with_coefficient = [&](double coefficient) {
+    for (RankRecord& rank : run.ranks) rank.steps[0].clip_coefficient = coefficient;
+  };
+  for (const double right : {1 / 2.001, static_cast<double>(1 / 2.001F)}) {
+    with_coefficient(right);
+    expect_none();
+  }
+  with_coefficient(0.5);  // without the epsilon
+
+  EXPECT_THAT(audit().findings, SizeIs(3)) << "one on each rank";
+}
+
 TEST_F(AuditedTables, AMomentOfTheFirstStepWithoutACoefficientIsNotComputed) {
   step_row(0, 0).clip_coefficient.reset();
 

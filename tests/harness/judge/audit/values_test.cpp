@@ -212,6 +212,11 @@ TEST_F(AuditedValues, WhatIsNotFiniteIsCountedAndMakesAStatisticOfItsOwn) {
   };
   EXPECT_THAT(found.findings, AllOf(tells("nan", "1"), tells("inf", "1"), tells("max_abs", "nan"), tells("l2", "nan")));
 
+  EXPECT_THAT(found.findings,
+              Contains(AllOf(Field(&Finding::item, "moment2 model.norm.weight, element 0"), Field(&Finding::stage, 1),
+                             Field(&Finding::file, "rank-1/dumps/step-1.safetensors"))))
+      << "no update leaves that";
+
   const auto told = with_tables(record, [&](SyntheticRun& run) {
     TensorRow& row = tensor_row(run, 1, "moment2", norm_weight);
     row.nan = row.inf = 1;
