@@ -15,7 +15,6 @@ namespace {
 using auditing::Audit;
 using auditing::audit_record;
 using auditing::Finding;
-using auditing::Place;
 using auditing::words_of;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -44,7 +43,7 @@ class AuditedTables : public ::testing::Test {
   }
 
   /// Nothing but this: where it stands, and what was expected and got.
-  void expect_one(Place place, const std::string& where, const std::string& numbers) {
+  void expect_one(auditing::Place place, const std::string& where, const std::string& numbers) {
     const Audit found = audit();
     for (const Finding& finding : found.findings) {
       EXPECT_EQ(finding.place, place) << words_of(finding);
@@ -93,7 +92,7 @@ TEST_F(AuditedTables, OfARightRunHoldAndSayWhatTheyCannotShow) {
 TEST_F(AuditedTables, ANormThatIsNotThatOfTheGradientsIsRedOnce) {
   tensor_row(run, 1, "gradient", layer_norm).l2 *= 1 + 1e-7;  // in the norm: 1e-7 / 20, above 1e-10
 
-  expect_one(Place::norm, "rank-0/steps.csv:3: step 1, rank 0, gradient_norm: ", ", got 0.5)");
+  expect_one(auditing::Place::norm, "rank-0/steps.csv:3: step 1, rank 0, gradient_norm: ", ", got 0.5)");
 }
 
 TEST_F(AuditedTables, ANormMayBeOffByWhatSumsInDoubleAre) {
@@ -105,7 +104,7 @@ TEST_F(AuditedTables, ANormMayBeOffByWhatSumsInDoubleAre) {
 struct StepCell {
   std::string name;
   std::function<void(StepRow&)> change;
-  Place place;
+  auditing::Place place;
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
@@ -117,24 +116,24 @@ class AuditedStepRow : public AuditedTables, public ::testing::WithParamInterfac
 
 INSTANTIATE_TEST_SUITE_P(
     , AuditedStepRow,
-    ::testing::Values(StepCell{"coefficient", [](StepRow& row) { row.clip_coefficient = 0.75; }, Place::norm,
+    ::testing::Values(StepCell{"coefficient", [](StepRow& row) { row.clip_coefficient = 0.75; }, auditing::Place::norm,
                                "clip_coefficient: it is not min", "(expected 1, got 0.75)"},
-                      StepCell{"no_coefficient", [](StepRow& row) { row.clip_coefficient.reset(); }, Place::norm,
-                               "clip_coefficient: ", "(expected 1, got absent)"},
-                      StepCell{"norm", [](StepRow& row) { row.gradient_norm = 0.25; }, Place::norm,
+                      StepCell{"no_coefficient", [](StepRow& row) { row.clip_coefficient.reset(); },
+                               auditing::Place::norm, "clip_coefficient: ", "(expected 1, got absent)"},
+                      StepCell{"norm", [](StepRow& row) { row.gradient_norm = 0.25; }, auditing::Place::norm,
                                "gradient_norm: other ranks have another", "(expected 0.5, got 0.25)"},
-                      StepCell{"no_norm", [](StepRow& row) { row.gradient_norm.reset(); }, Place::norm,
+                      StepCell{"no_norm", [](StepRow& row) { row.gradient_norm.reset(); }, auditing::Place::norm,
                                "gradient_norm: every rank", "(expected a norm, got absent)"},
-                      StepCell{"rate", [](StepRow& row) { row.learning_rate = 0.5; }, Place::learning_rate,
+                      StepCell{"rate", [](StepRow& row) { row.learning_rate = 0.5; }, auditing::Place::learning_rate,
                                "learning_rate: it is not the rate", "(expected 0.001, got 0.5)"},
-                      StepCell{"no_rate", [](StepRow& row) { row.learning_rate.reset(); }, Place::learning_rate,
-                               "learning_rate: ", "(expected 0.001, got absent)"},
-                      StepCell{"tokens", [](StepRow& row) { row.tokens = 14; }, Place::data,
+                      StepCell{"no_rate", [](StepRow& row) { row.learning_rate.reset(); },
+                               auditing::Place::learning_rate, "learning_rate: ", "(expected 0.001, got absent)"},
+                      StepCell{"tokens", [](StepRow& row) { row.tokens = 14; }, auditing::Place::data,
                                "tokens: it is not the sum", "(expected 13, got 14)"},
-                      StepCell{"valid_tokens", [](StepRow& row) { row.valid_tokens = 9; }, Place::data,
+                      StepCell{"valid_tokens", [](StepRow& row) { row.valid_tokens = 9; }, auditing::Place::data,
                                "valid_tokens: it is not the", "(expected 10, got 9)"},
-                      StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, Place::loss, "loss: it is not the sum",
-                               "got 0.5)"}),
+                      StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, auditing::Place::loss,
+                               "loss: it is not the sum", "got 0.5)"}),
     name_of);
 
 TEST_P(AuditedStepRow, IsRedInItsLineAndNowhereElse) {
@@ -170,10 +169,11 @@ TEST_F(AuditedTables, OfAnotherTrainerACoefficientMayBeRoundedAsItIsComputed) {
 TEST_F(AuditedTables, AMomentOfTheFirstStepWithoutACoefficientIsNotComputed) {
   step_row(0, 0).clip_coefficient.reset();
 
-  expect_one(Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient", "(expected 0.5, got absent)");
+  expect_one(auditing::Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient",
+             "(expected 0.5, got absent)");
 
   step_row(0, 0).clip_coefficient = std::nan("");
-  expect_one(Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient", "(expected 0.5, got nan)");
+  expect_one(auditing::Place::norm, "rank-0/steps.csv:2: step 0, rank 0, clip_coefficient", "(expected 0.5, got nan)");
 }
 
 /// How far the l2 of a moment may be off after the first step, in shares of itself: twice the roundings of storing and
@@ -199,7 +199,7 @@ TEST_P(AuditedMoment, OfTheFirstStepMayBeOffByRoundingAndNoMore) {
     row.l2 = right * (1 + sign * 0.99 * GetParam().share);
     expect_none();
     row.l2 = right * (1 + sign * 1.01 * GetParam().share);
-    expect_one(Place::parameter, line_of(row) + ": step 0, rank 1, l2 of moment1 " + layer_norm + ": ",
+    expect_one(auditing::Place::parameter, line_of(row) + ": step 0, rank 1, l2 of moment1 " + layer_norm + ": ",
                ", got " + to_text(row.l2) + ")");
   }
 }
@@ -207,13 +207,13 @@ TEST_P(AuditedMoment, OfTheFirstStepMayBeOffByRoundingAndNoMore) {
 TEST_F(AuditedTables, TheLargestOfAMomentFollowsFromTheGradientsLargest) {
   TensorRow& first = tensor_row(run, 0, "moment1", layer_norm);
   first.max_abs *= 1.00001F;
-  expect_one(Place::parameter, line_of(first) + ": step 0, rank 1, max_abs of moment1 ",
+  expect_one(auditing::Place::parameter, line_of(first) + ": step 0, rank 1, max_abs of moment1 ",
              ", got " + to_text(static_cast<double>(first.max_abs)) + ")");
 
   first.max_abs = tensor_row(run, 0, "moment1", "model.norm.weight").max_abs;
   TensorRow& second = tensor_row(run, 0, "moment2", layer_norm);
   second.max_abs *= 1.00001F;
-  expect_one(Place::parameter, line_of(second) + ": step 0, rank 1, max_abs of moment2 ",
+  expect_one(auditing::Place::parameter, line_of(second) + ": step 0, rank 1, max_abs of moment2 ",
              ", got " + to_text(static_cast<double>(second.max_abs)) + ")");
 }
 
@@ -276,13 +276,13 @@ TEST_F(AuditedSgdMoment, MayBeOffByTheDecayedParameterAndNoMore) {
   row.l2 = right + 0.2499;
   expect_none();
   row.l2 = right - 0.2501;
-  expect_one(Place::parameter, where + "l2 of moment1", " within 0.25, got " + to_text(row.l2) + ")");
+  expect_one(auditing::Place::parameter, where + "l2 of moment1", " within 0.25, got " + to_text(row.l2) + ")");
 
   row.l2 = right;
   row.max_abs = static_cast<float>(right / 2 + 0.1249);
   expect_none();
   row.max_abs = static_cast<float>(right / 2 + 0.1251);
-  expect_one(Place::parameter, where + "max_abs of moment1",
+  expect_one(auditing::Place::parameter, where + "max_abs of moment1",
              " within 0.125, got " + to_text(static_cast<double>(row.max_abs)) + ")");
 }
 
@@ -306,8 +306,8 @@ class AuditedCrossing : public AuditedTables {
 };
 
 TEST_F(AuditedCrossing, ThatChangesItsTensorIsRedWhereItArrives) {
-  for (const auto& [direction, place] :
-       {std::pair{std::string("forward"), Place::forward}, std::pair{std::string("backward"), Place::backward}}) {
+  for (const auto& [direction, place] : {std::pair{std::string("forward"), auditing::Place::forward},
+                                         std::pair{std::string("backward"), auditing::Place::backward}}) {
     run = synthetic_candidate(on_three_ranks());
     BoundaryRow& received = row(direction, "receive");
     const std::string sent = received.digest, rank = direction == "forward" ? "2" : "1";
@@ -327,7 +327,8 @@ TEST_F(AuditedCrossing, WithoutAReceiverIsRedAtItsSender) {
     return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
   });
 
-  expect_one(Place::forward, line + ": step 1, microbatch 3, rank 1, forward boundary at norm, side send: nobody rec",
+  expect_one(auditing::Place::forward,
+             line + ": step 1, microbatch 3, rank 1, forward boundary at norm, side send: nobody rec",
              "(expected a receive, got none)");
 }
 
@@ -338,7 +339,7 @@ TEST_F(AuditedCrossing, WithoutASenderIsRedAtItsReceiver) {
     return each.step == gone.step && each.microbatch == gone.microbatch && each.direction == gone.direction;
   });
 
-  expect_one(Place::backward,
+  expect_one(auditing::Place::backward,
              line + ": step 1, microbatch 3, rank 1, backward boundary at norm, side receive: nobody sent",
              "(expected a send, got none)");
 }
@@ -351,7 +352,7 @@ TEST_F(AuditedTables, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
     copy.digest = other_digest;
 
     const bool gradient = std::string(kind) == "gradient";
-    expect_one(gradient ? Place::gradient : Place::parameter,
+    expect_one(gradient ? auditing::Place::gradient : auditing::Place::parameter,
                line_of(copy) + ": step 1, rank 2, " + kind + " " + head_weight +
                    ": it is tied to model.embed_tokens.weight and has other bits",
                "(expected " + first + ", got " + other_digest + ")");

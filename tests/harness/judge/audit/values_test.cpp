@@ -18,7 +18,6 @@ namespace {
 using auditing::Audit;
 using auditing::audit_record;
 using auditing::Finding;
-using auditing::Place;
 using auditing::words_of;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -71,7 +70,8 @@ class AuditedValues : public ::testing::Test {
   }
 
   /// Nothing but this: where it stands, and what was expected and got.
-  static void expect_one(const Path& record, Place place, const std::string& where, const std::string& numbers) {
+  static void expect_one(const Path& record, auditing::Place place, const std::string& where,
+                         const std::string& numbers) {
     const Audit found = audit_record(record);
     for (const Finding& finding : found.findings) {
       EXPECT_EQ(finding.place, place) << words_of(finding);
@@ -101,7 +101,7 @@ TEST_F(AuditedValues, ATensorThatWasNotDumpedIsRedInItsRow) {
   leave_out(record, "rank-1/dumps/step-1.safetensors", "moment2/" + norm_weight);
   const TensorRow& row = tensor_row(trained.run, 1, "moment2", norm_weight);
 
-  expect_one(record, Place::parameter,
+  expect_one(record, auditing::Place::parameter,
              line_of(trained.run, row) + ": step 1, rank 1, digest of moment2 model.norm.weight: ",
              "(expected none, got " + row.digest + ")");
 }
@@ -123,14 +123,14 @@ TEST_F(AuditedValues, ATensorWithoutARowIsRed) {
     tensors["gradient_after/0/" + norm_weight] = tensors.at("moment2/" + norm_weight);  // is allowed
   });
 
-  expect_one(record, Place::structure,
+  expect_one(record, auditing::Place::structure,
              "rank-1/dumps/step-1.safetensors: step 1, rank 1, moment2/model.other.weight: a tensor was dumped",
              "(expected a row of tensors.csv or boundaries.csv, got none)");
 }
 
 TEST_F(AuditedValues, ABoundaryThatWasNotDumpedIsRedInItsRow) {
-  for (const auto& [direction, place] :
-       {std::pair{std::string("forward"), Place::forward}, std::pair{std::string("backward"), Place::backward}}) {
+  for (const auto& [direction, place] : {std::pair{std::string("forward"), auditing::Place::forward},
+                                         std::pair{std::string("backward"), auditing::Place::backward}}) {
     const auto record = write();
     const std::string side = direction == "forward" ? "receive" : "send";
     leave_out(record, "rank-1/dumps/step-1.safetensors", "boundary/" + direction + "/3/layers.1/" + side);
@@ -256,7 +256,7 @@ TEST_F(AuditedValues, TheNormIsThatOfTheDumpedGradientsToTheRoundingsOfItsSum) {
 
   ASSERT_THAT(found.findings, SizeIs(1)) << "below what the table of l2 shows";
   const Finding& finding = found.findings[0];
-  EXPECT_EQ(finding.place, Place::norm);
+  EXPECT_EQ(finding.place, auditing::Place::norm);
   EXPECT_THAT(words_of(finding),
               StartsWith("rank-0/steps.csv:3: step 1, rank 0, gradient_norm: it is not the norm of"));
   EXPECT_NEAR(parse_double(finding.expected).value_or(0), norm, 1e-14);
@@ -304,7 +304,7 @@ TEST_F(AuditedValues, OfAnotherTrainerCountsAreThoseOfItsValues) {
   });
 
   expect_one(
-      record, Place::parameter,
+      record, auditing::Place::parameter,
       line_of(trained.run, tensor_row(trained.run, 1, "moment1", norm_weight)) + ": step 1, rank 1, nonzero of moment1",
       "(expected 4, got 3)");
 }
@@ -368,7 +368,7 @@ TEST_P(Untrained, FrozenAndMovedIsRedWhereItMoved) {
   for (const bool of_another : {false, true}) {
     if (of_another) external();
 
-    expect_one(write(), Place::parameter,
+    expect_one(write(), auditing::Place::parameter,
                "rank-1/dumps/step-1.safetensors: step 1, rank 1, parameter model.norm.weight, element 3: it is frozen, "
                "and moved, in 1 of 4 elements",
                "(expected 1, got 1.25)");
@@ -426,9 +426,10 @@ TEST_F(AuditedCopies, ThatAreTruncatedAreRedFromTheStartOnInTheFirstSuchElement)
 
   const Audit found = audit_record(write());
 
-  EXPECT_THAT(found.findings, Contains(AllOf(Field(&Finding::step, -1), Field(&Finding::place, Place::parameter),
-                                             Field(&Finding::item, "copy lm_head.weight, element 1"),
-                                             Field(&Finding::file, HasSubstr("rank-1/tensors.csv:")))));
+  EXPECT_THAT(found.findings,
+              Contains(AllOf(Field(&Finding::step, -1), Field(&Finding::place, auditing::Place::parameter),
+                             Field(&Finding::item, "copy lm_head.weight, element 1"),
+                             Field(&Finding::file, HasSubstr("rank-1/tensors.csv:")))));
   EXPECT_THAT(found.findings, Each(Field(&Finding::why, "a copy is its master rounded once to bfloat16")));
 }
 
@@ -446,7 +447,7 @@ TEST_F(AuditedCopies, HaveTheirMastersLargestRoundedInTheTablesAlone) {
       with_full_tables([](SyntheticRun& run) { tensor_row(run, 1, "copy", norm_weight).max_abs = 0.75F; });
   const TensorRow& row = tensor_row(trained.run, 1, "copy", norm_weight);
 
-  expect_one(wrong, Place::parameter,
+  expect_one(wrong, auditing::Place::parameter,
              line_of(trained.run, row) + ": step 1, rank 1, max_abs of copy model.norm.weight: a copy is",
              "(expected " + to_text(static_cast<double>(row.max_abs)) + ", got 0.75)");
 }
@@ -520,7 +521,7 @@ TEST_P(GoneOnWith, ButNotTakenIsRed) {
   trained.mistake = Mistake::no_update;
 
   EXPECT_THAT(audit_record(second_step()).findings,
-              Contains(AllOf(Field(&Finding::place, Place::parameter), Field(&Finding::step, 1),
+              Contains(AllOf(Field(&Finding::place, auditing::Place::parameter), Field(&Finding::step, 1),
                              Field(&Finding::item, StartsWith("moment1 model.norm.weight, element 0")))));
 }
 
@@ -571,7 +572,7 @@ TEST_F(TiedUses, ThatAreNotAddedAreRedOnEachRankInTheFirstSuchElement) {
   ASSERT_THAT(sums, SizeIs(2 * synthetic_steps));
   EXPECT_EQ(sums[0].file, "rank-0/dumps/step-0.safetensors");
   EXPECT_EQ(sums[0].item, "gradient model.embed_tokens.weight, element 0");
-  EXPECT_EQ(sums[0].place, Place::gradient);
+  EXPECT_EQ(sums[0].place, auditing::Place::gradient);
   EXPECT_THAT(sums[0].why, EndsWith("in 24 of 32 elements"));
   EXPECT_EQ(sums[3].file, "rank-1/dumps/step-1.safetensors");
   EXPECT_EQ(sums[3].item, "gradient lm_head.weight, element 0");
