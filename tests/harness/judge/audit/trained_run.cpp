@@ -96,7 +96,8 @@ class Training {
   void describe() {
     Json& manifest = trained_.run.manifest;
     manifest["level"] = "dump";
-    manifest["dtype"] = trained_.dtype;
+    const std::string computed = trained_.mixed ? "bfloat16" : trained_.dtype;
+    manifest["dtype"] = trained_.mixed ? "mixed" : trained_.dtype;
     manifest["learning_rate_schedule"] = {{"warmup_steps", 1},
                                           {"start_factor", 0.5},
                                           {"final_factor", trained_.final_factor},
@@ -106,13 +107,30 @@ class Training {
     if (trained_.decays_matrices_alone) optimizer_["decay"] = "matrices";
     manifest["optimizer"] = optimizer_;
     for (RankRecord& rank : trained_.run.ranks) {
+      std::erase_if(rank.tensors, [&](const TensorRow& row) {
+        return trained_.untrained.contains(row.name) && row.kind != "parameter";
+      });
       for (TensorRow& row : rank.tensors) row.dtype = trained_.dtype;
+      if (trained_.mixed) add_copies(rank.tensors);
       for (BoundaryRow& row : rank.boundaries) {
-        row.dtype = trained_.dtype;
+        row.dtype = computed;
         row.bytes = static_cast<std::int64_t>(dtype_size(row.dtype));
         for (const auto size : row.shape) row.bytes *= size;
       }
     }
+  }
+
+  static void add_copies(std::vector<TensorRow>& rows) {
+    std::vector<TensorRow> all;
+    for (const TensorRow& row : rows) {
+      all.push_back(row);
+      if (row.kind == "copy") all.pop_back();  // of an earlier writing
+      if (row.kind != "parameter") continue;
+      all.push_back(row);
+      all.back().kind = "copy";
+      all.back().dtype = "bfloat16";
+    }
+    rows = std::move(all);
   }
 
   /// From -1 to 1.
@@ -149,6 +167,7 @@ class Training {
     const auto scale = static_cast<Real>(step == 0 ? large_step : 1.0F);
     auto& gradients = gradients_[step];
     for (const auto& [name, shape] : shapes_) {
+      if (trained_.untrained.contains(name)) continue;
       Numbers gradient = draw(std::to_string(step) + " gradient " + name, elements(shape), scale);
       const bool sparse = name == embedding || (tied() && name == head);
       if (sparse)
@@ -209,6 +228,8 @@ class Training {
       std::int64_t count = is(Mistake::applied_twice) ? 2 * step : step;
       update(parameter, gradient, applied, count);
       if (is(Mistake::applied_twice)) update(parameter, gradient, applied, count + 1);
+      const bool moves = is(Mistake::untrained_moves) && step + 1 == synthetic_steps;
+      if (moves && trained_.untrained.contains(name)) parameter.value.back() += Real{0.25};
     }
   }
 
@@ -276,7 +297,7 @@ class Training {
       for (BoundaryRow& row : rank.boundaries) {
         if (row.step != step) continue;
         const std::string item = row.direction + "/" + std::to_string(row.microbatch) + "/" + row.cut;
-        Tensor tensor = pack("boundary/" + item + "/" + row.side, row.shape,
+        Tensor tensor = pack("boundary/" + item + "/" + row.side, row.dtype, row.shape,
                              draw(std::to_string(step) + item, elements(row.shape), Real{1}));
         row.digest = tensor_digest(tensor.dtype, tensor.shape, tensor.bytes);
         dumps_[file].push_back(std::move(tensor));
@@ -286,15 +307,17 @@ class Training {
 
   void fill(TensorRow& row, std::vector<Tensor>& dump) {
     const Parameter& parameter = values_.at(row.name);
-    const Numbers& numbers = row.kind == "gradient"    ? gradients_.at(row.step).at(row.name)
-                             : row.kind == "parameter" ? parameter.value
-                             : row.kind == "moment1"   ? parameter.moment1
-                                                       : parameter.moment2;
+    const Numbers numbers = row.kind == "gradient"    ? gradients_.at(row.step).at(row.name)
+                            : row.kind == "parameter" ? parameter.value
+                            : row.kind == "copy"      ? copy_of(parameter.value)
+                            : row.kind == "moment1"   ? parameter.moment1
+                                                      : parameter.moment2;
     if (row.kind == "gradient" && tied() && (row.name == embedding || row.name == head)) {
       const auto& uses = uses_.at(row.step);
-      dump.push_back(pack("gradient_use/" + row.name, row.shape, row.name == embedding ? uses.first : uses.second));
+      dump.push_back(
+          pack("gradient_use/" + row.name, row.dtype, row.shape, row.name == embedding ? uses.first : uses.second));
     }
-    Tensor tensor = pack(row.kind + "/" + row.name, row.shape, numbers);
+    Tensor tensor = pack(row.kind + "/" + row.name, row.dtype, row.shape, numbers);
     row.digest = tensor_digest(tensor.dtype, tensor.shape, tensor.bytes);
     dump.push_back(std::move(tensor));
     double squares = 0, largest = 0;
@@ -313,9 +336,19 @@ class Training {
     if (row.shape.size() == 2) row.nonzero_rows = static_cast<std::int64_t>(rows.size());
   }
 
-  Tensor pack(const std::string& key, const Shape& shape, const Numbers& numbers) const {
-    Tensor tensor{key, trained_.dtype, shape, {}};
-    for (const Real number : numbers) put(tensor.bytes, trained_.dtype, number);
+  Numbers copy_of(const Numbers& masters) const {
+    Numbers copy;
+    for (const Real master : masters) {
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(master));
+      const auto truncated = static_cast<Real>(std::bit_cast<float>(bits & 0xffff0000U));
+      copy.push_back(is(Mistake::copies_truncated) ? truncated : stored("bfloat16", master));
+    }
+    return copy;
+  }
+
+  static Tensor pack(const std::string& key, const std::string& dtype, const Shape& shape, const Numbers& numbers) {
+    Tensor tensor{key, dtype, shape, {}};
+    for (const Real number : numbers) put(tensor.bytes, dtype, stored(dtype, number));
     return tensor;
   }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ enum class Mistake {
   norm_counts_tied_twice,
   tied_use_dropped,
   step_loss_backwards,  ///< summed from right to left
+  copies_truncated,     ///< of mixed precision, in place of rounded
+  untrained_moves,      ///< the last element of each parameter that has no gradient, in the last step
 };
 
 struct TrainedRun {
@@ -41,6 +44,8 @@ struct TrainedRun {
   bool decays_matrices_alone = false;
   bool other_rounding = false;           ///< every fourth gradient is one unit in the last place larger
   std::optional<double> clip_norm = {};  ///< another limit than the mean of the two steps' norms
+  bool mixed = false;                    ///< of dtype float32: each parameter has a bfloat16 copy, which travels too
+  std::set<std::string> untrained = {};  ///< parameters without gradient and moments
 
   /// Fills in tables and manifest (level dump, a limit that bites in step 0 and not in step 1), and writes both and the
   /// dumps; returns `folder`.

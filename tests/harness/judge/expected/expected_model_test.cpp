@@ -88,5 +88,54 @@ TEST(ExpectedModel, MissingAndWrongKeysAreNamed) {
   EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("tie_word_embeddings"));
 }
 
+TEST(ExpectedModel, SizesBeyond32BitsAreRefused) {
+  Json config = small();
+  config["vocab_size"] = 2147483647;
+  EXPECT_EQ(expected_model(config).vocabulary, 2147483647);
+  config["vocab_size"] = 2147483648;
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("`vocab_size` is 2147483648, not a"));
+  config["vocab_size"] = 8.0;
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(config); }), HasSubstr("`vocab_size` is 8.0, not a whole"));
+  EXPECT_THAT(error_of<InputError>([&] { expected_model(Json::array()); }), HasSubstr("must be an object"));
+}
+
+TEST(ExpectedModel, NullIsAKeyThatIsAbsent) {
+  Json config = small();
+  for (const char* key : {"num_key_value_heads", "tie_word_embeddings", "pad_token_id"}) config[key] = nullptr;
+  const auto model = expected_model(config);
+
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_FALSE(model.tied);
+  EXPECT_FALSE(model.pad_token);
+  config["pad_token_id"] = 0;
+  EXPECT_TRUE(expected_model(config).pad_token);
+}
+
+TEST(SaysLlama, OfAnotherTrainerByItsFirstUnitAndItsTypeOrKeys) {
+  Manifest manifest;
+  const auto says = [&](const Json& model, const std::string& first = "embed_tokens") {
+    manifest.json = {{"model", model}};
+    manifest.stages = {{0, 0, {first, "layers.0"}}};
+    return judging::says_llama(manifest);
+  };
+  manifest.role = "external";
+  EXPECT_TRUE(says({{"model_type", "llama"}}));
+  EXPECT_FALSE(says({{"model_type", "llama"}}, "inputs"));
+  Json config = small();
+  EXPECT_TRUE(says(config));
+  config["model_type"] = nullptr;
+  EXPECT_TRUE(says(config));
+  config["model_type"] = "gpt2";
+  EXPECT_FALSE(says(config));
+  for (const char* key :
+       {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"}) {
+    Json lacking = small();
+    lacking.erase(key);
+    EXPECT_FALSE(says(lacking)) << key;
+  }
+  manifest.role = "pipeline";
+  EXPECT_TRUE(says(Json::object(), "inputs")) << "ours have no other";
+}
+
 }  // namespace
 }  // namespace plumbline::testing

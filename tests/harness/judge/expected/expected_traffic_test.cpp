@@ -46,6 +46,11 @@ TEST(ExpectedTraffic, UnknownMicrobatchIsNamed) {
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("0SEND_F2"));
 }
 
+TEST(ExpectedTraffic, AMessageToNobodyIsNamed) {
+  const auto call = [] { expected_traffic(actions({"1SEND_F0"}), stages_on_ranks({0, 1}), {1}); };
+  EXPECT_THAT(error_of<InputError>(call), HasSubstr("1SEND_F0 has no stage at its other end"));
+}
+
 TEST(BufferBound, ReceivesUntilConsumedSendsUntilTheEnd) {
   // receives 10 and 20 (30), F0 frees 10 and leaves 10 to send (30), F1 frees 20 and leaves 20 (30), receive 10 (40),
   // B0 frees it and leaves as much
@@ -63,6 +68,20 @@ TEST(BufferBound, HandOversWithinTheRankFromMakerToTaker) {
 
   // 20 of RECV_F1, 10 for stage 3 until the end, and 10 left by I2, later by I1
   EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1, 0}), {10, 20}, 0), 40);
+}
+
+TEST(BufferBound, HandsOverToTheNextStageOfTheRankNotToTheOneBefore) {
+  const auto list = actions({"1RECV_F0", "1F0", "1RECV_F1", "2F0"});
+
+  // 10 to F of stage 1, which leaves 10 for stage 2 while 20 come in; stage 2 is the last.
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 1}), {10, 20}, 0), 30);
+}
+
+TEST(BufferBound, AGradientIsConsumedByItsInputHalf) {
+  const auto list = actions({"1RECV_B0", "1I0", "1RECV_B1", "1I1"});
+
+  // What each I leaves to send takes the place of what it took.
+  EXPECT_EQ(buffer_bound(list, stages_on_ranks({0, 1, 2}), {10, 20}, 0), 30);
 }
 
 TEST(BufferBound, WhatIsSentLateIsKeptFromItsMakerOn) {

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
+
 #include "harness/judge/limits/calibration_file.hpp"
+#include "harness/judge/limits/within_limits.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -100,6 +104,70 @@ TEST_F(Limits, PoolLossesOverMicrobatchesAndSteps) {
   EXPECT_DOUBLE_EQ(calibration.limits.at(norm).limit, 4 * u) << "of another kind";
 }
 
+TEST_F(Limits, PoolTheReferenceAndEachRunOverAllItemsOfAKind) {
+  const Item first{0, "evaluation"}, second{0, "evaluation/1"}, norm{0, "gradient_norm"}, later{1, "gradient_norm"};
+  const Errors zero = {{first, {0}}, {second, {0}}, {norm, {0}}, {later, {0}}};
+  Errors own = zero;
+  own[second].error = 3 * u;
+  auto null = twenty(zero);
+  null[7][norm].error = 1.5 * u;
+
+  const Calibration calibration = make(own, null);
+
+  EXPECT_DOUBLE_EQ(calibration.left_out, 1.5) << "run 7 of the norm, over one rounding";
+  EXPECT_DOUBLE_EQ(calibration.limits.at(first).pooled, 3 * u);
+  EXPECT_EQ(calibration.limits.at(first).own, 0);
+  EXPECT_EQ(calibration.limits.at(second).own, 3 * u);
+  EXPECT_DOUBLE_EQ(calibration.limits.at(later).pooled, 1.5 * u);
+  EXPECT_EQ(calibration.limits.at(later).null_most, 0);
+}
+
+TEST_F(Limits, OfABfloat16RunAreOneFloat32RoundingForLossesAndOneBfloat16ForTheRest) {
+  const Errors exact = {{{0, "loss"}, {0}},         {{0, "loss/0"}, {0}},        {{0, "evaluation"}, {0}},
+                        {{0, "evaluation/0"}, {0}}, {{0, "gradient_norm"}, {0}}, {norm_weight, {0}}};
+
+  const Calibration calibration = make_calibration(exact, twenty(exact), "bfloat16");
+
+  for (const auto& [item, limit] : calibration.limits) {
+    const bool loss = item.name.starts_with("loss") || item.name.starts_with("evaluation");
+    EXPECT_DOUBLE_EQ(limit.limit, loss ? 4 * u : 4 * 0x1p-8) << item.name;
+  }
+}
+
+TEST_F(Limits, AreNotWidenedByWhatIsNotZeroWhereTheShadowIs) {
+  const Item masked{0, "gradient/masked"};
+  const Errors own = {{masked, {0, true}}};
+  auto null = twenty(own);
+  null[3][masked].error = 1e-3;
+
+  const Calibration calibration = make(own, null);
+
+  EXPECT_LE(calibration.left_out, 1);
+  EXPECT_EQ(calibration.limits.at(masked).limit, 0);
+}
+
+TEST_F(Limits, LoosestOfALossIsTheLargestOfTheTrainingsLosses) {
+  Calibration calibration;
+  calibration.limits[{0, "loss/1"}].limit = 2;
+  calibration.limits[{1, "loss"}].limit = 3;
+  calibration.limits[{2, "loss/0"}].limit = 1;
+  calibration.limits[{2, "evaluation"}].limit = 4;
+  calibration.limits[{2, "gradient_norm"}].limit = 5;
+  EXPECT_EQ(loosest_loss(calibration), 3);
+
+  calibration.limits[{1, "loss/4"}].limit = 3.5;
+  EXPECT_EQ(loosest_loss(calibration), 3.5);
+}
+
+TEST(MeasuredError, HasTheShareOfItsLimitAsMargin) {
+  const auto margin = [](double error, double limit) { return Measured{"loss", error, limit, ""}.margin(); };
+  EXPECT_EQ(margin(1, 4), 0.25);
+  EXPECT_EQ(margin(0, 0), 0);
+  EXPECT_EQ(margin(1e-300, 0), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(margin(std::nan(""), 0)));
+  EXPECT_TRUE(std::isnan(margin(std::nan(""), 1)));
+}
+
 TEST_F(Limits, NeedTwentyRunsOfTheSameItems) {
   const Errors own = {{norm_weight, {u}}};
   auto null = twenty(own);
@@ -135,13 +203,18 @@ TEST_F(CalibrationFile, ReadsBackAsWritten) {
   const Calibration read = read_calibration(write());
 
   EXPECT_EQ(read.shadow.lexically_normal(), made_.shadow);
+  EXPECT_EQ(read.reference_run_id, "one");
   EXPECT_EQ(read.shadow_run_id, "two");
+  EXPECT_EQ(read.left_out, made_.left_out);
   EXPECT_EQ(read.null_runs, 20);
   EXPECT_EQ(read.factor, made_.factor);
   ASSERT_EQ(read.limits.size(), made_.limits.size());
   for (const auto& [item, limit] : made_.limits) {
     EXPECT_EQ(read.limits.at(item).limit, limit.limit) << item.name;
     EXPECT_EQ(read.limits.at(item).by, limit.by) << item.name;
+    EXPECT_EQ(read.limits.at(item).own, limit.own) << item.name;
+    EXPECT_EQ(read.limits.at(item).null_most, limit.null_most) << item.name;
+    EXPECT_EQ(read.limits.at(item).pooled, limit.pooled) << item.name;
   }
 }
 
@@ -183,6 +256,8 @@ TEST_F(CalibrationFile, IsRefusedWhereItCannotBeOne) {
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = 1.0; }), HasSubstr("its own numbers make"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = nullptr; }), HasSubstr("limit"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["limit"] = -1.0; }), HasSubstr("limit"));
+  EXPECT_THAT(refusal([](Json& json) { json["limits"][0]["own"] = -1e-9; }), HasSubstr("own: is no number from 0 up"));
+  EXPECT_THAT(refusal([](Json& json) { json["left_out"] = -1e-9; }), HasSubstr("left_out: is no number from 0 up"));
   EXPECT_THAT(refusal([](Json& json) { json["limits"].push_back(json["limits"][0]); }), HasSubstr("twice"));
   EXPECT_THAT(refusal([](Json& json) { json["null_runs"] = 19; }), HasSubstr("null_runs"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("factor"); }), HasSubstr("factor"));

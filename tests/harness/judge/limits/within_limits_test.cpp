@@ -266,6 +266,64 @@ TEST(CalibratedTier, ACalibrationOfAnotherRunIsRefusedByName) {
               HasSubstr("is not the shadow that"));
 }
 
+TEST(CalibratedTier, AShadowWithoutItsValuesIsNone) {
+  CalibratedCell cell;
+  cell.shadow.run.manifest["level"] = "full";
+
+  EXPECT_THAT(error_of<InputError>([&] { cell.compare(); }), HasSubstr("is not the shadow that"));
+}
+
+/// What one of the two runs lacks is named with the run that lacks it.
+class ErrorsOf : public ::testing::Test {
+ protected:
+  std::string refusal(const std::function<void(Record& run, Record& shadow)>& change = nullptr) {
+    ++written_;
+    Record one = read_record(run.write(folder_ / ("run" + std::to_string(written_))));
+    Record truth = read_record(shadow.write(folder_ / ("shadow" + std::to_string(written_))));
+    if (change) change(one, truth);
+    return error_of<InputError>([&] { judging::measure_errors(one, truth); });
+  }
+
+  DumpedRun run{synthetic_reference({.level = "dump"}), 1}, shadow{synthetic_reference({.level = "dump"}), 0, true};
+
+ private:
+  TemporaryFolder folder_;
+  int written_ = 0;
+};
+
+TEST_F(ErrorsOf, ATensorThatOneOfThemLacksIsNamed) {
+  const DumpedRun::Key tensor = {1, "gradient/model.norm.weight"};
+  run.not_dumped.insert(tensor);
+  EXPECT_THAT(refusal(), ContainsRegex("run1: holds no gradient/model.norm.weight in step-1.safetensors, which the"));
+
+  run.not_dumped.clear();
+  shadow.not_dumped.insert(tensor);
+  EXPECT_THAT(refusal(), ContainsRegex("shadow2: holds no gradient/model.norm.weight in step-1.safetensors, which th"));
+}
+
+TEST_F(ErrorsOf, ARowThatOneOfThemLacksIsNamed) {
+  const auto lacks = [](const char* file) {
+    return HasSubstr(std::string("holds no equal number of rows in ") + file);
+  };
+  EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].microbatches.pop_back(); }), lacks("microbatches.csv"));
+  EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].steps.pop_back(); }), lacks("steps.csv"));
+  EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].evaluation.emplace_back(); }), lacks("evaluation.csv"));
+}
+
+TEST_F(ErrorsOf, ANumberThatOneOfThemLacksIsNamed) {
+  EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm.reset(); }),
+              ContainsRegex("run1: holds no gradient_norm"));
+  EXPECT_THAT(refusal([](Record&, Record& truth) { truth.ranks[0].microbatches[3].loss.reset(); }),
+              ContainsRegex("shadow2: holds no loss/3"));
+}
+
+TEST_F(ErrorsOf, WhatIsNotFiniteHasNoLimit) {
+  EXPECT_THAT(refusal([](Record& one, Record&) { one.ranks[0].steps[1].gradient_norm = NAN; }),
+              HasSubstr("gradient_norm at step 1 is not finite"));
+  run.with_nan.insert({0, "moment1/model.norm.weight"});
+  EXPECT_THAT(refusal(), HasSubstr("moment1/model.norm.weight at step 0 is not finite"));
+}
+
 TEST(CalibratedTier, RunsThatMeasureRoundingAreNotCompared) {
   SyntheticCell perturbed, shadow;
   perturbed.candidate.manifest["perturbation"] = 3;

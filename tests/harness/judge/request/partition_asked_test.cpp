@@ -51,6 +51,37 @@ TEST(PartitionAsked, CostPutsFewerLayersBesideALargeHead) {
   EXPECT_THAT(layers_of(model_of(6, 1000), {"cost", {}}, 3), ElementsAre(3, 3, 0));
 }
 
+/// Hidden size, intermediate size, heads, kv heads and vocabulary, worked out by hand.
+TEST(PartitionAsked, CostIsThatOfEveryRowsLayersAndHead) {
+  const auto model = [](std::int64_t layers, std::int64_t hidden, std::int64_t intermediate, std::int64_t heads) {
+    return expected_model(Json{{"vocab_size", 64},
+                               {"hidden_size", hidden},
+                               {"intermediate_size", intermediate},
+                               {"num_hidden_layers", layers},
+                               {"num_attention_heads", heads},
+                               {"num_key_value_heads", 1}});
+  };
+  const auto counts = [](const ExpectedModel& of, const std::vector<std::int64_t>& rows) {
+    std::vector<std::int64_t> layers;
+    for (const auto& units : partition_asked(of, {"cost", {}}, 3, rows))
+      layers.push_back(std::count_if(units.begin(), units.end(), is_layer));
+    return layers;
+  };
+  // Weights 2 x 8 x (8 + 2) + 3 x 8 x 4 = 256. A layer of rows of 1 and 16: 512 + 16 + 8192 + 4096 = 12816; the head
+  // (2 x 8 x 64 + 4 x 8 + 5 x 64) x 17 = 23392. With two layers beside it the last has 49024, the
+  // first's four have 51264; with one beside it they have as much, and the first found stays.
+  EXPECT_THAT(counts(model(9, 8, 4, 4), {1, 16}), ElementsAre(4, 3, 2));
+  // Weights 2 x 4 x (4 + 4) + 3 x 4 x 6 = 136, a layer 272 + 8 = 280, the head 512 + 16 + 320 = 848: four layers are
+  // 1120, and one beside the head would make 1128.
+  EXPECT_THAT(counts(model(8, 4, 6, 1), {1}), ElementsAre(4, 4, 0));
+}
+
+TEST(PartitionAsked, OfOneStageHoldsAllWhateverItCosts) {
+  EXPECT_THAT(layers_of(model_of(5), {"cost", {}}, 1), ElementsAre(5));
+  EXPECT_THROW(layers_of(model_of(5), {}, 0), InputError);
+  EXPECT_THROW(layers_of(model_of(5), {"", {6, -1}}, 2), InputError);
+}
+
 TEST(PartitionAsked, ABalanceIsTakenAsItStandsOrRefused) {
   EXPECT_THAT(layers_of(model_of(5), {"", {2, 0, 3}}, 3), ElementsAre(2, 0, 3));
   EXPECT_THROW(layers_of(model_of(5), {"", {2, 3}}, 3), InputError);

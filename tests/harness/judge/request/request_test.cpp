@@ -53,6 +53,35 @@ TEST(RequestFile, ReadsBackWhatWasWritten) {
   EXPECT_THAT(not_asked(whole()), ::testing::IsEmpty());
 }
 
+/// And not what the other way of writing happens to leave out as well.
+TEST(RequestFile, WritesTheKeysOfItsPage) {
+  const Json written = to_json(whole());
+
+  EXPECT_EQ(written.at("schedule"), Json::parse(R"({"name": "1f1b", "chunks_per_rank": 1, "digest": "d"})"));
+  EXPECT_EQ(written.at("microbatches"),
+            Json::parse(R"([{"lengths": [4, 2], "masked": false}, {"lengths": [1, 1], "masked": true}])"));
+  EXPECT_EQ(written.at("data").at("shuffle"), "windows");
+  EXPECT_FALSE(written.at("evaluation").at("data").contains("shuffle")) << "none is the default";
+  EXPECT_TRUE(written.at("clip_norm").is_null());
+
+  Request request = whole();
+  request.schedule = RequestedSchedule{"1f1b", {}, {}};
+  request.clip_norm = Json(0.5);
+  EXPECT_EQ(to_json(request).at("schedule"), Json::parse(R"({"name": "1f1b"})"));
+  const Request read = request_from_json(to_json(request), "x");
+  EXPECT_FALSE(read.schedule->chunks_per_rank);
+  EXPECT_FALSE(read.schedule->digest);
+  EXPECT_EQ(*read.clip_norm, Json(0.5));
+}
+
+TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
+  Request request = whole();
+  request.microbatches.reset();
+  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches", "microbatch_count"));
+  request.microbatch_count = 2;
+  EXPECT_THAT(not_asked(request), ::testing::ElementsAre("microbatches"));
+}
+
 TEST(RequestFile, NoEvaluationIsAskedForByNull) {
   Request request = whole();
   request.evaluation.emplace();
@@ -93,6 +122,10 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("clip_norm", "no"), HasSubstr("key clip_norm: must be a number or null"));
   EXPECT_THAT(with("schedule", Json::object()), HasSubstr("key schedule"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0], "masked": false}])")), HasSubstr("at least 1"));
+  EXPECT_THAT(
+      with("microbatches", Json::parse(R"([{"lengths": [1], "masked": false}, {"lengths": [], "masked": true}])")),
+      HasSubstr("microbatch 1 needs"));
+  EXPECT_EQ(with("data", Json::parse(R"({"files": [], "format": "uint16", "seed": 1})")), "accepted");
   EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "words", "seed": 1})")), HasSubstr("`words`"));
   EXPECT_THAT(with("data", Json::parse(R"({"files": [], "format": "bytes", "seed": 1, "shuffle": "rows"})")),
               HasSubstr("shuffle `rows` is unknown"));

@@ -67,6 +67,93 @@ TEST(TokenSource, SixteenBitIdsAreLittleEndian) {
   EXPECT_EQ(source.data_digest(0, 0), digest_of({513, 513}, 1, 1));
 }
 
+/// A header of llm.c of 256 numbers of 32 bits, and these bytes.
+std::string with_header(std::uint32_t magic, std::uint32_t count, const std::string& ids) {
+  std::string bytes(1024, '\0');
+  const auto put = [&](std::size_t place, std::uint32_t number) {
+    for (std::size_t i = 0; i < 4; ++i) bytes[4 * place + i] = static_cast<char>(number >> (8 * i) & 0xff);
+  };
+  put(0, magic), put(1, 1), put(2, count);
+  return bytes + ids;
+}
+
+class HeadedTokens : public ::testing::Test {
+ protected:
+  /// Of the file's first id and the one behind it, or why it is refused.
+  std::string digest(const std::string& name, const std::string& bytes) {
+    ring_.data.files = {ring_.folder.file(name, bytes)};
+    ring_.data.sizes = {static_cast<std::int64_t>(bytes.size())};
+    ring_.data.format = "uint16";
+    ring_.data.seed = 0;
+    try {
+      TokenSource source(ring_.data, asked_);
+      return source.data_digest(0, 0);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+  Ring ring_;
+  const std::vector<RequestedMicrobatch> asked_ = {{{1}, false}};
+};
+
+TEST_F(HeadedTokens, AreAsWideAsTheMagicNumberSaysAndAsManyAsTheHeaderCounts) {
+  const std::string same = std::string("\1\2\0\0", 4) + std::string("\1\2\0\0", 4);  // 513, 513 as uint32
+  EXPECT_EQ(digest("a.bin", with_header(20240801, 2, same)), digest_of({513, 513}, 1, 1));
+  EXPECT_EQ(digest("b.bin", with_header(20240520, 2, "\1\2\1\2")), digest_of({513, 513}, 1, 1));
+  EXPECT_THAT(digest("c.bin", with_header(20240520, 3, "\1\2\1\2")), HasSubstr("other ids than its header counts"));
+  EXPECT_THAT(digest("d.bin", with_header(20240801, 1, same)), HasSubstr("other ids than its header counts"));
+}
+
+TEST_F(HeadedTokens, AFileAsLongAsAHeaderThatBeginsOtherwiseHasNone) {
+  std::string bytes;
+  for (int i = 0; i < 600; ++i) bytes += "\1\2";
+  EXPECT_EQ(digest("a.bin", bytes), digest_of({513, 513}, 1, 1));
+}
+
+TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
+  EXPECT_THAT(digest("a.bin", with_header(20240520, 0, "")), HasSubstr("holds no token"));
+}
+
+TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
+  const auto with_type = [](char type) { return std::string(17, '\0') + type; };
+  ring_.folder.file("a.idx", with_type(3));
+  EXPECT_EQ(digest("a.bin", "\377\377\377\377"), digest_of({-1, -1}, 1, 1)) << "int16";
+  ring_.folder.file("a.idx", with_type(8));
+  EXPECT_EQ(digest("a.bin", "\377\377\377\377"), digest_of({65535, 65535}, 1, 1)) << "uint16";
+  ring_.folder.file("a.idx", with_type(6));
+  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is no index that says what"));
+  ring_.folder.file("a.idx", with_type(3).substr(0, 17));
+  EXPECT_THAT(digest("a.bin", "1234"), HasSubstr("a.idx: is no index that says what"));
+  EXPECT_EQ(digest("a.other", "\1\2\1\2"), digest_of({513, 513}, 1, 1)) << "an index is of a .bin alone";
+}
+
+TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
+  Ring ring;
+  ring.data.shuffle = "windows";
+  const auto fits = [&](std::int64_t longest) {
+    const std::vector<RequestedMicrobatch> asked = {{{1}, false}, {{longest}, false}};
+    try {
+      TokenSource source(ring.data, asked);
+      return source.data_digest(0, 1);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(fits(9), digest_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 9)) << "the only window";
+  EXPECT_THAT(fits(10), HasSubstr("no window of its longest row"));
+}
+
+TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
+  Ring ring;
+  ring.data.shuffle = "windows";
+  const std::vector<RequestedMicrobatch> asked = {{{5}, false}};
+  TokenSource source(ring.data, asked);
+
+  for (const std::int64_t step : {0, 1, 2}) {  // of 10 tokens the first 6: the other 4 are no window
+    EXPECT_EQ(source.data_digest(step, 0), digest_of({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}, 1, 5)) << step;
+  }
+}
+
 TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
   const auto refusal = [](const RequestedData& data) -> std::string {
     const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
