@@ -35,7 +35,6 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
     return;
   }
   no_rows_ = incomplete();
-  for (std::size_t i = 0; i < rows_before_.size(); ++i) rows_before_[i] = rows_left_out(record.ranks[i]);
   if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
   if (record.in_part()) return;
   dumps_.emplace(record);
@@ -64,6 +63,9 @@ bool RecordAudit::incomplete() {
 
 void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before) {
   if (no_rows_) return;
+  for (std::size_t i = 0; i < rows_before_.size() && step < 0; ++i) {
+    rows_before_[i] = rows_left_out(record_.ranks[i]);  // which is known once the start was read
+  }
   const AuditedStep audited(record_, step, before, rows_before_);
   audit_step_rows(audited, rows_);
   if (record_.manifest.level >= RecordLevel::full) {

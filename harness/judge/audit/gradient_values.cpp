@@ -1,33 +1,47 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/value_audit.hpp"
+#include "record/precision.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::auditing {
 namespace {
 
+/// By how much, relative to it, a norm that was summed rank by rank may lie from the one of all elements: as
+/// gradient_norm has it (rounding_of_norm), each tensor's norm in the run's own precision.
+double rounding_by_rank(const Manifest& manifest, double tensors, double largest) {
+  const std::string dtype = trained_dtype(manifest.dtype);
+  const double unit = unit_roundoff(is_storage(dtype) ? storage_of(dtype) : Storage::float32);
+  return (tensors + 4 * std::sqrt(largest)) * unit;
+}
+
 void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const std::int64_t step = audited.step();
   long double squares = 0;
-  double elements = 0;
+  double elements = 0, tensors = 0, largest = 1;
   for (const TensorPlace& place : audited.gradients_once()) {
     const SafetensorsEntry* tensor = dumps.find(place.rank, step, "gradient/" + place.row->name);
     if (!tensor) return;  // audit_rows_by_values says so
-    for (const double value : values_of(*tensor)) {
-      squares += static_cast<long double>(value) * static_cast<long double>(value);
-      ++elements;
-    }
+    const std::vector<double> values = values_of(*tensor);
+    for (const double value : values) squares += static_cast<long double>(value) * static_cast<long double>(value);
+    elements += static_cast<double>(values.size());
+    largest = std::max(largest, static_cast<double>(values.size()));
+    ++tensors;
   }
+  double allowed = (elements + 2) * 0x1p-53;
+  if (audited.manifest().norm_order == "per_rank")
+    allowed = std::max(allowed, rounding_by_rank(audited.manifest(), tensors, largest));
   const auto norm = static_cast<double>(std::sqrt(squares));
   const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {
     const auto& recorded = rank.steps[i].gradient_norm;
     if (!recorded) continue;
     audit.count("numbers");
-    if (std::abs(*recorded - norm) <= (elements + 2) * 0x1p-53 * norm) continue;
+    if (std::abs(*recorded - norm) <= allowed * norm) continue;
     Finding finding;
     finding.place = Place::norm;
     finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);

@@ -36,8 +36,9 @@ class ParameterUpdate {
 
   void run() {
     const bool first = numbers_.step == audited_.record().first_step;
-    const auto before = values(first ? -1 : numbers_.step - 1), after = values(numbers_.step);
     const SafetensorsEntry* gradient = dumps_.find(place_.rank, numbers_.step, "gradient/" + place_.row->name);
+    const bool moments = gradient != nullptr;  // what has no gradient keeps none
+    const auto before = values(first ? -1 : numbers_.step - 1, moments), after = values(numbers_.step, moments);
     if (!before || !after) return;  // what was not dumped audit_rows_by_values tells
     if (!gradient) return without_gradient(*before, *after);
     const std::vector<double> raw = values_of(*gradient);
@@ -52,9 +53,9 @@ class ParameterUpdate {
  private:
   /// Nothing where one of them was not dumped, or not in one shape. Moments begin at 0, but of a run that was gone on
   /// with.
-  std::optional<Values> values(std::int64_t step) {
+  std::optional<Values> values(std::int64_t step, bool moments) {
     Values found;
-    const bool has_moments = step >= 0 || audited_.record().first_step > 0;
+    const bool has_moments = moments && (step >= 0 || audited_.record().first_step > 0);
     const auto read = [&](const char* kind, bool kept, std::vector<double>& values) {
       const SafetensorsEntry* tensor = kept ? dumps_.find(place_.rank, step, kind + ("/" + place_.row->name)) : nullptr;
       if (tensor && tensor->dtype == place_.row->dtype && tensor->shape == place_.row->shape)

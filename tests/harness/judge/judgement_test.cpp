@@ -230,7 +230,7 @@ TEST(Judgement, AllKindsThatCouldTellMustHaveBeenThere) {
 }
 
 ComparedValue measured(const std::string& name, double error, double limit) {
-  return {std::nullopt, Measured{name, error, limit}};
+  return {std::nullopt, Measured{name, error, limit, {}}};
 }
 
 TEST(Judgement, OfMeasuredValuesTheNearestToItsLimitIsTold) {

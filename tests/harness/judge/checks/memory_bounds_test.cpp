@@ -67,8 +67,12 @@ TEST(MemoryBounds, ThePeakIsNoLessThanTablesAndTheLargerOfActivationsAndOtherByt
     const auto memory = result_of(cell.judge(), "memory");
 
     EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
-    if (less) EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 1: peak_bytes is"));
-    if (less) EXPECT_THAT(memory.reason, HasSubstr("the larger of activation_peak_bytes and other_peak_bytes"));
+    if (less) {
+      EXPECT_THAT(memory.reason, HasSubstr("candidate, rank 1, step 1: peak_bytes is"));
+    }
+    if (less) {
+      EXPECT_THAT(memory.reason, HasSubstr("the larger of activation_peak_bytes and other_peak_bytes"));
+    }
   }
 }
 
@@ -83,7 +87,9 @@ TEST(MemoryBounds, AnExternalTrainersPeakIsNoLessThanValuesAndActivations) {
     const auto memory = result_of(cell.judge(), "memory");
 
     EXPECT_EQ(memory.outcome, less ? Outcome::fails : Outcome::holds) << memory.reason;
-    if (less) EXPECT_THAT(memory.reason, HasSubstr("less than parameters, gradients and the activations' peak"));
+    if (less) {
+      EXPECT_THAT(memory.reason, HasSubstr("less than parameters, gradients and the activations' peak"));
+    }
   }
 }
 

@@ -386,7 +386,9 @@ TEST(Memory, OfASplitBackwardThePeakOfTheStepIsAnUpperLimitToo) {
     const auto memory = result_of(cell.judge(), "memory");
 
     EXPECT_EQ(memory.outcome, more < 0 ? Outcome::holds : Outcome::fails) << memory.reason;
-    if (more > 0) EXPECT_EQ(memory.first_divergence.value().item, "activation_peak_bytes");
+    if (more > 0) {
+      EXPECT_EQ(memory.first_divergence.value().item, "activation_peak_bytes");
+    }
   }
 }
 
