@@ -115,7 +115,11 @@ TEST_F(HeadedTokens, AFileThatIsAllHeaderHoldsNone) {
 }
 
 TEST_F(HeadedTokens, AreOfTheTypeThatAnIndexNames) {
-  const auto with_type = [](char type) { return std::string(17, '\0') + type; };
+  const auto with_type = [](char type) {
+    std::string index(18, '\0');
+    index.back() = type;
+    return index;
+  };
   ring_.folder.file("a.idx", with_type(3));
   EXPECT_EQ(digest("a.bin", "\377\377\377\377"), digest_of({-1, -1}, 1, 1)) << "int16";
   ring_.folder.file("a.idx", with_type(8));
