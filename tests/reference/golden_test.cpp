@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include "support/error.hpp"
@@ -121,10 +122,24 @@ TEST(Goldens, AllHold) {
 
   EXPECT_EQ(code, 0) << out.str();
   EXPECT_GE(all_goldens().size(), 8u);
-  // On a kind of machine that computed them no tensor may escape the exact comparison.
+  // Of those that such a machine computed no tensor may escape the exact comparison.
+  std::size_t exact = 0;
+  for (const auto& golden : all_goldens()) {
+    std::ostringstream one;
+    judge_goldens({golden}, one);
+    const std::string said = one.str();
+    if (said.find("0 ULP demanded") == std::string::npos) continue;
+    ++exact;
+    std::smatch count;
+    const std::regex counted("([0-9]+) of ([0-9]+) tensors, ([0-9]+) of ([0-9]+) elements");
+    ASSERT_TRUE(std::regex_search(said, count, counted)) << said;
+    EXPECT_EQ(count[1], count[2]) << golden;
+    EXPECT_EQ(count[3], count[4]) << golden;
+    EXPECT_GT(std::stoi(count[2]), 10) << golden;
+  }
   const Json producer = read_json(goldens / "two_tokens" / "golden.json");
   if (golden_demand(producer, machine_json(), environment_json(), "golden.json").bits) {
-    EXPECT_THAT(out.str(), HasSubstr("325 of 325 tensors, 718957 of 718957 elements"));
+    EXPECT_GE(exact, 8U);
   }
 }
 
