@@ -1,7 +1,6 @@
 #include "training/run_file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 

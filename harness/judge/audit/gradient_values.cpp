@@ -3,21 +3,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/value_audit.hpp"
-#include "record/precision.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::auditing {
 namespace {
-
-/// By how much, relative to it, a norm that was summed rank by rank may lie from the one of all elements: as
-/// gradient_norm has it (rounding_of_norm), each tensor's norm in the run's own precision.
-double rounding_by_rank(const Manifest& manifest, double tensors, double largest) {
-  const std::string dtype = trained_dtype(manifest.dtype);
-  const double unit = unit_roundoff(is_storage(dtype) ? storage_of(dtype) : Storage::float32);
-  return (tensors + 4 * std::sqrt(largest)) * unit;
-}
 
 void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const std::int64_t step = audited.step();
@@ -34,7 +26,7 @@ void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   }
   double allowed = (elements + 2) * 0x1p-53;
   if (audited.manifest().norm_order == "per_rank")
-    allowed = std::max(allowed, rounding_by_rank(audited.manifest(), tensors, largest));
+    allowed = std::max(allowed, norm_rounding(audited.manifest().dtype, tensors, largest));
   const auto norm = static_cast<double>(std::sqrt(squares));
   const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {

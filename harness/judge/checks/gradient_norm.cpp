@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "harness/judge/audit/clipping_form.hpp"
+#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/checks.hpp"
-#include "record/precision.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -19,17 +19,13 @@ std::string text_of(const std::optional<double>& value) {
   return value ? to_text(*value) : "absent";
 }
 
-/// By how much, relative to it, a norm may lie from another that was summed in another order and in the run's own
-/// precision: each of the tensors' norms adds a rounding, and the roundings within one of N elements, which err to both
-/// sides, come to no more than eight standard deviations of N of them, halved by the root.
+/// Of the candidate's norm beside one that was summed in another order.
 double rounding_of_norm(const CellEvidence& evidence) {
   double largest = 1;
   for (const auto& parameter : evidence.model.parameters)
     largest = std::max(largest, static_cast<double>(elements(parameter.shape)));
-  const auto roundings = static_cast<double>(evidence.model.parameters.size()) + 4 * std::sqrt(largest);
-  const std::string dtype = trained_dtype(evidence.candidate.manifest.dtype);
-  const auto storage = auditing::is_storage(dtype) ? auditing::storage_of(dtype) : auditing::Storage::float32;
-  return roundings * std::max(auditing::unit_roundoff(storage), std::ldexp(1.0, -53));
+  return auditing::norm_rounding(evidence.candidate.manifest.dtype,
+                                 static_cast<double>(evidence.model.parameters.size()), largest);
 }
 
 class GradientNormCheck : public StepCheck {
