@@ -1,5 +1,5 @@
 # Headers that many files see and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that
-# take it. What a source includes it still names itself: the preset asan compiles without these, and tests/structure every header alone.
+# take it. What a source includes it still names itself: the preset alone compiles without these, and tests/structure every header by itself.
 
 # plumbline_precompiled(<set> USES <libraries> HEADERS <header>...)
 function(plumbline_precompiled set)

@@ -25,7 +25,7 @@ expect() {
   [[ $code == "$wanted" && $(tr '\n' ' ' <calls) == "$calls" && $said == *"$words"* ]] ||
     { echo "$*: expected $wanted, '$calls' and '$words'; got $code, '$(tr '\n' ' ' <calls)' and:" "$said" && exit 1; }
 }
-expect 2 "" "there is no part fuz; known: headers asan" scripts/nightly fuz
+expect 2 "" "there is no part fuz; known: headers alone asan" scripts/nightly fuz
 expect 0 "fuzz " "nightly: fuzz holds" scripts/nightly fuzz
 expect 0 "" "fuzz held at this state" scripts/nightly fuzz
 expect 0 "witness " "witness holds" env PART="fuzz witness" scripts/nightly
