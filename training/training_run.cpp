@@ -42,9 +42,8 @@ TrainingRun load_training_run(const std::filesystem::path& run_file, const std::
   check_lengths(run, config, plan);
   check_padding(run, plan);
   std::optional<BatchPlan> validation;
-  if (run.validation) {
+  if (run.validation) {  // in rows as long as those of the steps
     validation.emplace(*run.validation, load_tokens(*run.validation, config.vocab_size));
-    check_padding(run, *validation);
   }
   TrainingRun training{std::move(run), std::move(config), std::move(plan), std::move(validation)};
   training.run_id = new_run_id();

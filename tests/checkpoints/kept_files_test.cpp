@@ -1,6 +1,7 @@
 // What else a run keeps beside its tensors: the model's config, metrics.csv, the record of a run that was gone on with.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -100,7 +101,9 @@ TEST_F(KeptFiles, MetricsOfARunThatSavesNothingLieInItsRecord) {
 TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   PipelineOptions options = pipeline(2, folder_ / "c");
   options.record = folder_ / "record";
+  const auto begun = std::chrono::steady_clock::now();
   ASSERT_EQ(train_pipeline(options), 0);
+  const double seconds_of_all = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 
   const fs::path metrics = folder_ / "c" / "metrics.csv", steps = folder_ / "record" / "rank-1" / "steps.csv";
   EXPECT_THAT(column(metrics, "step"), ElementsAre("0", "1", "2"));
@@ -114,8 +117,16 @@ TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
     return found;
   };
   const auto seconds = numbers("seconds"), rates = numbers("tokens_per_second"), saving = numbers("saving_seconds");
+  const auto waited = numbers("waited_seconds"), epochs = numbers("epochs");
+  std::uintmax_t corpus = 0;  // bytes, which are its tokens
+  for (const auto& file : fs::directory_iterator(PLUMBLINE_FIXTURES "/corpus")) corpus += file.file_size();
   for (std::size_t step = 0; step < seconds.size(); ++step) {
-    EXPECT_GT(seconds[step], 0);
+    EXPECT_GE(seconds[step], parse_double(column(steps, "seconds")[step]).value())
+        << "which ends before its row is written";
+    EXPECT_LT(seconds[step], seconds_of_all);
+    EXPECT_GE(waited[step], 0);
+    EXPECT_LE(waited[step], seconds[step]);
+    EXPECT_DOUBLE_EQ(epochs[step], static_cast<double>(step + 1) * 38 / static_cast<double>(corpus));
     EXPECT_DOUBLE_EQ(rates[step], 38 / seconds[step]) << "two rows of 9, 4 and 6 tokens";
   }
   EXPECT_EQ(saving[0], 0) << "nothing was saved there";

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -62,6 +63,7 @@ TEST(LoadTokens, AFolderIsReadInNameOrder) {
   folder.file("10.txt", "1");
   folder.file("notes.md", "X");
   folder.file("deeper/c.txt", "X");
+  std::filesystem::create_directory(folder / "c.txt");
 
   EXPECT_THAT(all_of(load_tokens(text_at(folder.path()), 256)), ElementsAre('1', 'A', 'B'));
 }
@@ -81,6 +83,12 @@ TEST(LoadTokens, ARawFileOfFourBytesAnIdIsReadAsItIsSaid) {
   EXPECT_THAT(error_of<InputError>([&] { load_tokens(tokens_at(path), 65537); }),
               HasSubstr("a.bin: has no header that says how wide its ids are"));
   EXPECT_EQ(load_tokens(tokens_at(path), 65536).size(), 4) << "of a model that two bytes are enough for";
+}
+
+TEST(LoadTokens, ARawFileMayHaveAnyExtension) {
+  const TemporaryFolder folder;
+
+  EXPECT_THAT(ids_of(folder.file("ids.u16", testing::numbers<std::uint16_t>({3, 40000}))), ElementsAre(3, 40000));
 }
 
 TEST(LoadTokens, TheHeadersOfLlmcSayTheWidth) {
@@ -132,9 +140,34 @@ TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
   folder.file("a.bin", testing::numbers<std::int32_t>({5, -6}));
   EXPECT_THAT(error_of<InputError>([&] { ids_of(folder / "a.bin", std::nullopt); }),
               HasSubstr("token -6 at token 1 is beyond"));
-  EXPECT_THAT(error_of<InputError>(
-                  [&] { ids_of(with(3, 2, testing::numbers<std::int16_t>({5, -6}), {2}), std::nullopt); }),
+  EXPECT_THAT(error_of<InputError>([&] {
+                ids_of(with(3, 2, testing::numbers<std::int16_t>({5, -6}), {2}), std::nullopt);
+              }),
               HasSubstr("token -6 at token 1 is beyond"));
+}
+
+TEST(LoadTokens, TheLastSequenceOfMegatronsMayBeEmpty) {
+  const TemporaryFolder folder;
+  folder.file("a.idx", testing::megatron_index(8, 2, {2, 0}));
+
+  EXPECT_THAT(ids_of(folder.file("a.bin", testing::numbers<std::uint16_t>({4, 5})), std::nullopt), ElementsAre(4, 5));
+}
+
+// Sequences take 12 bytes of an index and documents 8: with so many, the bytes that they take are 0 in 64 bits.
+TEST(LoadTokens, AnIndexThatCountsMoreThan64BitsHoldIsRefused) {
+  const TemporaryFolder folder;
+  const std::string one = testing::megatron_index(8, 2, {2}), ids = testing::numbers<std::uint16_t>({1, 2});
+  const auto says = [&](std::uint64_t sequences, std::uint64_t documents, const std::string& listed) {
+    std::string counts(16, '\0');
+    std::memcpy(counts.data(), &sequences, sizeof sequences);
+    std::memcpy(counts.data() + 8, &documents, sizeof documents);
+    folder.file("a.idx", one.substr(0, 18) + counts + listed);
+    return refusal(folder.file("a.bin", ids));
+  };
+
+  EXPECT_THAT(says(std::uint64_t{1} << 62U, 0, ""), HasSubstr("and 0 bytes follow: the file is truncated"));
+  EXPECT_THAT(says(1, std::uint64_t{1} << 61U, one.substr(34, 12)),
+              HasSubstr("12 bytes follow: the file is truncated"));
 }
 
 TEST(LoadTokens, IndexesOfMegatronsThatDoNotFitTheirFileAreRefused) {

@@ -90,7 +90,6 @@ void RecordAudit::note_unknown_dtype() {
       if (is_storage(row.dtype)) continue;
       unknown_dtype_ = "tensors: " + row.name + " is of " + row.dtype +
                        ", and float32, float64 and bfloat16 are what can be recomputed";
-      values_ = {};
       return;
     }
   }
@@ -105,7 +104,7 @@ void RecordAudit::of_values(const AuditedStep& audited) {
   audit_masters_by_values(audited, *dumps_, values_);
   if (audited.step() < 0) return;
   audit_gradient_values(audited, *dumps_, values_);
-  audit_updates(audited, *dumps_, values_);
+  audit_updates(audited, *dumps_, updates_, values_);
   dumps_->forget_before(audited.step());
 }
 
@@ -131,6 +130,7 @@ Audit RecordAudit::conclude() {
     return audit;
   }
   const bool sums_missing = values_.recomputed.erase("tied_sums_missing") > 0;
+  const bool updates_missing = values_.recomputed.erase("updates_missing") > 0;
   audit.power = std::move(values_.power);
   audit.from_values = values_.from_values;
   append(audit, std::move(values_));
@@ -146,6 +146,7 @@ Audit RecordAudit::conclude() {
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));
+  if (updates_missing) not_audited("updates of parameters whose moments before or after them were not recorded");
   if (sums_missing) not_audited("the sum of a tied weight's two uses: they were not dumped (gradient_use/)");
   return audit;
 }

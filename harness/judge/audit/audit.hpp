@@ -11,6 +11,7 @@
 #include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
+#include "harness/judge/audit/value_audit.hpp"
 #include "record/record.hpp"
 
 namespace plumbline::auditing {
@@ -48,6 +49,7 @@ class RecordAudit {
   std::optional<std::string> unknown_dtype_;
   std::uintmax_t dump_bytes_ = 0;
   std::optional<Dumps> dumps_;
+  UpdatesByParameter updates_;
 };
 
 /// The whole record. Throws InputError for one that cannot be read.

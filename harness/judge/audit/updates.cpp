@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "harness/judge/audit/clipping_form.hpp"
 #include "harness/judge/audit/optimizer_form.hpp"
@@ -31,53 +32,65 @@ struct Refused {
 class ParameterUpdate {
  public:
   ParameterUpdate(const AuditedStep& audited, Dumps& dumps, const OptimizerForm& form, const StepNumbers& numbers,
-                  const TensorPlace& place, Audit& audit)
-      : audited_(audited), dumps_(dumps), form_(form), numbers_(numbers), place_(place), audit_(audit) {}
+                  const TensorPlace& place, UpdatesSoFar& so_far, Audit& audit)
+      : audited_(audited),
+        dumps_(dumps),
+        form_(form),
+        numbers_(numbers),
+        place_(place),
+        so_far_(so_far),
+        audit_(audit),
+        step_before_(numbers.step == audited.record().first_step ? -1 : numbers.step - 1) {}
 
   void run() {
-    const bool first = numbers_.step == audited_.record().first_step;
-    const SafetensorsEntry* gradient = dumps_.find(place_.rank, numbers_.step, "gradient/" + place_.row->name);
-    const bool moments = gradient != nullptr;  // what has no gradient keeps none
-    const auto before = values(first ? -1 : numbers_.step - 1, moments), after = values(numbers_.step, moments);
-    if (!before || !after) return;  // what was not dumped audit_rows_by_values tells
-    if (!gradient) return without_gradient(*before, *after);
-    const std::vector<double> raw = values_of(*gradient);
-    if (raw.size() != after->parameter.size()) return;  // so is another shape
-    if (storage_of(place_.row->dtype) == Storage::float64) {
-      elements<long double>(*before, raw, *after);
+    for (const char* kind : moment_kinds) so_far_.moments = so_far_.moments || dumped(kind, step_before_);
+    if (const SafetensorsEntry* gradient = dumped("gradient", numbers_.step)) {
+      with_gradient(*gradient);
+      so_far_.moments = true;
     } else {
-      elements<double>(*before, raw, *after);
+      without_gradient();
+      ++so_far_.without;
     }
   }
 
  private:
-  /// Nothing where one of them was not dumped, or not in one shape. Moments begin at 0, but of a run that was gone on
-  /// with.
+  static constexpr std::array moment_kinds = {"moment1", "moment2"};
+
+  /// What was found of an update.
+  template <typename Real>
+  struct Found {
+    Refused parameter, moment1, moment2;
+    Mistakes<Real> mistakes;
+    bool follows() const { return parameter.number + moment1.number + moment2.number == 0; }
+  };
+
+  const SafetensorsEntry* dumped(const char* kind, std::int64_t step) {
+    return dumps_.find(place_.rank, step, kind + ("/" + place_.row->name));
+  }
+
+  /// Empty where it was not dumped, or in another shape.
+  std::vector<double> dumped_values(const char* kind, std::int64_t step) {
+    const SafetensorsEntry* tensor = dumped(kind, step);
+    if (!tensor || tensor->dtype != place_.row->dtype || tensor->shape != place_.row->shape) return {};
+    return values_of(*tensor);
+  }
+
+  /// Nothing where one of them was not dumped, or not in one shape. Without moments they are 0.
   std::optional<Values> values(std::int64_t step, bool moments) {
-    Values found;
-    const bool has_moments = moments && (step >= 0 || audited_.record().first_step > 0);
-    const auto read = [&](const char* kind, bool kept, std::vector<double>& values) {
-      const SafetensorsEntry* tensor = kept ? dumps_.find(place_.rank, step, kind + ("/" + place_.row->name)) : nullptr;
-      if (tensor && tensor->dtype == place_.row->dtype && tensor->shape == place_.row->shape)
-        values = values_of(*tensor);
-    };
-    read("parameter", true, found.parameter);
-    read("moment1", form_.keeps_moment1() && has_moments, found.moment1);
-    read("moment2", form_.keeps_moment2() && has_moments, found.moment2);
+    Values found{dumped_values("parameter", step), {}, {}};
     const std::size_t size = found.parameter.size();
-    if (found.moment1.empty() && (!has_moments || !form_.keeps_moment1())) found.moment1.assign(size, 0);
-    if (found.moment2.empty() && (!has_moments || !form_.keeps_moment2())) found.moment2.assign(size, 0);
+    found.moment1 = form_.keeps_moment1() && moments ? dumped_values("moment1", step) : std::vector<double>(size, 0);
+    found.moment2 = form_.keeps_moment2() && moments ? dumped_values("moment2", step) : std::vector<double>(size, 0);
     if (found.moment1.size() != size || found.moment2.size() != size) return std::nullopt;
     return found;
   }
 
-  void without_gradient(const Values& before, const Values& after) {
+  void without_gradient() {
+    const std::size_t size = dumped_values("parameter", numbers_.step).size();
+    if (size == 0 || dumped_values("parameter", step_before_).size() != size) return;  // audit_rows_by_values tells it
+    audit_.count("updated_elements", static_cast<std::int64_t>(size));
     const auto& frozen = audited_.manifest().frozen;
-    Refused moved;
-    for (std::size_t i = 0; i < after.parameter.size(); ++i) {
-      moved.look(i, after.parameter[i], {before.parameter[i], before.parameter[i]});
-    }
-    audit_.count("updated_elements", static_cast<std::int64_t>(after.parameter.size()));
+    const Refused moved = moves("parameter");
     // Of another trainer it may be one that no loss of the step depends on, which its optimiser passes over.
     const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
@@ -88,33 +101,70 @@ class ParameterUpdate {
       audit_.findings.push_back(std::move(finding));
     }
     report("parameter", moved, "it is frozen, and moved");
+    for (const char* kind : moment_kinds) {
+      report(kind, moves(kind), "its parameter has no gradient in this step, and it moved");
+    }
+  }
+
+  /// Elements that are not what they were; none where it was not dumped twice.
+  Refused moves(const char* kind) {
+    const std::vector<double> before = dumped_values(kind, step_before_), after = dumped_values(kind, numbers_.step);
+    Refused moved;
+    for (std::size_t i = 0; i < after.size() && i < before.size(); ++i) {
+      moved.look(i, after[i], {before[i], before[i]});
+    }
+    return moved;
+  }
+
+  void with_gradient(const SafetensorsEntry& gradient) {
+    const auto before = values(step_before_, so_far_.moments), after = values(numbers_.step, true);
+    const std::vector<double> raw = values_of(gradient);
+    if (!before || !after) return audit_.count("updates_missing");
+    if (raw.size() != after->parameter.size()) return;  // audit_rows_by_values tells it
+    if (storage_of(place_.row->dtype) == Storage::float64) {
+      elements<long double>(*before, raw, *after);
+    } else {
+      elements<double>(*before, raw, *after);
+    }
   }
 
   template <typename Real>
   void elements(const Values& before, const std::vector<double>& raw, const Values& after) {
+    Found<Real> found = update<Real>(before, raw, after, numbers_.step);
+    if (!found.follows() && so_far_.without > 0) {
+      Found<Real> of_own_count = update<Real>(before, raw, after, numbers_.step - so_far_.without);
+      if (of_own_count.follows()) found = std::move(of_own_count);
+    }
+    audit_.count("updated_elements", static_cast<std::int64_t>(raw.size()));
+    found.mistakes.add_to(audit_.power[kind_of_parameter(place_.row->name)]);
+    const std::string from = "it does not follow from the values before the step, the clipped gradient and the rate " +
+                             to_text(numbers_.rate);
+    report("moment1", found.moment1, from);
+    report("moment2", found.moment2, from);
+    report("parameter", found.parameter, from);
+  }
+
+  /// `updates`: before this one.
+  template <typename Real>
+  Found<Real> update(const Values& before, const std::vector<double>& raw, const Values& after, std::int64_t updates) {
     const Storage storage = storage_of(place_.row->dtype);
-    const StepForm<Real> step(form_, storage, numbers_.rate, numbers_.step);
-    Mistakes<Real> mistakes(form_, storage, numbers_);
-    Refused parameter, moment1, moment2;
+    const StepForm<Real> step(form_, storage, numbers_.rate, updates);
+    StepNumbers numbers = numbers_;
+    numbers.step = updates;
+    Found<Real> found{{}, {}, {}, {form_, storage, numbers}};
     for (std::size_t i = 0; i < raw.size(); ++i) {
       const Element<Real> element{static_cast<Real>(before.parameter[i]), static_cast<Real>(before.moment1[i]),
                                   static_cast<Real>(before.moment2[i])};
       const auto gradient = static_cast<Real>(clipped(storage, raw[i], numbers_.coefficient));
       const ElementBounds bounds = step.bounds(element, gradient, after.moment1[i]);
-      parameter.look(i, after.parameter[i], bounds.parameter);
-      if (form_.keeps_moment1()) moment1.look(i, after.moment1[i], bounds.moment1);
-      if (form_.keeps_moment2()) moment2.look(i, after.moment2[i], bounds.moment2);
+      found.parameter.look(i, after.parameter[i], bounds.parameter);
+      if (form_.keeps_moment1()) found.moment1.look(i, after.moment1[i], bounds.moment1);
+      if (form_.keeps_moment2()) found.moment2.look(i, after.moment2[i], bounds.moment2);
       // With SGD's recorded buffer taken for granted no mistake before it would show in the parameter.
-      mistakes.weigh(element, static_cast<Real>(raw[i]), gradient,
-                     form_.adamw ? bounds : step.bounds(element, gradient, std::nullopt));
+      found.mistakes.weigh(element, static_cast<Real>(raw[i]), gradient,
+                           form_.adamw ? bounds : step.bounds(element, gradient, std::nullopt));
     }
-    audit_.count("updated_elements", static_cast<std::int64_t>(raw.size()));
-    mistakes.add_to(audit_.power[kind_of_parameter(place_.row->name)]);
-    const std::string from = "it does not follow from the values before the step, the clipped gradient and the rate " +
-                             to_text(numbers_.rate);
-    report("moment1", moment1, from);
-    report("moment2", moment2, from);
-    report("parameter", parameter, from);
+    return found;
   }
 
   void report(const std::string& kind, const Refused& refused, const std::string& why) {
@@ -140,7 +190,9 @@ class ParameterUpdate {
   const OptimizerForm& form_;
   const StepNumbers& numbers_;
   const TensorPlace& place_;
+  UpdatesSoFar& so_far_;
   Audit& audit_;
+  std::int64_t step_before_;
 };
 
 /// Nothing where the rank's row lacks one of them.
@@ -163,7 +215,7 @@ std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankReco
 
 }  // namespace
 
-void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
+void audit_updates(const AuditedStep& audited, Dumps& dumps, UpdatesByParameter& so_far, Audit& audit) {
   const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
   if (!form) return;  // audit_record says so
   for (const RankRecord& rank : audited.record().ranks) {
@@ -172,7 +224,8 @@ void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
     for (const TensorPlace& place : audited.tensors()) {
       if (place.rank != rank.rank || place.row->kind != "parameter") continue;
       const OptimizerForm own = form_for(*form, place.row->shape);
-      ParameterUpdate(audited, dumps, own, *numbers, place, audit).run();
+      UpdatesSoFar& updates = so_far[{rank.rank, place.row->stage, place.row->name}];
+      ParameterUpdate(audited, dumps, own, *numbers, place, updates, audit).run();
     }
   }
 }

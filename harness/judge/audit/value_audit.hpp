@@ -1,6 +1,11 @@
 // What follows from the values themselves, of records at level dump; one step at a time.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
 #include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
@@ -19,8 +24,18 @@ void audit_gradient_values(const AuditedStep& audited, Dumps& dumps, Audit& audi
 /// In mixed precision: every element of each copy, exactly, as its master's rounded once.
 void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
+/// What the steps so far did with a parameter.
+struct UpdatesSoFar {
+  bool moments = false;      ///< it has some: they begin at 0 with its first gradient
+  std::int64_t without = 0;  ///< steps in which it had no gradient
+};
+using UpdatesByParameter =
+    std::map<std::tuple<std::int64_t, std::int64_t, std::string>, UpdatesSoFar>;  ///< rank, stage, name
+
 /// Each parameter and moment after the step from those before it, the clipped gradient and the recorded rate: within
-/// the bounds of bounds.hpp. Frozen parameters are what they were. Counts its power on the way (power.hpp).
-void audit_updates(const AuditedStep& audited, Dumps& dumps, Audit& audit);
+/// the bounds of bounds.hpp. Of one that had no gradient in some steps the optimiser may count its own updates
+/// (torch.optim) or all steps (fused ones). What has no gradient is what it was. Counts its power on the way
+/// (power.hpp), and as "updates_missing" what was not dumped.
+void audit_updates(const AuditedStep& audited, Dumps& dumps, UpdatesByParameter& so_far, Audit& audit);
 
 }  // namespace plumbline::auditing

@@ -1,5 +1,5 @@
 // repeatability (R0): the same run done again gives the same bits, row by row.
-#include <bit>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -18,6 +18,8 @@ struct Item {
   std::string value;
 };
 using Items = std::multimap<std::tuple<ExecutionPoint, std::int64_t, std::string>, Item>;
+
+constexpr auto behind_all_microbatches = std::numeric_limits<std::int64_t>::max();
 
 std::string bits(double value) {
   return to_text(value);
@@ -51,6 +53,14 @@ void add_rank(Items& items, const RankRecord& rank, const ExpectedModel& model) 
     if (row.clip_coefficient)
       add(items, at_norm(row.step, NormPart::clip_coefficient), rank.rank, "clip_coefficient",
           bits(*row.clip_coefficient));
+    if (row.learning_rate) add(items, at_learning_rate(row.step), rank.rank, "learning_rate", bits(*row.learning_rate));
+  }
+  for (const auto& row : rank.evaluation) {
+    const auto point = at_evaluation(row.step, row.microbatch.value_or(behind_all_microbatches));
+    const std::string of =
+        row.microbatch ? " of the evaluation's microbatch " + to_text(*row.microbatch) : " of the evaluation";
+    add(items, point, rank.rank, "loss" + of, to_text(row.loss));
+    if (row.microbatch) add(items, point, rank.rank, "data" + of, row.data_digest);
   }
 }
 

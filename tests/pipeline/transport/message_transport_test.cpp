@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <functional>
 #include <stdexcept>
+#include <thread>
 
 #include "pipeline/transport/link_payloads.hpp"
 #include "pipeline/transport/threads_link.hpp"
@@ -79,6 +81,28 @@ TEST_F(LyingChannel, FewerBytesThanTheTensorHasAreAnError) {
 
 TEST_F(LyingChannel, WhatWasNeverPostedIsNotAskedFor) {
   EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).test(7); }), HasSubstr("was never posted"));
+}
+
+/// What a rank's progress page says of it.
+TEST_F(LyingChannel, WhomItsSendsWaitForIsShownOnceAndThatNobodyIsLeft) {
+  std::vector<int> shown;
+  std::atomic<bool> waits = false;
+  rank(0).show_waits([&](int peer) {
+    shown.push_back(peer);
+    waits = true;
+  });
+  rank(0).post({send_to(rank(0), 1, 0, content(0, 0, {2, 2})), send_to(rank(0), 1, 1, content(0, 1, {2, 2}))});
+  std::jthread other([&] {
+    while (!waits) std::this_thread::yield();
+    for (const OperationId each :
+         rank(1).post({receive_from(rank(1), 0, 0, {2, 2}), receive_from(rank(1), 0, 1, {2, 2})})) {
+      rank(1).wait(each);
+    }
+  });
+
+  rank(0).reap_sends();
+
+  EXPECT_THAT(shown, ::testing::ElementsAre(1, -1));
 }
 
 }  // namespace

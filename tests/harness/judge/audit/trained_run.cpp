@@ -15,7 +15,8 @@
 namespace plumbline::testing {
 namespace {
 
-const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight";
+const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight",
+                  idle_parameter = "model.norm.weight";
 constexpr std::size_t live_rows = 6;  // of the embedding, as the synthetic run's tables have it
 constexpr float large_step = 4;       // step 0's gradients over step 1's
 
@@ -93,6 +94,19 @@ class Training {
   bool adamw() const { return optimizer_.at("name") == "adamw"; }
   double setting(const char* key) const { return optimizer_.value(key, 0.0); }
 
+  bool idle(const std::string& name, std::int64_t step) const {
+    return trained_.idle_step == step && name == idle_parameter;
+  }
+  /// Of a step without gradient there is none, and before the first gradient there are no moments.
+  bool lacks(const TensorRow& row) const {
+    return idle(row.name, row.step) && (row.kind == "gradient" || row.step == 0);
+  }
+  /// Steps that the optimiser does not count in this parameter's updates.
+  std::int64_t uncounted(const std::string& name, std::int64_t step) const {
+    const bool any = trained_.idle_step && *trained_.idle_step < step && name == idle_parameter;
+    return any && is(Mistake::count_one_more) ? -1 : any && !trained_.counts_idle_steps ? 1 : 0;
+  }
+
   void describe() {
     Json& manifest = trained_.run.manifest;
     manifest["level"] = "dump";
@@ -108,7 +122,7 @@ class Training {
     manifest["optimizer"] = optimizer_;
     for (RankRecord& rank : trained_.run.ranks) {
       std::erase_if(rank.tensors, [&](const TensorRow& row) {
-        return trained_.untrained.contains(row.name) && row.kind != "parameter";
+        return row.kind != "parameter" && (trained_.untrained.contains(row.name) || lacks(row));
       });
       for (TensorRow& row : rank.tensors) row.dtype = trained_.dtype;
       if (trained_.mixed) add_copies(rank.tensors);
@@ -167,7 +181,7 @@ class Training {
     const auto scale = static_cast<Real>(step == 0 ? large_step : 1.0F);
     auto& gradients = gradients_[step];
     for (const auto& [name, shape] : shapes_) {
-      if (trained_.untrained.contains(name)) continue;
+      if (trained_.untrained.contains(name) || idle(name, step)) continue;
       Numbers gradient = draw(std::to_string(step) + " gradient " + name, elements(shape), scale);
       const bool sparse = name == embedding || (tied() && name == head);
       if (sparse)
@@ -225,9 +239,12 @@ class Training {
           value = stored(trained_.dtype, static_cast<Real>(static_cast<double>(value) * coefficient));
         }
       }
-      std::int64_t count = is(Mistake::applied_twice) ? 2 * step : step;
+      std::int64_t count = is(Mistake::applied_twice) ? 2 * step : step - uncounted(name, step);
       update(parameter, gradient, applied, count);
       if (is(Mistake::applied_twice)) update(parameter, gradient, applied, count + 1);
+      if (idle(name, step) && is(Mistake::idle_moments_move)) {
+        parameter.moment1.back() += Real{0.25}, parameter.moment2.back() += Real{0.25};
+      }
       const bool moves = is(Mistake::untrained_moves) && step + 1 == synthetic_steps;
       if (moves && trained_.untrained.contains(name)) parameter.value.back() += Real{0.25};
     }

@@ -33,6 +33,8 @@ enum class Mistake {
   step_loss_backwards,  ///< summed from right to left
   copies_truncated,     ///< of mixed precision, in place of rounded
   untrained_moves,      ///< the last element of each parameter that has no gradient, in the last step
+  idle_moments_move,    ///< of a parameter in a step that has no gradient of it, the last element of each
+  count_one_more,       ///< a parameter's updates, where it had no gradient in a step
 };
 
 struct TrainedRun {
@@ -46,6 +48,8 @@ struct TrainedRun {
   std::optional<double> clip_norm = {};  ///< another limit than the mean of the two steps' norms
   bool mixed = false;                    ///< of dtype float32: each parameter has a bfloat16 copy, which travels too
   std::set<std::string> untrained = {};  ///< parameters without gradient and moments
+  std::optional<std::int64_t> idle_step = {};  ///< in which model.norm.weight has no gradient: it begins with the next
+  bool counts_idle_steps = false;              ///< the optimiser does, in the correction of AdamW's moments
 
   /// Fills in tables and manifest (level dump, a limit that bites in step 0 and not in step 1), and writes both and the
   /// dumps; returns `folder`.

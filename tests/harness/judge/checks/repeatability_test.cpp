@@ -37,6 +37,43 @@ TEST_F(Repeatability, FailsForOneOtherMoment) {
   EXPECT_EQ(verdict.first_divergence->item, "moment1 model.norm.weight");
 }
 
+TEST_F(Repeatability, FailsForAnotherFigureOfAStep) {
+  for (auto& rank : cell.repeated->ranks) rank.steps.at(1).learning_rate = 0.25;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
+  EXPECT_EQ(verdict.first_divergence->item, "learning_rate");
+  EXPECT_EQ(verdict.first_divergence->got, "0.25");
+}
+
+TEST_F(Repeatability, FailsForAnotherEvaluation) {
+  const auto evaluate = [](SyntheticRun& run) {
+    run.manifest["evaluation"] = {{"every", 1}, {"microbatches", 1}};
+    for (const std::int64_t step : {0, 1}) {
+      run.ranks.back().evaluation.push_back({step, 0, 8, 8, 1.5F, std::string(32, 'a')});
+      run.ranks.back().evaluation.push_back({step, {}, 8, 8, 1.5F, ""});
+    }
+  };
+  const auto expect_red = [&](std::size_t row, float loss, const std::string& digest, const std::string& item) {
+    SyntheticCell evaluated;
+    evaluated.plan.repeat = true;
+    evaluated.repeated = cell.repeated;
+    for (SyntheticRun* run : {&evaluated.reference, &evaluated.candidate, &*evaluated.repeated}) evaluate(*run);
+    evaluated.repeated->ranks.back().evaluation.at(row).loss = loss;
+    evaluated.repeated->ranks.back().evaluation.at(row).data_digest = digest;
+
+    const auto verdict = evaluated.judge();
+
+    EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("repeatability"));
+    EXPECT_EQ(verdict.first_divergence->item, item);
+    EXPECT_EQ(verdict.first_divergence->step, 1);
+  };
+  expect_red(2, 1.25F, std::string(32, 'a'), "loss of the evaluation's microbatch 0");
+  expect_red(2, 1.5F, other_digest, "data of the evaluation's microbatch 0");
+  expect_red(3, 1.25F, "", "loss of the evaluation");
+}
+
 TEST_F(Repeatability, FailsForTheSameRecordTwice) {
   cell.repeated = cell.candidate;
 

@@ -1,0 +1,192 @@
+// What a rank posts and takes at its cuts: the middle of three, with a transport that only notes what it is asked for.
+#include "pipeline/boundary_messages.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "model/unit.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Notes = std::vector<std::string>;
+
+/// Posted operations are kept; a receive gives its own number everywhere.
+class KeepingTransport : public mutant::ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  int rank() const override { return 1; }
+  int world_size() const override { return 3; }
+  std::vector<OperationId> post(std::vector<Operation> batch) override {
+    std::vector<OperationId> ids;
+    for (Operation& operation : batch) {
+      ids.push_back(posted.size());
+      posted.push_back(std::move(operation));
+    }
+    return ids;
+  }
+  bool test(OperationId id) override { return ended.at(id); }
+  at::Tensor wait(OperationId id) override { return at::full({1}, static_cast<double>(id)); }
+  void reap_sends() override { ended.assign(posted.size(), true); }
+
+  std::vector<Operation> posted;
+  std::vector<bool> ended;
+};
+
+class KeepingObserver : public StepObserver {
+ public:
+  void action_began(const StepAction& action) override { notes.push_back("began " + action.text); }
+  void action_ended(const StepAction& action) override { notes.push_back("ended " + action.text); }
+  void waiting(const StepAction& action, const StepAction& awaited, int peer) override {
+    notes.push_back(action.text + " waits in " + awaited.text + " for rank " + std::to_string(peer));
+  }
+  void waited(const StepAction& action, std::int64_t nanoseconds) override {
+    notes.push_back(action.text + (nanoseconds >= 0 && nanoseconds < 1'000'000'000 ? " waited" : " waited for ever"));
+  }
+  void crossed(const Crossing& crossing, const at::Tensor& /*tensor*/) override {
+    notes.push_back(std::string(crossing.side) + " " + crossing.direction + " " + crossing.cut + ", stage " +
+                    std::to_string(*crossing.from_stage) + " to " + std::to_string(*crossing.to_stage) + ", rank " +
+                    std::to_string(*crossing.peer) + ", step " + std::to_string(crossing.step) + ", microbatch " +
+                    std::to_string(crossing.microbatch));
+  }
+  Notes notes;
+};
+
+class MiddleRank : public ::testing::Test {
+ protected:
+  MiddleRank() : training_(load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt)) {
+    plan_.schedule.placement.ranks = 3;
+    plan_.stages = {{0, 2}, {2, 4}, {4, 8}};
+  }
+  ~MiddleRank() override { alone_->finish(); }
+  void post(const std::vector<std::string>& texts) {
+    std::vector<Action> batch;
+    for (const std::string& text : texts) batch.push_back(parse_action(text).value());
+    messages_.post(7, 4, batch);
+  }
+  at::Tensor arrival(const std::string& text, Direction direction) {
+    const Action action = parse_action(text).value();
+    return messages_.arrival(observed(7, 9, action), action, direction);
+  }
+  void hand_over(const std::string& text, Direction direction, at::Tensor tensor) {
+    messages_.hand_over(parse_action(text).value(), direction, std::move(tensor));
+  }
+
+  TrainingRun training_;
+  PipelinePlan plan_;
+  std::unique_ptr<Transport> alone_ = std::move(make_threads_transports(1, {}).front());
+  KeepingTransport transport_{*alone_};
+  KeepingObserver seen_;
+  BoundaryMessages messages_{training_, plan_, transport_, seen_};
+};
+
+struct Message {
+  const char* action;
+  int peer;
+  Direction direction;
+  std::int32_t from, to;
+};
+
+class HeaderOf : public MiddleRank, public ::testing::WithParamInterface<Message> {};
+
+// Both ends make a header from their own list: a field that neither fills would agree.
+TEST_P(HeaderOf, AMessageSaysWhatCrosses) {
+  const auto [action, peer, direction, from, to] = GetParam();
+  hand_over("1F3", Direction::forward, at::full({1}, 0.5));
+  hand_over("1B3", Direction::backward, at::full({1}, 0.5));
+
+  post({action});
+
+  ASSERT_EQ(transport_.posted.size(), 1U);
+  EXPECT_EQ(transport_.posted[0].peer, peer);
+  EXPECT_EQ(to_text(transport_.posted[0].action), action);
+  MessageHeader expected;
+  expected.direction = direction;
+  expected.from_stage = from;
+  expected.to_stage = to;
+  expected.step = 7;
+  expected.microbatch = 3;
+  expected.dtype = static_cast<std::int32_t>(at::kFloat);
+  expected.dimensions = 3;
+  expected.sizes = {2, 1, training_.config.hidden_size, 0};
+  EXPECT_EQ(transport_.posted[0].header, expected) << describe(transport_.posted[0].header);
+}
+
+INSTANTIATE_TEST_SUITE_P(, HeaderOf,
+                         ::testing::Values(Message{"1RECV_F3", 0, Direction::forward, 0, 1},
+                                           Message{"1SEND_F3", 2, Direction::forward, 1, 2},
+                                           Message{"1RECV_B3", 2, Direction::backward, 2, 1},
+                                           Message{"1SEND_B3", 0, Direction::backward, 1, 0}),
+                         [](const auto& info) { return std::string(info.param.action); });
+
+TEST_F(MiddleRank, TakesWhatItWaitsForAndTellsOfIt) {
+  post({"1RECV_F0", "1RECV_B1"});
+  seen_.notes.clear();
+
+  const at::Tensor activation = arrival("1F0", Direction::forward), gradient = arrival("1B1", Direction::backward);
+
+  EXPECT_EQ(activation.item<float>(), 0);
+  EXPECT_EQ(gradient.item<float>(), 1);
+  const std::string middle = unit_names(training_.config)[2], last = unit_names(training_.config)[4];
+  EXPECT_THAT(seen_.notes, ElementsAre("1F0 waits in 1RECV_F0 for rank 0", "ended 1RECV_F0", "1F0 waited",
+                                       "receive forward " + middle + ", stage 0 to 1, rank 0, step 7, microbatch 0",
+                                       "1B1 waits in 1RECV_B1 for rank 2", "ended 1RECV_B1", "1B1 waited",
+                                       "receive backward " + last + ", stage 2 to 1, rank 2, step 7, microbatch 1"));
+}
+
+TEST_F(MiddleRank, SendsWhatAPassGaveInOnePieceAndTellsOfIt) {
+  hand_over("1F2", Direction::forward, at::arange(6).view({2, 3}).t());
+
+  post({"1SEND_F2"});
+
+  ASSERT_EQ(transport_.posted.size(), 1U);
+  const at::Tensor& payload = transport_.posted[0].payload;
+  EXPECT_TRUE(payload.is_contiguous());
+  EXPECT_TRUE(payload.equal(at::arange(6).view({2, 3}).t()));
+  EXPECT_THAT(seen_.notes, ElementsAre("began 1SEND_F2", "send forward " + unit_names(training_.config)[4] +
+                                                             ", stage 1 to 2, rank 2, step 7, microbatch 2"));
+  EXPECT_THROW(post({"1SEND_F2"}), std::logic_error) << "it was given once";
+}
+
+TEST_F(MiddleRank, TellsThatASendEndedOnceItHas) {
+  for (const char* each : {"1F0", "1F1", "1F2"}) hand_over(each, Direction::forward, at::full({1}, 0.5));
+  post({"1SEND_F0", "1SEND_F1", "1SEND_F2"});
+  seen_.notes.clear();
+
+  transport_.ended = {false, true, false};
+  messages_.reap_sends();
+  EXPECT_THAT(seen_.notes, ElementsAre("ended 1SEND_F1"));
+
+  seen_.notes.clear();
+  messages_.reap_all_sends();
+  EXPECT_THAT(seen_.notes, ElementsAre("ended 1SEND_F0", "ended 1SEND_F2"));
+
+  seen_.notes.clear();
+  messages_.reap_all_sends();
+  EXPECT_THAT(seen_.notes, IsEmpty());
+}
+
+TEST_F(MiddleRank, NumbersItsActionsFromTheBatchesFirstOn) {
+  class Indices : public StepObserver {
+   public:
+    void action_began(const StepAction& action) override { seen.push_back(action.index); }
+    std::vector<std::int64_t> seen;
+  } indices;
+  BoundaryMessages messages(training_, plan_, transport_, indices);
+
+  messages.post(7, 4, std::vector{parse_action("1RECV_F0").value(), parse_action("1RECV_F1").value()});
+
+  EXPECT_THAT(indices.seen, ElementsAre(4, 5));
+}
+
+}  // namespace
+}  // namespace plumbline

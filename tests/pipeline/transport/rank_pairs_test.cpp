@@ -1,0 +1,35 @@
+#include "pipeline/transport/rank_pairs.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Pair = RankPair;
+
+constexpr bool tied = true;
+
+TEST(RankPairs, AreThoseOfNeighbouringStagesEveryOtherFirst) {
+  EXPECT_THAT(pairs_of({4, 1, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(2, 3), Pair(1, 2)));
+}
+
+TEST(RankPairs, GoRoundWhereTheNextChunkBeginsOnTheFirstRank) {
+  EXPECT_THAT(pairs_of({3, 2, PlacementKind::loop}, !tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
+}
+
+TEST(RankPairs, OfAVAreThoseOfItsOneLegOnce) {
+  EXPECT_THAT(pairs_of({3, 2, PlacementKind::v}, tied), ElementsAre(Pair(0, 1), Pair(1, 2)));
+}
+
+TEST(RankPairs, HoldBothEndsOfATiedWeight) {
+  EXPECT_THAT(pairs_of({3, 1, PlacementKind::loop}, tied), ElementsAre(Pair(0, 1), Pair(0, 2), Pair(1, 2)));
+}
+
+TEST(RankPairs, OfOneRankThereAreNone) {
+  EXPECT_THAT(pairs_of({1, 2, PlacementKind::loop}, tied), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumbline
