@@ -13,7 +13,7 @@ constexpr double default_theta = 10000.0;  // transformers' RotaryEmbeddingConfi
 std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
   const bool new_spelling = config.has("rope_parameters");
   const bool old_spelling = config.has("rope_scaling");
-  if (new_spelling && old_spelling && config.value("rope_parameters") != config.value("rope_scaling")) {
+  if (new_spelling && old_spelling && !same_content(config.value("rope_parameters"), config.value("rope_scaling"))) {
     throw config.wrong("rope_scaling", "differs from rope_parameters = " + json_text(config.value("rope_parameters")) +
                                            ": keep one of them");
   }

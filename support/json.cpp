@@ -32,4 +32,8 @@ void write_json(const std::filesystem::path& path, const Json& value) {
   write_file(path, json_text(value, 2) + "\n");
 }
 
+bool same_content(const Json& one, const Json& other) {
+  return nlohmann::json(one) == nlohmann::json(other);
+}
+
 }  // namespace plumbline

@@ -15,4 +15,7 @@ Json read_json(const std::filesystem::path& path);
 /// disk and std::logic_error when `value` holds a NaN or infinity (JSON has none: write null or a text on purpose).
 void write_json(const std::filesystem::path& path, const Json& value);
 
+/// Whether both hold the same, in whatever order the keys of objects stand: `==` of two Json heeds that order.
+bool same_content(const Json& one, const Json& other);
+
 }  // namespace plumbline

@@ -30,7 +30,7 @@ class Differences {
     }
   }
   void demand_equal(const std::string& what, const Json& reference, const Json& candidate) {
-    if (reference != candidate) demand_equal(what, json_text(reference), json_text(candidate));
+    if (!same_content(reference, candidate)) demand_equal(what, json_text(reference), json_text(candidate));
   }
   std::vector<std::string> words;
 

@@ -221,5 +221,84 @@ TEST(Config, NeutralValuesOfUnsupportedKeysPass) {
       R"({"attention_dropout": 0.0, "pretraining_tp": 1, "sliding_window": null, "rope_interleaved": false, "use_cache": true})")));
 }
 
+/// A key that changes the model, with a value that does.
+class ForeignKey : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(ForeignKey, IsRefused) {
+  const auto& [key, value] = GetParam();
+
+  EXPECT_THAT(error_of<InputError>([&] {
+                small_config({{key, Json::parse(value)}});
+              }),
+              HasSubstr(std::string(key) + " = " + value));
+}
+
+TEST_P(ForeignKey, ThatIsNullChangesNothing) {
+  EXPECT_NO_THROW(small_config({{GetParam().first, nullptr}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(, ForeignKey,
+                         ::testing::ValuesIn(std::vector<std::pair<const char*, const char*>>{
+                             {"hidden_act", "\"gelu\""},
+                             {"embd_pdrop", "0.1"},
+                             {"pretraining_tp", "2"},
+                             {"partial_rotary_factor", "0.5"},
+                             {"rotary_pct", "0.25"},
+                             {"num_local_experts", "8"},
+                             {"num_experts", "8"},
+                             {"use_sliding_window", "true"},
+                             {"rope_interleaved", "true"},
+                             {"use_qk_norm", "true"},
+                             {"qk_norm", "true"},
+                             {"qkv_bias", "true"},
+                             {"add_cross_attention", "true"},
+                             {"is_encoder_decoder", "true"},
+                             {"use_bidirectional_attention", "true"},
+                             {"quantization_config", "{}"},
+                             {"sliding_window", "128"},
+                             {"attn_logit_softcapping", "30.0"},
+                             {"final_logit_softcapping", "30.0"},
+                             {"attention_chunk_size", "8192"},
+                             {"layer_types", "[\"full_attention\"]"},
+                             {"auto_map", "{}"}}),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+TEST(Config, ADropoutOrArchitectureBehindAPermittedOneIsRefused) {
+  EXPECT_THAT(error_of<InputError>([] {
+                small_config({{"attention_dropout", 0.0}, {"resid_pdrop", 0.2}});
+              }),
+              HasSubstr("resid_pdrop = 0.2"));
+  EXPECT_THAT(error_of<InputError>([] {
+                small_config({{"architectures", {"LlamaForCausalLM", "LlamaForTokenClassification"}}});
+              }),
+              HasSubstr("LlamaForTokenClassification"));
+}
+
+TEST(Config, WhatIsSaidTwiceAlikePasses) {
+  Json twice = llama3();
+  twice["rope_theta"] = 500000.0;
+  twice["type"] = "llama3";
+
+  const LlamaConfig config =
+      small_config({{"rope_parameters", twice}, {"rope_scaling", twice}, {"rope_theta", 500000.0}});
+
+  EXPECT_EQ(config.rope_theta, 500000.0);
+  EXPECT_EQ(config.rope_scaling->factor, 8.0);
+}
+
+TEST(Config, TakesTheLargestSizesAndNoneAbove) {
+  EXPECT_EQ(small_config({{"vocab_size", 2147483647}}).vocab_size, 2147483647);
+  EXPECT_EQ(small_config({{"num_hidden_layers", 100000}}).layers, 100000);
+  EXPECT_THAT(error_of<InputError>([] { small_config({{"vocab_size", 2147483648}}); }), HasSubstr("2147483647"));
+  EXPECT_THAT(error_of<InputError>([] { small_config({{"num_hidden_layers", 100001}}); }), HasSubstr("at most 100000"));
+}
+
+TEST(Config, AFactorOfOneScalesNothingAndPasses) {
+  Json scaling = llama3();
+  scaling["factor"] = 1.0;
+
+  EXPECT_EQ(small_config({{"rope_parameters", scaling}}).rope_scaling->factor, 1.0);
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -28,6 +28,14 @@ TEST(JsonFile, KeepsOrderAndBits) {
             "{\n  \"z\": 0.1,\n  \"a\": [\n    1,\n    2\n  ],\n  \"n\": null,\n  \"big\": 9223372036854775807\n}\n");
 }
 
+TEST(Json, HoldsTheSameInWhateverOrderTheKeysStand) {
+  const Json one = Json::parse(R"({"a": [1, {"b": 2, "c": null}], "d": 1})");
+
+  EXPECT_TRUE(same_content(one, Json::parse(R"({"d": 1, "a": [1, {"c": null, "b": 2}]})")));
+  EXPECT_FALSE(same_content(one, Json::parse(R"({"d": 1, "a": [{"c": null, "b": 2}, 1]})"))) << "lists have an order";
+  EXPECT_FALSE(same_content(one, Json::parse(R"({"d": 1, "a": [1, {"c": 0, "b": 2}]})")));
+}
+
 TEST(JsonFile, ABrokenFileIsNamedWithLineAndColumn) {
   const TemporaryFolder folder;
 

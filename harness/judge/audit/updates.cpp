@@ -131,10 +131,8 @@ class ParameterUpdate {
   template <typename Real>
   void elements(const Values& before, const std::vector<double>& raw, const Values& after) {
     Found<Real> found = update<Real>(before, raw, after, numbers_.step);
-    if (!found.follows() && so_far_.without > 0) {
-      Found<Real> of_own_count = update<Real>(before, raw, after, numbers_.step - so_far_.without);
-      if (of_own_count.follows()) found = std::move(of_own_count);
-    }
+    if (!found.follows() && so_far_.without > 0)
+      found = update<Real>(before, raw, after, numbers_.step - so_far_.without);
     audit_.count("updated_elements", static_cast<std::int64_t>(raw.size()));
     found.mistakes.add_to(audit_.power[kind_of_parameter(place_.row->name)]);
     const std::string from = "it does not follow from the values before the step, the clipped gradient and the rate " +

@@ -228,6 +228,10 @@ TEST(Comparability, AModelThatIsNoLlamaIsComparedKeyByKey) {
                   {{"_name_or_path", "b"}, {"transformers_version", "5"}}),
               IsEmpty())
       << "what a library notes of itself";
+  EXPECT_THAT(
+      why({{"scaling", {{"type", "linear"}, {"factor", 2}}}}, {{"scaling", {{"factor", 2}, {"type", "linear"}}}}),
+      IsEmpty())
+      << "of an object the keys have no order";
 }
 
 TEST(Comparability, ALlamaAndAnotherModelAreComparedKeyByKey) {
