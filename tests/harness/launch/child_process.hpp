@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/launch/process_tree.hpp"
-
 namespace plumbline::testing {
 
 class ChildProcess {
@@ -39,18 +37,19 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Sends it a signal, and returns once /proc tells this state of it.
-  void until(int signal, char state) const {
-    ::kill(pid_, signal);
-    while (true) {
-      const auto now = process_state(pid_);
-      if (!now || now->state == state) return;
-    }
-  }
+  /// Stands still, by a signal or for its tracer.
+  void stop() const { until(SIGSTOP); }
   /// Ended, and not yet reaped.
-  void die() const { until(SIGKILL, 'Z'); }
+  void die() const { until(SIGKILL); }
 
  private:
+  /// Sends it a signal, and returns once it has stopped or ended by that: the kernel says so, not what is tested.
+  void until(int signal) const {
+    ::kill(pid_, signal);
+    siginfo_t none;
+    ::waitid(P_PID, static_cast<id_t>(pid_), &none, WSTOPPED | WEXITED | WNOWAIT);
+  }
+
   pid_t pid_ = -1;
 };
 
