@@ -1,11 +1,22 @@
 // A process of a test's own that does what it is told and then waits to be ended.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace plumbline::testing {
+
+/// Returns once this process, of whichever parent, has ended; false where it does not within 10 s.
+inline bool ends_soon(pid_t pid) {
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  pollfd end{process, POLLIN, 0};
+  const bool ended = ::poll(&end, 1, 10'000) == 1;
+  ::close(process);
+  return ended;
+}
 
 class ChildProcess {
  public:

@@ -4,7 +4,7 @@
 
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
-#include "tests/harness/launch/path_of.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -27,7 +27,7 @@ TEST(LinkedLibraries, OfAScriptAreNone) {
 std::vector<std::filesystem::path> libraries_told_by(const std::string& ldd) {
   const TemporaryFolder programs;
   if (!ldd.empty()) program(programs, "ldd", ldd);
-  const PathOf only(programs.path());
+  const EnvironmentVariable path("PATH", programs.path().c_str());
   return linked_libraries("trainer");
 }
 

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <set>
 #include <thread>
@@ -24,15 +22,6 @@ std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
   std::vector<pid_t> pids;
   for (const auto& process : processes) pids.push_back(process.pid);
   return pids;
-}
-
-/// Returns once this process, of whichever parent, has ended; false where it does not within 10 s.
-bool ends_soon(pid_t pid) {
-  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  pollfd end{process, POLLIN, 0};
-  const bool ended = ::poll(&end, 1, 10'000) == 1;
-  ::close(process);
-  return ended;
 }
 
 TEST(ProcessStateOf, NamesParentAndStateHoweverTheProcessIsCalled) {
