@@ -64,14 +64,14 @@ TEST_F(EndOfALaunch, ALauncherThatIsKilledIsNoRank) {
 }
 
 /// Stops its parent, and leaves once that stands still.
-const std::string rank_0_stops_its_launcher =
+const std::string a_rank_stops_its_launcher =
     "launcher=$$; (page $1 $rank 1 -1 ${rank}F1; looked_at $1 $ranks; kill -STOP $launcher; "
     "until [[ $(< /proc/$launcher/stat) == *') T '* ]]; do :; done; exit 0) & wait";
 
 TEST_F(EndOfALaunch, ALauncherThatWasStoppedIsToBlameForWhatItsRanksDid) {
   grace_ = 50ms;
 
-  const auto finding = run("rank=0 ranks=1; " + rank_0_stops_its_launcher);
+  const auto finding = run("rank=0 ranks=1; " + a_rank_stops_its_launcher, 1, patience);
 
   EXPECT_EQ(finding.words, command() + " was stopped (SIGSTOP)");
   EXPECT_FALSE(finding.culprit_rank);
@@ -80,7 +80,7 @@ TEST_F(EndOfALaunch, ALauncherThatWasStoppedIsToBlameForWhatItsRanksDid) {
 TEST_F(EndOfALaunch, ACommandThatIsItselfARankAndWasStoppedIsNamedAsOne) {
   grace_ = 50ms;
 
-  const auto finding = run("page $1 0 1 -1 0F1; rank=1 ranks=2; " + rank_0_stops_its_launcher, 2);
+  const auto finding = run("page $1 0 1 -1 0F1; rank=1 ranks=2; " + a_rank_stops_its_launcher, 2, patience);
 
   EXPECT_THAT(finding.words, StartsWith("rank "));
   EXPECT_TRUE(finding.culprit_rank);

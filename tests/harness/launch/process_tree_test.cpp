@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/harness/launch/child_process.hpp"
+#include "tests/harness/launch/open_files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -165,6 +166,13 @@ TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
     ::kill(orphan, SIGKILL);
     ::waitpid(orphan, nullptr, 0);
   }
+}
+
+TEST(ProcessTreeOf, LookingAtItLeavesNoFileOpen) {
+  const ProcessTree tree;
+  const auto before = open_files();
+  tree.living();
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {

@@ -152,6 +152,26 @@ TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
   EXPECT_TRUE(watch.trouble());
 }
 
+// Its number means nothing here.
+TEST_F(WatchedRanks, ARankOnAnotherMachineHasNotDiedUnseen) {
+  const auto elsewhere = start(1);
+  elsewhere->die();
+  ::waitpid(elsewhere->pid(), nullptr, 0);
+  std::string page = bytes_of(folder_of(1) / "progress");
+  ASSERT_NE(page.find(host_name()), std::string::npos);
+  page[page.find(host_name())] ^= 1;
+  folder_.file("record/rank-1/progress", page);
+  const auto here = start(0);
+  RankWatch watch(record_, 2, tree_);
+
+  watch.glance();
+  watch.glance();
+
+  EXPECT_TRUE(watch.sights()[0].found);
+  EXPECT_FALSE(watch.sights()[1].found);
+  EXPECT_FALSE(watch.trouble());
+}
+
 TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
   { ProgressPage(folder_of(0) / "progress").update({.step = 1}); }
   RankWatch watch(record_, 1, tree_);
