@@ -152,24 +152,26 @@ TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
   EXPECT_TRUE(watch.trouble());
 }
 
-// Its number means nothing here.
-TEST_F(WatchedRanks, ARankOnAnotherMachineHasNotDiedUnseen) {
-  const auto elsewhere = start(1);
-  elsewhere->die();
-  ::waitpid(elsewhere->pid(), nullptr, 0);
-  std::string page = bytes_of(folder_of(1) / "progress");
+// A page with another host's name, or with no process number, is of a process that cannot be looked for here.
+TEST_F(WatchedRanks, ARankThatCannotBeLookedForHasNotDiedUnseen) {
+  { const auto elsewhere = start(1); }
+  const std::string page = bytes_of(folder_of(1) / "progress");
   ASSERT_NE(page.find(host_name()), std::string::npos);
-  page[page.find(host_name())] ^= 1;
-  folder_.file("record/rank-1/progress", page);
+  std::string of_another_machine = page, of_no_process = page;
+  of_another_machine[page.find(host_name())] ^= 1;
+  of_no_process.replace(56, 4, 4, '\0');
   const auto here = start(0);
-  RankWatch watch(record_, 2, tree_);
 
-  watch.glance();
-  watch.glance();
+  for (const std::string& other : {of_another_machine, of_no_process}) {
+    folder_.file("record/rank-1/progress", other);
+    RankWatch watch(record_, 2, tree_);
+    watch.glance();
+    watch.glance();
 
-  EXPECT_TRUE(watch.sights()[0].found);
-  EXPECT_FALSE(watch.sights()[1].found);
-  EXPECT_FALSE(watch.trouble());
+    EXPECT_TRUE(watch.sights()[0].found);
+    EXPECT_FALSE(watch.sights()[1].found);
+    EXPECT_FALSE(watch.trouble());
+  }
 }
 
 TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
