@@ -1,8 +1,16 @@
 #include "harness/launch/bounded_output.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <memory>
+#include <set>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/error.hpp"
+#include "tests/harness/launch/open_files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -30,6 +38,92 @@ TEST(BoundedOutput, KeepsTheFirstAndTheLastOfWhatIsLongAndSaysHowMuchIsGone) {
   EXPECT_EQ(kept_of({"12345", "67890", "abcdefg"}, 4, 3), "1234\n[10 bytes are left out here]\nefg");
   const std::string many(1 << 17, 'x');  // more than one read takes
   EXPECT_EQ(kept_of({many, many}, 4, 3), "xxxx\n[262137 bytes are left out here]\nxxx");
+}
+
+TEST(BoundedOutput, LeavesNothingOutWhereTheRestFits) {
+  EXPECT_EQ(kept_of({"12345", "678"}, 5, 5), "12345678");
+}
+
+TEST(BoundedOutput, KeepsNoMoreOfTheLastThanIsAskedFor) {
+  EXPECT_EQ(kept_of({"1234", "567890"}, 4, 4), "1234\n[2 bytes are left out here]\n7890");
+}
+
+TEST(BoundedOutput, TakesNoMoreMemoryHoweverMuchIsSaid) {
+  const TemporaryFolder folder;
+  BoundedOutput output(folder / "said", 4, 1 << 20);
+  const int inlet = dup(output.inlet());
+  output.started();
+  const std::string many(1 << 20, 'x');
+  const auto private_bytes = [] { return process_status(getpid()).value().private_bytes; };
+  const std::int64_t before = private_bytes();
+
+  for (int i = 0; i < 64; ++i) ASSERT_EQ(write(inlet, many.data(), many.size()), std::ssize(many));
+
+  EXPECT_LT(private_bytes() - before, 32 << 20);
+  close(inlet);
+}
+
+TEST(BoundedOutput, WhatWasSaidIsThereAlsoWhereNobodyFinishesIt) {
+  const TemporaryFolder folder;
+  int held = -1;
+  {
+    BoundedOutput output(folder / "said");
+    held = dup(output.inlet());
+    output.started();
+    ASSERT_EQ(write(held, "here", 4), 4);
+  }
+  EXPECT_EQ(bytes_of(folder / "said"), "here");
+  close(held);
+}
+
+TEST(BoundedOutput, NamesTheFileThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  const auto message = error_of<SystemError>([&] { BoundedOutput output(folder / "none/said"); });
+  EXPECT_THAT(message, ::testing::HasSubstr((folder / "none/said").string()));
+  EXPECT_THAT(message, ::testing::HasSubstr("cannot be written"));
+}
+
+TEST(BoundedOutput, LeavesNoFileOpen) {
+  const TemporaryFolder folder;
+  const auto before = open_files();
+  kept_of({"words"}, 4, 4);
+  { const BoundedOutput never_started(folder / "said"); }
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST(BoundedOutput, LeavesNoFileOpenWhereNoPipeCanBeMade) {
+  const TemporaryFolder folder;
+  const auto before = open_files();
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int free = dup(0);
+  close(free);
+  std::set<std::string> refusals;
+  for (rlim_t files = 0; files < 4;
+       ++files) {  // too few for the file, for what ends the reading, for a pipe's two ends
+    rlimit few = usual;
+    few.rlim_cur = static_cast<rlim_t>(free) + files;
+    setrlimit(RLIMIT_NOFILE, &few);
+    const auto message = error_of<SystemError>([&] { BoundedOutput output(folder / "said"); });
+    setrlimit(RLIMIT_NOFILE, &usual);
+    refusals.insert(message.substr(0, message.find(':')));
+    EXPECT_EQ(open_files(), before) << message;
+  }
+  EXPECT_THAT(refusals, ::testing::ElementsAre((folder / "said").string(), "no pipe can be made"));
+}
+
+// Its number may be another file's by then.
+TEST(BoundedOutput, ClosesItsFileOnce) {
+  const TemporaryFolder folder;
+  auto output = std::make_unique<BoundedOutput>(folder / "said");
+  output->started();
+  output->finish();
+  const int another = open("/dev/null", O_RDONLY);
+
+  output.reset();
+
+  EXPECT_NE(fcntl(another, F_GETFD), -1);
+  close(another);
 }
 
 TEST(BoundedOutput, DoesNotWaitForWhoHoldsTheInletInTheBackground) {

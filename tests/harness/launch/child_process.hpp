@@ -1,13 +1,22 @@
 // A process of a test's own that does what it is told and then waits to be ended.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/launch/process_tree.hpp"
-
 namespace plumbline::testing {
+
+/// Returns once this process, of whichever parent, has ended; false where it does not within 10 s.
+inline bool ends_soon(pid_t pid) {
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  pollfd end{process, POLLIN, 0};
+  const bool ended = ::poll(&end, 1, 10'000) == 1;
+  ::close(process);
+  return ended;
+}
 
 class ChildProcess {
  public:
@@ -39,18 +48,19 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Sends it a signal, and returns once /proc tells this state of it.
-  void until(int signal, char state) const {
-    ::kill(pid_, signal);
-    while (true) {
-      const auto now = process_state(pid_);
-      if (!now || now->state == state) return;
-    }
-  }
+  /// Stands still, by a signal or for its tracer.
+  void stop() const { until(SIGSTOP); }
   /// Ended, and not yet reaped.
-  void die() const { until(SIGKILL, 'Z'); }
+  void die() const { until(SIGKILL); }
 
  private:
+  /// Sends it a signal, and returns once it has stopped or ended by that: the kernel says so, not what is tested.
+  void until(int signal) const {
+    ::kill(pid_, signal);
+    siginfo_t none;
+    ::waitid(P_PID, static_cast<id_t>(pid_), &none, WSTOPPED | WEXITED | WNOWAIT);
+  }
+
   pid_t pid_ = -1;
 };
 

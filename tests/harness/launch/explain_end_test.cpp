@@ -134,6 +134,9 @@ TEST_F(ExplainEnd, ARankThatTheRunLacksIsNotBlamed) {
         explained(std::string("process rank ") + rank + " with PID 0 on node n exited on signal 11 (x).\n");
     EXPECT_NE(finding.culprit_rank, std::stoi(rank));
   }
+  see(false);
+  end_.sights.clear();
+  EXPECT_FALSE(explained("process rank 0 with PID 0 on node n exited on signal 11 (x).\n").culprit_rank);
 }
 
 TEST_F(ExplainEnd, TheSignalOfACommandThatIsItselfTheRankIsRankZeros) {

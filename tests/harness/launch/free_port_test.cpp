@@ -6,14 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include "tests/harness/launch/open_files.hpp"
 
-namespace plumbline {
+namespace plumbline::testing {
 namespace {
-
-std::ptrdiff_t open_files() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
-}
 
 TEST(FreePort, CanBeListenedAtAndIsHeldNoMore) {
   const auto before = open_files();
@@ -33,4 +29,4 @@ TEST(FreePort, CanBeListenedAtAndIsHeldNoMore) {
 }
 
 }  // namespace
-}  // namespace plumbline
+}  // namespace plumbline::testing

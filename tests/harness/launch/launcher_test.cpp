@@ -5,15 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <thread>
-
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
-#include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/harness/launch/launch_test.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -25,47 +22,7 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Launcher : public ::testing::Test {
- protected:
-  /// Runs `body` as one rank's program, record in record/.
-  LaunchFinding run(const std::string& body, std::int64_t ranks = 1, std::chrono::milliseconds limit = 10min) {
-    return run_command({program(folder_, "rank", body).string(), record()}, ranks, limit);
-  }
-  /// Runs `body` as each rank's program below the stand-in for mpirun; $FAKE_RANK says which.
-  LaunchFinding run_ranks(const std::string& body, std::int64_t ranks, std::chrono::milliseconds limit = 10min) {
-    const auto mpirun = program(folder_, "fake-mpirun", fake_mpirun());
-    const auto rank = program(folder_, "rank", body);
-    return run_command({mpirun.string(), "-n", std::to_string(ranks), rank.string(), record()}, ranks, limit);
-  }
-  LaunchFinding run_command(const std::vector<std::string>& command, std::int64_t ranks,
-                            std::chrono::milliseconds limit) {
-    Launch launch;
-    launch.command = command;
-    launch.folder = folder_.path();
-    launch.record = record();
-    launch.ranks = ranks;
-    launch.speaker = "rank";
-    launch.time_limit = limit;
-    launch.grace = grace_;
-    launch.at_glance = [&] {
-      std::ofstream(folder_ / "glances", std::ios::app) << '.';
-      if (at_glance_) at_glance_();
-    };
-    StopSignals signals;
-    return plumbline::launch(launch, signals);
-  }
-  std::string record() const { return (folder_ / "record").string(); }
-  /// A number that a program of the test wrote.
-  pid_t pid_in(const std::string& file) const { return std::atoi(bytes_of(folder_ / file).c_str()); }
-  std::string in(const std::string& file) const { return (folder_ / file).string(); }
-
-  /// For a launcher that is to say itself whose death it was: longer than a loaded machine lets it wait for its turn.
-  static constexpr std::chrono::milliseconds patience = 10s;
-
-  TemporaryFolder folder_;
-  std::function<void()> at_glance_;
-  std::chrono::milliseconds grace_ = 300ms;
-};
+class Launcher : public LaunchTest {};
 
 TEST_F(Launcher, NormalExitKeepsBothOutputs) {
   const auto finding = run("echo to-out; echo to-error >&2; page $1 0 0 -1 0F0; sleep 0.1; ended $1 0 ok 0");
@@ -264,12 +221,10 @@ TEST_F(Launcher, DoesNotTakeAProcessIdFromAnotherMachineForARank) {
 }
 
 TEST_F(Launcher, MissingMpirunNamesThePackage) {
-  const std::string path = std::getenv("PATH");
-  setenv("PATH", folder_.path().c_str(), 1);
+  const EnvironmentVariable path("PATH", folder_.path().c_str());
 
   const auto message = error_of<SystemError>([&] { run_command({"mpirun", "-n", "1", "true"}, 1, 1s); });
 
-  setenv("PATH", path.c_str(), 1);
   EXPECT_THAT(message, HasSubstr("mpirun is not on this machine's PATH"));
   EXPECT_THAT(message, HasSubstr("openmpi-bin"));
 }

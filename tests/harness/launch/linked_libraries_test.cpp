@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -19,6 +21,42 @@ TEST(LinkedLibraries, OfAScriptAreNone) {
   const TemporaryFolder folder;
 
   EXPECT_THAT(linked_libraries(program(folder, "script", "exit 0\n")), ::testing::IsEmpty());
+}
+
+/// With such a program in place of ldd, or with none where it is empty.
+std::vector<std::filesystem::path> libraries_told_by(const std::string& ldd) {
+  const TemporaryFolder programs;
+  if (!ldd.empty()) program(programs, "ldd", ldd);
+  const EnvironmentVariable path("PATH", programs.path().c_str());
+  return linked_libraries("trainer");
+}
+
+TEST(LinkedLibraries, AreSortedAndOnlyThoseThatWereFound) {
+  EXPECT_THAT(libraries_told_by(R"(
+printf '\tlinux-vdso.so.1 (0x00007ffe)\n\tlibz.so => /usr/lib/libz (0x1)/libz.so (0x00007f01)\n'
+printf '\tlibm.so.6 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f02)\n\tliba.so => /lib/liba.so\n'
+)"),
+              ::testing::ElementsAre("/lib/libc.so.6", "/usr/lib/libz (0x1)/libz.so"));
+}
+
+TEST(LinkedLibraries, WithoutLddNoneAreKnown) {
+  EXPECT_THAT(libraries_told_by(""), ::testing::IsEmpty());
+}
+
+TEST(LinkedLibraries, TheQuestionLeavesNothingInTheWorkingFolder) {
+  const TemporaryFolder here;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(here.path());
+
+  libraries_told_by("exit 0");
+
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::is_empty(here.path()));
+}
+
+TEST(LinkedLibraries, CtrlCWhileTheyAreAskedForIsNoAnswer) {
+  EXPECT_THAT(error_of<SystemError>([] { libraries_told_by("kill -INT $PPID; while :; do :; done"); }),
+              ::testing::StartsWith("stopped by SIGINT"));
 }
 
 }  // namespace

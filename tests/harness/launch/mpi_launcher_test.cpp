@@ -35,5 +35,10 @@ TEST(MpiLauncherKind, OnlyRootIsToldThatItMay) {
   EXPECT_EQ(launcher_environment("/tmp/x", true).at("OMPI_MCA_btl_sm_backing_directory"), "/tmp/x");
 }
 
+TEST(MpiLauncherKind, APackageIsNamedForTheProgramThatItHolds) {
+  EXPECT_THAT(how_to_install("mpirun"), HasSubstr("openmpi-bin"));
+  EXPECT_THAT(how_to_install("srun"), Not(HasSubstr("openmpi-bin")));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

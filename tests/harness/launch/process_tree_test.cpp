@@ -1,12 +1,15 @@
 #include "harness/launch/process_tree.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <set>
 #include <thread>
 
 #include "tests/harness/launch/child_process.hpp"
+#include "tests/harness/launch/open_files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -25,7 +28,7 @@ std::vector<pid_t> pids_of(const std::vector<ProcessState>& processes) {
 TEST(ProcessStateOf, NamesParentAndStateHoweverTheProcessIsCalled) {
   const ChildProcess child([] { ::prctl(PR_SET_NAME, "a) R 1 (b", 0, 0, 0); });
 
-  child.until(SIGSTOP, 'T');
+  child.stop();
   const auto state = process_state(child.pid());
   ASSERT_TRUE(state);
   EXPECT_EQ(state->pid, child.pid());
@@ -97,8 +100,8 @@ TEST(ProcessTreeOf, HoldsWhatWasStartedSinceWithAllThatIsBelowIt) {
     EXPECT_FALSE(tree.contains(1));
 
     tree.kill_all_but(child.pid());
-    child.until(0, 'S');
-    while (process_state(grandchild).value().alive()) continue;
+    ASSERT_TRUE(ends_soon(grandchild));
+    EXPECT_TRUE(process_state(child.pid()).value().alive());
     EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid())) << "the other is a zombie";
   }
   EXPECT_TRUE(process_state(before.pid()));
@@ -132,9 +135,9 @@ pid_t orphan_of(ProcessTree& tree, const std::string& variable, bool seen_before
     const ChildProcess parent([&] {
       const pid_t pid = ::fork();
       if (pid == 0) {
-        std::string name = "sleep", seconds = "600", entry = variable;
+        std::string name = "sleep", seconds = "600", other = "FIRST=1", entry = variable;
         char* arguments[] = {name.data(), seconds.data(), nullptr};
-        char* environment[] = {entry.data(), nullptr};
+        char* environment[] = {other.data(), entry.data(), nullptr};  // a launch puts its mark behind all others
         ::execve("/bin/sleep", arguments, environment);
         ::_exit(127);
       }
@@ -160,9 +163,16 @@ TEST(ProcessTreeOf, AnOrphanIsOfTheTreeThatHasSeenItOrWhoseMarkItBears) {
     EXPECT_FALSE(other.contains(orphan));
     EXPECT_THAT(pids_of(one.living()), ElementsAre(orphan));
     EXPECT_TRUE(one.contains(orphan));
-    one.kill_all_but(0);
+    ::kill(orphan, SIGKILL);
     ::waitpid(orphan, nullptr, 0);
   }
+}
+
+TEST(ProcessTreeOf, LookingAtItLeavesNoFileOpen) {
+  const ProcessTree tree;
+  const auto before = open_files();
+  tree.living();
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(ProcessTreeOf, ReapsTheDeadButTheOneWhoseStatusIsWanted) {
@@ -182,12 +192,14 @@ TEST(ProcessTreeOf, TheRootIsAskedToEndAndItsStatusIsTheCallers) {
   ProcessTree tree;
   const ChildProcess root;
   tree.begins_with(root.pid());
+  const auto begin = std::chrono::steady_clock::now();
 
   EXPECT_THAT(tree.end(10s, root.pid()), IsEmpty());
 
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s) << "its time is waited for where it is needed alone";
   int status = 0;
-  ASSERT_EQ(::waitpid(root.pid(), &status, 0), root.pid());
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << "long before its time was over";
+  ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid());
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
@@ -199,12 +211,66 @@ TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
   EXPECT_FALSE(process_state(stubborn.pid()));
 }
 
-TEST(ProcessTreeOf, WithoutARootAllAreAsked) {
+/// Which processes were asked to end: each time one letter of one of them.
+class AskedToEnd {
+ public:
+  AskedToEnd() { EXPECT_EQ(::pipe2(ends_, O_NONBLOCK), 0); }
+  ~AskedToEnd() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  AskedToEnd(const AskedToEnd&) = delete;
+  AskedToEnd& operator=(const AskedToEnd&) = delete;
+  /// In a process of the test, which then goes on.
+  void listen(char letter) const {
+    told_ = ends_[1];
+    letter_ = letter;
+    ::signal(SIGTERM, [](int) { [[maybe_unused]] const auto written = ::write(told_, &letter_, 1); });
+  }
+  std::multiset<char> letters() const {
+    std::multiset<char> found;
+    for (char letter = 0; ::read(ends_[0], &letter, 1) == 1;) found.insert(letter);
+    return found;
+  }
+
+ private:
+  static inline int told_ = -1;
+  static inline char letter_ = '?';
+  int ends_[2] = {-1, -1};
+};
+
+// As a launcher it ends its ranks, and tells of them what nobody else knows.
+TEST(ProcessTreeOf, TheRootAloneIsAskedOnceAndEndsByItselfWhenTheOthersHaveBeenKilled) {
+  const AskedToEnd asked;
   ProcessTree tree;
-  const ChildProcess one, other;
-  EXPECT_THAT(tree.end(10s, 0), IsEmpty());
+  const ChildProcess root([&] {
+    ::signal(SIGCHLD, [](int) { ::_exit(7); });
+    asked.listen('r');
+    if (::fork() == 0) {
+      asked.listen('b');
+      while (true) ::pause();
+    }
+  });
+  tree.begins_with(root.pid());
+
+  EXPECT_THAT(tree.end(50ms, root.pid()), IsEmpty());
+
+  EXPECT_THAT(asked.letters(), ElementsAre('r'));
+  int status = 0;
+  ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+TEST(ProcessTreeOf, WithoutARootEachIsAskedOnce) {
+  const AskedToEnd asked;
+  ProcessTree tree;
+  const ChildProcess one([&] { asked.listen('1'); }), two([&] { asked.listen('2'); });
+
+  EXPECT_THAT(tree.end(50ms, 0), IsEmpty());
+
+  EXPECT_THAT(asked.letters(), ElementsAre('1', '2'));
   EXPECT_FALSE(process_state(one.pid()));
-  EXPECT_FALSE(process_state(other.pid()));
+  EXPECT_FALSE(process_state(two.pid()));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
+
+#include <thread>
 
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
@@ -12,6 +15,7 @@
 namespace plumbline::testing {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 
 /// Ranks that are children of the test, and leave pages in a record.
@@ -48,6 +52,7 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   EXPECT_TRUE(watch.any_seen());
   EXPECT_FALSE(watch.all_seen());
   EXPECT_THAT(watch.peak_bytes(), IsEmpty());
+  EXPECT_THAT(watch.private_bytes(), IsEmpty());
   const auto second = start(1);
   watch.glance();
 
@@ -55,6 +60,7 @@ TEST_F(WatchedRanks, AreSeenOnceTheyHaveAPage) {
   EXPECT_TRUE(watch.is_rank(first->pid()) && watch.is_rank(second->pid()));
   EXPECT_FALSE(watch.is_rank(::getpid()));
   EXPECT_EQ(watch.peak_bytes().size(), 2U);
+  EXPECT_EQ(watch.private_bytes().size(), 2U);
   const auto sights = watch.sights();
   EXPECT_EQ(sights[0].action, "0F0");
   EXPECT_EQ(sights[0].step, 2);
@@ -113,7 +119,7 @@ TEST_F(WatchedRanks, OfAStoppedRankThePageOfThatMomentCounts) {
   const auto rank = start(0);
   RankWatch watch(record_, 1, tree_);
   watch.glance();
-  rank->until(SIGSTOP, 'T');
+  rank->stop();
   watch.glance();
   ProgressPage(folder_of(0) / "progress").update({.step = 7, .action = "0B7"});  // what it does once it is let go on
   watch.glance();
@@ -133,7 +139,7 @@ TEST_F(WatchedRanks, ATracerIsToldApartFromASignal) {
     ProgressPage(page).update({.step = 2, .action = "0F0"});
   });
   RankWatch watch(record_, 1, tree_);
-  rank.until(SIGSTOP, 't');
+  rank.stop();
 
   watch.glance();
 
@@ -157,12 +163,88 @@ TEST_F(WatchedRanks, ARankThatDiedUnseenIsKnownByItsPageWhereAnotherWasSeen) {
   EXPECT_TRUE(watch.trouble());
 }
 
+// A page with another host's name, or with no process number, is of a process that cannot be looked for here.
+TEST_F(WatchedRanks, ARankThatCannotBeLookedForHasNotDiedUnseen) {
+  { const auto elsewhere = start(1); }
+  const std::string page = bytes_of(folder_of(1) / "progress");
+  ASSERT_NE(page.find(host_name()), std::string::npos);
+  std::string of_another_machine = page, of_no_process = page;
+  of_another_machine[page.find(host_name())] ^= 1;
+  of_no_process.replace(56, 4, 4, '\0');
+  const auto here = start(0);
+
+  for (const std::string& other : {of_another_machine, of_no_process}) {
+    folder_.file("record/rank-1/progress", other);
+    RankWatch watch(record_, 2, tree_);
+    watch.glance();
+    watch.glance();
+
+    EXPECT_TRUE(watch.sights()[0].found);
+    EXPECT_FALSE(watch.sights()[1].found);
+    EXPECT_FALSE(watch.trouble());
+  }
+}
+
 TEST_F(WatchedRanks, APageOfAProcessThatIsNotOfTheTreeIsNobodys) {
   { ProgressPage(folder_of(0) / "progress").update({.step = 1}); }
   RankWatch watch(record_, 1, tree_);
   watch.glance();
   EXPECT_FALSE(watch.sights()[0].found) << "of the test itself";
   EXPECT_TRUE(watch.any_seen()) << "its folder is there";
+}
+
+TEST_F(WatchedRanks, APageOfAProcessThatLivesOutsideOfTheTreeIsNobodysThoughOtherRanksWereSeen) {
+  const auto rank = start(0);
+  folder_of(1);
+  { ProgressPage(folder_of(1) / "progress").update({.step = 1}); }
+  RankWatch watch(record_, 2, tree_);
+
+  watch.glance();
+  watch.glance();
+
+  EXPECT_FALSE(watch.sights()[1].found) << "of the test itself";
+  EXPECT_FALSE(watch.is_rank(::getpid()));
+}
+
+TEST_F(WatchedRanks, StayWhomTheyWereSeenToBeWhenTheirRecordIsGone) {
+  const auto rank = start(0, 1);
+  RankWatch watch(record_, 1, tree_);
+  watch.glance();
+  std::filesystem::remove_all(record_);
+
+  EXPECT_TRUE(watch.any_seen());
+  EXPECT_TRUE(watch.sights()[0].found);
+  EXPECT_FALSE(watch.sights()[0].seen) << "there is no page any more";
+}
+
+// A second by design: shorter pauses are those of a busy machine.
+TEST_F(WatchedRanks, ARankThatNoLongerNapsInItsWaitHangs) {
+  const auto hangs = start(0, 2), leaves = start(1);
+  const auto page = folder_of(2) / "progress";
+  const ChildProcess looks([&] {
+    ProgressPage(page).update({.step = 2, .peer = 0, .action = "2RECV_B0"});
+    ::signal(SIGALRM, [](int) {});
+    const itimerval often{{0, 5000}, {0, 5000}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+  });
+  RankWatch watch(record_, 3, tree_);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::steady_clock::now() - begin; };
+  watch.glance();
+  leaves->die();
+
+  while (!watch.sights()[0].still && passed() < 10s) {
+    std::this_thread::sleep_for(10ms);
+    watch.glance();
+  }
+
+  EXPECT_TRUE(watch.sights()[0].still);
+  EXPECT_GE(passed(), 1s);
+  EXPECT_FALSE(watch.sights()[1].still) << "it left at once; what passed since then does not count";
+  EXPECT_FALSE(watch.sights()[2].still);
+  hangs->die();
+  watch.glance();
+  EXPECT_TRUE(watch.sights()[0].gone && watch.sights()[0].still) << "until it was ended";
 }
 
 TEST_F(WatchedRanks, AnErrorIsQuotedFromTheExitFile) {
@@ -184,8 +266,11 @@ TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheR
   manifest["mesh"] = {
       {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
   folder_.file("record/replica-1/manifest.json", json_text(manifest));
-  std::filesystem::create_directories(record_ / "replica-1/rank-0");
-  { ProgressPage(record_ / "replica-1/rank-0/progress").update({.step = 4, .peer = 1, .action = "0RECV_B0"}); }
+  for (const std::int32_t rank : {0, 1}) {
+    const auto folder = record_ / "replica-1" / rank_folder(rank);
+    std::filesystem::create_directories(folder);
+    ProgressPage(folder / "progress").update({.step = 4, .peer = 1 - rank, .action = "0RECV_B0"});
+  }
   RankWatch watch(record_, 1, tree_);
 
   watch.glance();
@@ -194,6 +279,7 @@ TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheR
   ASSERT_EQ(sights.size(), 4U) << "one for each rank of each pipeline, though one was asked for";
   EXPECT_EQ(sights[1].step, 4);
   EXPECT_EQ(sights[1].peer, 3) << "which its own pipeline calls 1";
+  EXPECT_EQ(sights[3].peer, 1) << "which its own pipeline calls 0";
 }
 
 }  // namespace

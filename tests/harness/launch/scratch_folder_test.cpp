@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "support/error.hpp"
+#include "tests/harness/launch/open_files.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -37,8 +39,9 @@ TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
   const TemporaryFolder parent;
   const ScratchFolder living(0, {parent.path()});
   age(living.path());
-  const fs::path dead = parent / "plumbline-run-dead", another = parent / "of-somebody-else";
-  for (const fs::path& folder : {dead, another}) {
+  const fs::path dead = parent / "plumbline-run-dead", second = parent / "plumbline-run-dead-too",
+                 another = parent / "of-somebody-else";
+  for (const fs::path& folder : {dead, second, another}) {
     fs::create_directories(folder / "session");
     age(folder);
   }
@@ -46,8 +49,72 @@ TEST(ScratchFolder, OfADeadPlumblineGoesAndThatOfALivingOneStaysHoweverOld) {
   const ScratchFolder next(0, {parent.path()});
 
   EXPECT_FALSE(fs::exists(dead));
+  EXPECT_FALSE(fs::exists(second));
   EXPECT_TRUE(fs::exists(another));
   EXPECT_TRUE(fs::exists(living.path()));
+}
+
+TEST(ScratchFolder, AYoungOneIsLeftAsItMayBeAboutToBeLocked) {
+  const TemporaryFolder parent;
+  const fs::path young = parent / "plumbline-run-young";
+  fs::create_directory(young);
+
+  const ScratchFolder next(0, {parent.path()});
+
+  EXPECT_TRUE(fs::exists(young));
+}
+
+// Only root can make such a folder here; to others it is one more that stays.
+TEST(ScratchFolder, OneOfAnotherUserIsLeftToThem) {
+  const TemporaryFolder parent;
+  const fs::path theirs = parent / "plumbline-run-theirs";
+  fs::create_directory(theirs);
+  const bool given_away = chown(theirs.c_str(), getuid() + 1, getgid()) == 0;
+  if (given_away) age(theirs);
+
+  const ScratchFolder next(0, {parent.path()});
+
+  EXPECT_TRUE(fs::exists(theirs));
+}
+
+TEST(ScratchFolder, LeavesNoFileOpen) {
+  const TemporaryFolder parent;
+  const ScratchFolder living(0, {parent.path()});
+  age(living.path());
+  const fs::path dead = parent / "plumbline-run-dead";
+  fs::create_directory(dead);
+  age(dead);
+  const auto before = open_files();
+
+  { const ScratchFolder next(0, {parent.path()}); }
+
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_EQ(open_files(), before);
+}
+
+// Some file systems have none; here no file can be opened for one.
+TEST(ScratchFolder, WithoutALockTheFirstThatWasMadeIsTaken) {
+  const TemporaryFolder parent;
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  int made = 0;
+
+  const ScratchFolder scratch(0, {parent.path()}, [&](const fs::path&) {
+    rlimit none = usual;
+    if (++made == 1) none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+  });
+  setrlimit(RLIMIT_NOFILE, &usual);
+
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(fs::exists(scratch.path()));
+}
+
+// Too little asked for, and ranks die of SIGBUS in the middle of a run.
+TEST(ScratchFolder, EachRankNeedsRoomForItsSegmentBesideTheSession) {
+  constexpr std::int64_t mebibyte = 1 << 20;
+  EXPECT_EQ(ScratchFolder::bytes_for(0), 16 * mebibyte);
+  EXPECT_EQ(ScratchFolder::bytes_for(8), (16 + 8 * 4) * mebibyte);
 }
 
 // On a machine so loaded that it stood still between two lines, its folder looks left behind.
@@ -76,7 +143,7 @@ TEST(ScratchFolder, IsMadeInTheFirstPlaceThatCanBeWrittenTo) {
 
   EXPECT_EQ(fs::path(scratch.path()).parent_path(), parent.path());
   const auto nowhere = [] { const ScratchFolder none(0, {"/proc/no-such-place"}); };
-  EXPECT_THROW(nowhere(), SystemError);
+  EXPECT_THAT(error_of<SystemError>(nowhere), ::testing::HasSubstr("/proc/no-such-place: No such file or directory"));
 }
 
 // A container's /dev/shm may be small; Open MPI waits without end where its segments do not fit.

@@ -36,5 +36,26 @@ TEST(StartedProcesses, AreOfTheProgramAndNotWhatItForks) {
   EXPECT_EQ(count_of(program.string() + "-of-another-name", program.string()), 0);
 }
 
+TEST(StartedProcesses, AreNotWhatARankStartsThroughOthers) {
+  const TemporaryFolder folder;
+  const auto program = folder.file("trainer", R"(#!/bin/sh
+case $1 in
+  leaf) sleep 0.1;;
+  *) sh -c "$0 leaf; true"; true;;
+esac
+)");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+
+  EXPECT_EQ(count_of(program.string(), program.string()), 1);
+}
+
+TEST(StartedProcesses, AreKnownByTheirFirstWord) {
+  const TemporaryFolder folder;
+  const auto program = folder / "trainer";
+  std::filesystem::copy_file("/bin/sleep", program);
+
+  EXPECT_EQ(count_of(program.string(), program.string() + " 0.1"), 1);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

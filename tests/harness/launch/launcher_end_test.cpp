@@ -1,0 +1,199 @@
+// Who is named when a launch ends otherwise than well, and what is done to its processes.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "support/error.hpp"
+#include "tests/harness/launch/launch_test.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class EndOfALaunch : public LaunchTest {
+ protected:
+  std::string command() const { return in("rank"); }
+};
+
+const std::string rank_0_runs = "(page $1 0 0 1 0RECV_B0; exec sleep 600) & ";
+const std::string rank_1_leaves = "(page $1 1 0 -1 1F0; looked_at $1 2; exit 0) & ";
+const std::string rank_1_left_without_a_word =
+    "rank 1 ended without a word (no exit.json) in 1F0 of step 0; rank 0 waited for it";
+
+TEST_F(EndOfALaunch, ARankThatLeavesWithoutAWordIsNamedThoughItsCommandEndedWell) {
+  const auto finding = run("page $1 0 0 -1 0F0; looked_at $1 1; exit 0");
+
+  EXPECT_EQ(finding.exit_code, 0);
+  EXPECT_EQ(finding.culprit_rank, 0);
+  EXPECT_EQ(finding.words, "rank 0 ended without a word (no exit.json) in 0F0 of step 0");
+}
+
+TEST_F(EndOfALaunch, ACommandThatLeavesItsRanksToThemselvesIsToldSo) {
+  const std::string in_the_background =
+      " running in the background, which the sweep ended: a command must last as long as its ranks do";
+
+  EXPECT_EQ(run(rank_0_runs + "looked_at $1 1; exit 0").words,
+            command() + " ended with code 0 and left 1 process" + in_the_background);
+  EXPECT_EQ(run(rank_0_runs + "sleep 600 & looked_at $1 1; exit 0").words,
+            command() + " ended with code 0 and left 2 processes" + in_the_background);
+}
+
+TEST_F(EndOfALaunch, WhereAllRanksEndedWellNothingIsSaidOfWhatElseRan) {
+  EXPECT_EQ(run("page $1 0 0 -1 0F0; sleep 600 & looked_at $1 1; ended $1 0 ok 0").words, "");
+}
+
+TEST_F(EndOfALaunch, OfACommandWithoutRanksOnlyTheCodeIsTold) {
+  for (const int code : {0, 3}) {
+    const auto finding = run("sleep 600 & exit " + std::to_string(code), 0);
+    EXPECT_EQ(finding.exit_code, code);
+    EXPECT_EQ(finding.words, "");
+  }
+}
+
+TEST_F(EndOfALaunch, ALauncherThatIsKilledIsNoRank) {
+  const auto finding = run(rank_0_runs + "looked_at $1 1; kill -KILL $$");
+
+  EXPECT_EQ(finding.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(finding.words, command() + " was killed by signal 9 (SIGKILL), which ends its ranks");
+  EXPECT_FALSE(finding.culprit_rank);
+}
+
+/// Stops its parent, and leaves once that stands still.
+const std::string a_rank_stops_its_launcher =
+    "launcher=$$; (page $1 $rank 1 -1 ${rank}F1; looked_at $1 $ranks; kill -STOP $launcher; "
+    "until [[ $(< /proc/$launcher/stat) == *') T '* ]]; do :; done; exit 0) & wait";
+
+TEST_F(EndOfALaunch, ALauncherThatWasStoppedIsToBlameForWhatItsRanksDid) {
+  grace_ = 50ms;
+
+  const auto finding = run("rank=0 ranks=1; " + a_rank_stops_its_launcher, 1, patience);
+
+  EXPECT_EQ(finding.words, command() + " was stopped (SIGSTOP)");
+  EXPECT_FALSE(finding.culprit_rank);
+}
+
+TEST_F(EndOfALaunch, ACommandThatIsItselfARankAndWasStoppedIsNamedAsOne) {
+  grace_ = 50ms;
+
+  const auto finding = run("page $1 0 1 -1 0F1; rank=1 ranks=2; " + a_rank_stops_its_launcher, 2, patience);
+
+  EXPECT_THAT(finding.words, StartsWith("rank "));
+  EXPECT_TRUE(finding.culprit_rank);
+}
+
+TEST_F(EndOfALaunch, ALauncherThatNoticesADeathHasTheTimeToEndTheOthersItself) {
+  grace_ = patience;
+
+  const auto finding = run(rank_1_leaves + "(trap 'echo yes > " + in("asked") +
+                               "; exit 0' TERM; page $1 0 0 1 0RECV_B0; sleep 600 & wait) & other=$!; "
+                               "wait -n; looked_at $1 2; kill -TERM $other; wait $other; exit 1",
+                           2);
+
+  EXPECT_TRUE(fs::exists(folder_ / "asked"));
+  EXPECT_EQ(finding.culprit_rank, 1);
+}
+
+// The launcher saw rank 0 alone, which this sweep had ended for it.
+TEST_F(EndOfALaunch, ARankThatTheSweepEndedIsNotToBlameThoughTheLauncherNamesIt) {
+  grace_ = 200ms;
+
+  const auto finding = run(
+      rank_1_leaves + rank_0_runs +
+          "wait; looked_at $1 2; "
+          "echo 'mpirun noticed that process rank 0 with PID 0 on node x exited on signal 9 (Killed).' >&2; exit 137",
+      2);
+
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_EQ(finding.words, rank_1_left_without_a_word);
+}
+
+TEST_F(EndOfALaunch, ALauncherThatGoesOnWithoutItsRanksIsEndedBeforeTheTimeLimit) {
+  grace_ = 50ms;
+
+  const auto finding = run(rank_1_leaves + rank_0_runs + "while :; do sleep 600; done", 2, 5s);
+
+  EXPECT_FALSE(finding.timed_out);
+  EXPECT_EQ(finding.words, rank_1_left_without_a_word);
+}
+
+TEST_F(EndOfALaunch, TheTimeLimitIsToldThoughTheCommandEndsWellWhenItIsAsked) {
+  const auto finding = run("trap 'exit 0' TERM; page $1 0 0 -1 0F0; sleep 600 & wait", 1, 200ms);
+
+  EXPECT_TRUE(finding.timed_out);
+  EXPECT_THAT(finding.words, StartsWith("the time limit of 0.2 s passed: "));
+}
+
+TEST_F(EndOfALaunch, TheLastWordsAreHeardHoweverMuchWasSaidBefore) {
+  const auto finding =
+      run("head -c 10000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'rank: rank 0: no such device' >&2; exit 2");
+
+  EXPECT_THAT(finding.words, HasSubstr("rank: rank 0: no such device"));
+  EXPECT_EQ(finding.culprit_rank, 0);
+}
+
+/// `command` is a launcher that starts "rank", twice where it says RANKS.
+class LauncherOfAProgram : public LaunchTest {
+ protected:
+  LaunchFinding launched(const std::string& launcher, const std::string& rank,
+                         std::chrono::milliseconds limit = 10min) {
+    const std::string both = "\"$1\" \"$2\" & \"$1\" \"$2\" & wait";
+    std::string body = launcher;
+    if (const auto at = body.find("RANKS"); at != std::string::npos) body.replace(at, 5, both);
+    given_.program = program(folder_, "rank", rank).string();
+    return run_command({program(folder_, "launcher", body).string(), given_.program, record()}, 2, limit);
+  }
+  std::string refusal(const std::string& launcher, const std::string& rank, std::chrono::milliseconds limit = 10min) {
+    return error_of<SystemError>([&] { launched(launcher, rank, limit); });
+  }
+  /// Long enough to be seen.
+  static constexpr const char* a_while = "looked_at $1 0; ";
+};
+
+TEST_F(LauncherOfAProgram, ThatStartedNothingIsToBlame) {
+  EXPECT_THAT(refusal("exit 0", "exit 0"), AllOf(StartsWith(in("launcher")), HasSubstr("started nothing"),
+                                                 HasSubstr("no process of rank was seen of the 2 asked for")));
+  EXPECT_THAT(refusal("echo 'no such host' >&2; exit 5", "exit 0"),
+              AllOf(HasSubstr("ended with code 5 and started nothing"), HasSubstr("it said: no such host"),
+                    HasSubstr(in("command.txt"))));
+  EXPECT_THAT(refusal("exec sleep 600", "exit 0", 100ms), HasSubstr("started nothing in the time that a run is given"));
+}
+
+TEST_F(LauncherOfAProgram, WhoseProcessesWereSeenIsNotToBlameForWhatTheyDid) {
+  const auto finding = launched("RANKS; exit 3", std::string(a_while) + "exit 3");
+
+  EXPECT_EQ(finding.words, in("launcher") + " ended with code 3 before any rank had started");
+}
+
+// As where the ranks run on another machine.
+TEST_F(LauncherOfAProgram, WhoseRanksLeftTracesIsNotToBlameThoughNoProcessWasSeen) {
+  const auto finding = launched("for rank in 0 1; do page $2 $rank 0 -1 0F0; ended $2 $rank ok 0; done", "exit 0");
+
+  EXPECT_EQ(finding.words, "");
+}
+
+TEST_F(LauncherOfAProgram, WhoseRanksAreEachAloneIsToBlameUnlessTheyAreThreads) {
+  const auto rank_of = [&](const std::string& transport) {
+    return "mkdir -p $1; echo '{\"transport\": \"" + transport + "\", \"world_size\": 1}' > $1/manifest.json; " +
+           a_while;
+  };
+  EXPECT_THAT(refusal("RANKS", rank_of("mpi")),
+              HasSubstr("started 2 processes of rank that know nothing of each other"));
+  EXPECT_EQ(launched("RANKS", rank_of("threads")).words, "");
+}
+
+TEST_F(LauncherOfAProgram, IsNotJudgedWhenItIsStopped) {
+  at_glance_ = [] { kill(getpid(), SIGINT); };
+
+  const auto finding = launched("exec sleep 600", "exit 0");
+
+  EXPECT_TRUE(finding.interrupted);
+  EXPECT_EQ(finding.words, "stopped by SIGINT");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

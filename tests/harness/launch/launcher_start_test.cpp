@@ -1,0 +1,154 @@
+// What a command that is launched finds, and what starting it costs the one who starts it.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/error.hpp"
+#include "tests/harness/launch/child_process.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
+#include "tests/harness/launch/launch_test.hpp"
+#include "tests/harness/launch/open_files.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class LaunchedCommand : public LaunchTest {};
+
+TEST_F(LaunchedCommand, FindsTheUsersVariablesAndThoseOfTheLaunchInTheirPlace) {
+  const EnvironmentVariable user("SET_BY_USER", "a=b"), both("SET_BY_BOTH", "user"), threads("OMP_NUM_THREADS", "7");
+  given_.environment = {{"SET_BY_BOTH", "launch"}};
+
+  run("echo $SET_BY_USER $SET_BY_BOTH $OMP_NUM_THREADS", 0);
+
+  EXPECT_EQ(said(), "a=b launch 1\n");
+}
+
+// By it a process that has lost its parent is known, also where plumbline was itself started by a launch.
+TEST_F(LaunchedCommand, BearsTheMarkOfItsOwnLaunchAlone) {
+  const EnvironmentVariable outer("LAUNCHED_BY_PLUMBLINE", "1-1");
+
+  run("tr '\\0' '\\n' < /proc/$$/environ | grep ^LAUNCHED_BY_PLUMBLINE", 0);
+
+  EXPECT_THAT(said(), MatchesRegex("LAUNCHED_BY_PLUMBLINE=" + std::to_string(getpid()) + "-[0-9]+\n"));
+}
+
+// The terminal's Ctrl-C is plumbline's, which then ends the command as a launch is ended.
+TEST_F(LaunchedCommand, LeadsASessionOfItsOwn) {
+  run("read -r -a stat < /proc/$$/stat; echo $$ ${stat[5]}", 0);
+
+  std::istringstream words(said());
+  pid_t process = 0, session = -1;
+  words >> process >> session;
+  EXPECT_EQ(session, process);
+}
+
+TEST_F(LaunchedCommand, ReadsNothingOfWhatPlumblineIsGiven) {
+  int given[2] = {-1, -1};
+  ASSERT_EQ(pipe(given), 0);
+  ASSERT_EQ(write(given[1], "words", 5), 5);
+  close(given[1]);
+  const int before = dup(STDIN_FILENO);
+  dup2(given[0], STDIN_FILENO);
+  close(given[0]);
+
+  run("cat", 0);
+
+  dup2(before, STDIN_FILENO);
+  close(before);
+  EXPECT_EQ(said(), "");
+}
+
+// While it is watched, plumbline itself blocks those that are to stop it.
+TEST_F(LaunchedCommand, BlocksNoSignal) {
+  run_command({"grep", "SigBlk", "/proc/self/status"}, 0);
+
+  EXPECT_EQ(said(), "SigBlk:\t0000000000000000\n");
+}
+
+TEST_F(LaunchedCommand, RunsInTheFolderThatIsAskedFor) {
+  given_.working_folder = folder_ / "here";
+  fs::create_directory(given_.working_folder);
+  run("pwd -P", 0);
+  EXPECT_EQ(said(), fs::canonical(given_.working_folder).string() + "\n");
+
+  fs::remove(given_.working_folder);
+  EXPECT_THAT(error_of<SystemError>([&] { run("exit 0", 0); }), HasSubstr("cannot be started (No such file"));
+}
+
+TEST_F(LaunchedCommand, LeavesNoFileOpenAndNoProcessUnreaped) {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) continue;  // those of other tests
+  const auto broken = folder_.file("broken", "#!/no/such/interpreter\n");
+  fs::permissions(broken, fs::perms::owner_all);
+  const auto before = open_files();
+
+  run("exit 0", 0);
+  EXPECT_EQ(open_files(), before);
+  EXPECT_THROW(run_command({broken.string()}, 0), SystemError);
+  EXPECT_EQ(open_files(), before);
+
+  pid_t left = 0;  // its end may be just coming
+  for (int looks = 0; looks < 100 && left == 0; ++looks) {
+    left = waitpid(-1, nullptr, WNOHANG);
+    if (left == 0) std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_LE(left, 0) << "a child that has ended was still there";
+}
+
+TEST_F(LaunchedCommand, IsAskedToEndWhenPlumblineItselfIsKilled) {
+  const ProcessTree tree;  // who loses its parent becomes a child of this process
+  const pid_t plumbline = fork();
+  if (plumbline == 0) {
+    at_glance_ = [&] {
+      if (fs::exists(in("pid"))) kill(getpid(), SIGKILL);
+    };
+    run("echo $TMPDIR > " + in("scratch") + "; echo $$ > " + in("pid.new") + "; mv " + in("pid.new") + " " + in("pid") +
+            "; exec sleep 600",
+        0);
+    _exit(1);
+  }
+  waitpid(plumbline, nullptr, 0);
+  const pid_t command = pid_in("pid");
+  ASSERT_GT(command, 0);
+
+  EXPECT_TRUE(ends_soon(command));
+
+  kill(command, SIGKILL);
+  int status = 0;
+  EXPECT_EQ(waitpid(command, &status, 0), command);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  std::string scratch;
+  std::ifstream(folder_ / "scratch") >> scratch;
+  fs::remove_all(scratch);  // what else goes when the next plumbline makes one
+}
+
+// It has thrown the variable away that tells whose it is, while another launch runs.
+TEST_F(LaunchedCommand, IsKnownWithoutItsEnvironment) {
+  const ProcessTree another;
+
+  const auto finding = run("exec env -i sleep 3", 0, 100ms);
+
+  EXPECT_TRUE(finding.timed_out);
+  EXPECT_EQ(finding.exit_code, 128 + SIGTERM);
+}
+
+TEST_F(LaunchedCommand, TookTheTimeFromItsStartToItsEnd) {
+  const auto begin = std::chrono::steady_clock::now();
+
+  const auto finding = run("looked_at $1 0", 0);
+
+  EXPECT_GE(finding.seconds, 0.02) << "two looks at it";
+  EXPECT_LE(finding.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,89 @@
+#include "harness/launch/stop_signals.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace plumbline::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
+  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}}) {
+    StopSignals asked, waited;
+    EXPECT_FALSE(asked.asked());
+    EXPECT_STREQ(asked.name(), "");
+    ::raise(signal);
+    EXPECT_TRUE(asked.asked());
+    EXPECT_TRUE(asked.asked()) << "also later";
+    EXPECT_STREQ(asked.name(), name);
+
+    EXPECT_FALSE(waited.wait(0ms)) << "the other took it";
+    ::raise(signal);
+    EXPECT_TRUE(waited.wait(10s));
+    EXPECT_TRUE(waited.wait(0ms)) << "also later";
+    EXPECT_STREQ(waited.name(), name);
+  }
+}
+
+TEST(StopSignals, TheFirstOneIsKept) {
+  StopSignals signals;
+  ::raise(SIGTERM);
+  signals.asked();
+  ::raise(SIGINT);
+
+  EXPECT_TRUE(signals.asked());
+
+  EXPECT_STREQ(signals.name(), "SIGTERM");
+}
+
+TEST(StopSignals, AChildThatEndsWakesAndStopsNothing) {
+  StopSignals signals;
+  const auto begin = std::chrono::steady_clock::now();
+  ::raise(SIGCHLD);
+  EXPECT_FALSE(signals.wait(10s));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  ::raise(SIGCHLD);
+  EXPECT_FALSE(signals.asked());
+  EXPECT_STREQ(signals.name(), "");
+}
+
+TEST(StopSignals, WithoutOneTheWaitTakesItsTime) {
+  StopSignals signals;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(signals.wait(20ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+}
+
+/// How a process ends that gets these signals while a StopSignals lives, and that one, if any, once it is gone.
+int status_after(const std::vector<int>& while_it_lives, int afterwards) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);
+    {
+      const StopSignals signals;
+      for (const int signal : while_it_lives) ::raise(signal);
+    }
+    if (afterwards != 0) ::raise(afterwards);
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(StopSignals, ThoseThatCameTwiceDoNotEndTheCallerAfterwards) {
+  const int status = status_after({SIGHUP, SIGINT, SIGTERM}, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(StopSignals, AfterwardsTheyDoWhatTheyDidBefore) {
+  const int status = status_after({}, SIGINT);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
+}  // namespace
+}  // namespace plumbline::testing
