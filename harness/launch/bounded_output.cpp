@@ -91,7 +91,7 @@ void BoundedOutput::read_to_the_end() {
 
 void BoundedOutput::keep(const char* bytes, std::int64_t count) {
   const std::int64_t now = std::min(count, first_left_);
-  if (now > 0 && !write_all(file_, bytes, now)) close_one(file_);
+  if (!write_all(file_, bytes, now)) close_one(file_);
   first_left_ -= now;
   last_.append(bytes + now, static_cast<std::size_t>(count - now));
   if (std::ssize(last_) > 2 * most_last_) drop_all_but_last();  // seldom: each time moves what stays

@@ -14,20 +14,22 @@ namespace {
 
 /// Nothing where there is no such program.
 std::optional<std::string> version_told_by(const std::string& program) {
+  LaunchFinding finding;
+  std::string answer;
   try {
-    find_program(program);
     const ScratchFolder answers;
     Launch question;
     question.command = {program, "--version"};
     question.folder = answers.path();
     question.time_limit = std::chrono::seconds(30);
     StopSignals signals;
-    const auto finding = launch(question, signals);
-    if (finding.interrupted) throw SystemError(finding.words + " before anything was started");
-    return read_file(question.folder / "stdout.txt") + read_file(question.folder / "stderr.txt");
+    finding = launch(question, signals);
+    answer = read_file(question.folder / "stdout.txt") + read_file(question.folder / "stderr.txt");
   } catch (const SystemError&) {
     return std::nullopt;
   }
+  if (finding.interrupted) throw SystemError(finding.words + " before anything was started");
+  return answer;
 }
 
 std::string found_launcher() {

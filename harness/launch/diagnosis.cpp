@@ -62,7 +62,6 @@ Diagnosis blame(const std::vector<RankSight>& ranks, const RankSight& rank, cons
 /// The cycle that `start` runs into, in waiting order; empty when its chain ends.
 std::vector<std::int64_t> cycle_from(const std::vector<RankSight>& ranks, std::int64_t start) {
   const auto chain = chain_from(ranks, start);
-  if (chain.empty()) return {};
   const RankSight* last = find(ranks, chain.back());
   const auto entry = std::find(chain.begin(), chain.end(), last->peer);
   return entry == chain.end() ? std::vector<std::int64_t>{} : std::vector<std::int64_t>(entry, chain.end());
@@ -113,7 +112,7 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
     if (candidate.peer >= 0 || (candidate.exit && candidate.exit->status == "ok")) continue;
     const auto held_up = std::count_if(ranks.begin(), ranks.end(), [&](const RankSight& rank) {
       const auto chain = chain_from(ranks, rank.rank);
-      return rank.rank != candidate.rank && !chain.empty() && chain.back() == candidate.rank;
+      return chain.back() == candidate.rank;
     });
     if (held_up > most) {
       most = held_up;

@@ -228,12 +228,15 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;
     end.launcher_stopped = launcher_stopped;
     explain(end, finding);
-  } else if (launch.ranks > 0 && behind > 0 && !all_ended_well(sights)) {
+  } else if (behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
                     (behind == 1 ? " process" : " processes") +
                     " running in the background, which the sweep ended: a command must last as long as its ranks do";
   }
-  if (!unkillable.empty()) finding.words += "; " + std::to_string(unkillable.size()) + " processes could not be ended";
+  if (!unkillable.empty()) {
+    if (!finding.words.empty()) finding.words += "; ";
+    finding.words += "processes that could not be ended: " + std::to_string(unkillable.size());
+  }
   return finding;
 }
 

@@ -57,7 +57,7 @@ bool was_started_with(pid_t pid, const std::string& variable) {
 std::optional<ProcessState> process_state(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
-  if (!std::getline(stat, line)) return std::nullopt;
+  std::getline(stat, line);
   // "pid (name) state parent ...": the name may hold blanks and brackets, so the last bracket counts.
   const auto bracket = line.rfind(')');
   if (bracket == std::string::npos) return std::nullopt;
@@ -140,7 +140,7 @@ std::vector<ProcessState> ProcessTree::living() const {
 }
 
 bool ProcessTree::contains(pid_t pid) const {
-  for (auto process = process_state(pid); process && process->pid > 1; process = process_state(process->parent)) {
+  for (auto process = process_state(pid); process; process = process_state(process->parent)) {
     if (process->parent != self_) continue;
     const std::lock_guard lock(trees().mutex);
     return before_.count(process->pid) == 0 && claims(process->pid);
@@ -159,8 +159,9 @@ bool ProcessTree::only_root_is_left(pid_t root) const {
   return std::all_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
 }
 
+/// Also of one whose first thread has ended, which looks like a zombie though its others run.
 void ProcessTree::kill_all_but(pid_t but) const {
-  for (const auto& process : living()) {
+  for (const auto& process : members()) {
     if (process.pid != but) kill(process.pid, SIGKILL);
   }
 }

@@ -70,6 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
                      "mpiexec -bind-to none -n {world}"},
         LauncherCase{
             "SlurmInAJob", {{"srun", "echo slurm-wlm 22.05.8"}}, true, "srun --overcommit --cpu-bind=none -n {world}"},
+        LauncherCase{"CtrlCWhileItIsAsked",
+                     {{"mpirun", "kill -INT $PPID; while :; do :; done"}, {"mpiexec", "echo HYDRA"}},
+                     false,
+                     "stopped by SIGINT before anything was started"},
         // It would wait for a job.
         LauncherCase{"SlurmOutsideOfAJob", {{"srun", "echo slurm-wlm 22.05.8"}}, false, open_mpi_4}),
     [](const auto& one) { return one.param.name; });

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <set>
 #include <thread>
@@ -209,6 +210,33 @@ TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
   EXPECT_THAT(tree.end(20ms, 0), IsEmpty());
 
   EXPECT_FALSE(process_state(stubborn.pid()));
+}
+
+// To /proc such a process is a zombie, and it would go on after the run.
+TEST(ProcessTreeOf, WhoseFirstThreadHasEndedWhileOthersRunIsKilled) {
+  ProcessTree tree;
+  int ready[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    std::thread([&] {
+      const std::string task = "/proc/" + std::to_string(::getpid()) + "/stat";
+      while (bytes_of(task).find(") Z ") == std::string::npos) continue;
+      [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
+      while (true) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+
+  EXPECT_THAT(tree.end(20ms, 0), IsEmpty());
+
+  EXPECT_FALSE(process_state(process));
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 /// Which processes were asked to end: each time one letter of one of them.
