@@ -312,16 +312,19 @@ TEST_F(OwnCommands, WithAPlaceholderForTheLevelTheSecondRunDumps) {
   EXPECT_THAT(bytes_of(folder_ / "out/launches/dump-level-full-w2/command.txt"), HasSubstr("else dump"));
 }
 
-TEST_F(OwnCommands, WithoutAPlaceholderForTheLevelOfBothTheSecondRunDoesNotDump) {
+TEST_F(OwnCommands, WithoutAPlaceholderForTheLevelInBothTheSecondRunDoesNotDump) {
   how("else",
       "cp -r prepared/w2 $record; sed -i '$s/[0-9a-f]\\{32\\}/" + other_digest + "/' $record/rank-0/tensors.csv");
-  sweep_file("[[cell]]\nworld_size = 2\nlevel = \"full\"\n",
-             R"(["./train.sh", "{world}", "{record}", "else", "{level}"])");
-
-  const auto result = run();
-
-  EXPECT_THAT(result.verdict.cells[0].second_run->words, HasSubstr("/again/level-full-w2: "));
-  EXPECT_FALSE(fs::exists(folder_ / "out/launches/dump-level-full-w2"));
+  const std::string with = ", \"{level}\"]", told = R"(["./train.sh", "{world}", "{record}", )";
+  const auto expect_no_dump = [&](const std::string& candidate, const std::string& reference) {
+    sweep_file("[[cell]]\nworld_size = 2\nlevel = \"full\"\n", told + candidate, told + reference);
+    const auto result = run();
+    EXPECT_THAT(result.verdict.cells[0].second_run->words, HasSubstr("/again/level-full-w2: "));
+    EXPECT_FALSE(fs::exists(*options_.out / "launches/dump-level-full-w2"));
+  };
+  expect_no_dump("\"else\"" + with, "\"right\"]");
+  options_.out = folder_ / "another";
+  expect_no_dump("\"else\"]", "\"right\"" + with);
 }
 
 TEST_F(OwnCommands, APlaceholderForThePortIsAFreePort) {

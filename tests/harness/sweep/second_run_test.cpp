@@ -8,7 +8,7 @@ namespace plumbline::testing {
 namespace {
 
 /// What the judge was given of one run.
-struct Judged {
+struct GivenRun {
   CellPlan plan;
   fs::path reference, candidate;
   bool repeated;
@@ -54,7 +54,7 @@ class SecondRunOf : public RunSweep {
 
   std::vector<std::string> first_, second_;
   std::optional<FirstDivergence> divergence_;
-  std::vector<Judged> given_;
+  std::vector<GivenRun> given_;
   const fs::path out_ = folder_ / "out";
 };
 
@@ -65,7 +65,7 @@ TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo
   const SecondRun again = second_run();
 
   ASSERT_THAT(given_, SizeIs(2));
-  const Judged& second = given_[1];
+  const GivenRun& second = given_[1];
   EXPECT_EQ(second.reference, out_ / "dumps/reference-a");
   EXPECT_EQ(second.candidate, out_ / "dumps/a-1f1b-w2");
   EXPECT_TRUE(given_[0].repeated);
@@ -235,6 +235,8 @@ TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
 
   ASSERT_TRUE(result.verdict.cells[0].first_divergence);
   const FirstDivergence& first = *result.verdict.cells[0].first_divergence;
+  EXPECT_TRUE(result.verdict.cells[0].values) << "what the values look like";
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr(". It looks like: "));
   EXPECT_EQ(first.expected, "2");
   EXPECT_EQ(first.got, "3");
   const std::string element = "element [1] of 2: expected 2, got 3 (4194304 ULP); 1 of 2 elements differ";

@@ -6,9 +6,9 @@
 namespace plumbline::testing {
 namespace {
 
-class CalibratedSweep : public RunSweep {
+class CalibratedCells : public RunSweep {
  protected:
-  CalibratedSweep() {
+  CalibratedCells() {
     prepare("one", {synthetic_reference({.level = "dump"}), 1});
     prepare("shadow", {synthetic_reference({.level = "dump"}), 0, true});
     shadow_ends_with(0);
@@ -56,7 +56,7 @@ class CalibratedSweep : public RunSweep {
   Verdict begun_;
 };
 
-TEST_F(CalibratedSweep, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
+TEST_F(CalibratedCells, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
   begin_calibration();
 
   EXPECT_FALSE(begun_.holds);
@@ -67,7 +67,7 @@ TEST_F(CalibratedSweep, CellsOfACalibrationThatFailedAreNotRunAndSaidToBe) {
   EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("FAILED: "));
 }
 
-TEST_F(CalibratedSweep, ACalibrationIsGoneOnWithAndItsCellsAreHeldToItsLimits) {
+TEST_F(CalibratedCells, ACalibrationIsGoneOnWithAndItsCellsAreHeldToItsLimits) {
   begin_calibration();
 
   const auto result = run();
@@ -86,12 +86,17 @@ TEST_F(CalibratedSweep, ACalibrationIsGoneOnWithAndItsCellsAreHeldToItsLimits) {
   EXPECT_EQ(judged_[0].request->level, "dump");
   EXPECT_EQ(judged_[0].reference_request->level, "dump");
   EXPECT_EQ(judged_[0].reference_launch->exit_code, 0);
+  EXPECT_GT(judged_[0].reference_launch->seconds, 0) << "of the calibration's first run";
+  EXPECT_EQ(to_json(read_launch_finding(out_ / "launches/reference-a/finding.json")),
+            to_json(*judged_[0].reference_launch))
+      << "to judge by again";
+  EXPECT_THAT(bytes_of(folder_ / "log"), ::testing::ContainsRegex("calibration-a  [0-9.]+ s  done\n"));
   const std::string text = bytes_of(out_ / "launches/a-1f1b-w2/run.toml");
   EXPECT_THAT(text, AllOf(HasSubstr("../../calibrations/a/reference/rank-0/dumps/step-initial.safetensors"),
                           HasSubstr("level = 'dump'")));
 }
 
-TEST_F(CalibratedSweep, WhatIsCalibratedIsNotCalibratedAgain) {
+TEST_F(CalibratedCells, WhatIsCalibratedIsNotCalibratedAgain) {
   begin_calibration();
   run();
   fs::remove(folder_ / "calls");
@@ -101,7 +106,7 @@ TEST_F(CalibratedSweep, WhatIsCalibratedIsNotCalibratedAgain) {
   EXPECT_THAT(calls(), IsEmpty());
 }
 
-TEST_F(CalibratedSweep, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithoutAVerdict) {
+TEST_F(CalibratedCells, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithoutAVerdict) {
   begin_calibration(0.9);
 
   const auto result = run();
@@ -112,7 +117,7 @@ TEST_F(CalibratedSweep, OneThatForbidsWhatHarmlessChangesDoLeavesItsCellsWithout
   EXPECT_THAT(judged_, IsEmpty());
 }
 
-TEST_F(CalibratedSweep, TheSecondRunIsHeldToTheSameLimitsAndDumpedAlready) {
+TEST_F(CalibratedCells, TheSecondRunIsHeldToTheSameLimitsAndDumpedAlready) {
   begin_calibration();
   const auto judge = services_.judge;
   std::vector<fs::path> candidates;
@@ -134,7 +139,7 @@ TEST_F(CalibratedSweep, TheSecondRunIsHeldToTheSameLimitsAndDumpedAlready) {
   EXPECT_THAT(bytes_of(out_ / "launches/again-a-1f1b-w2/run.toml"), HasSubstr("step-initial.safetensors"));
 }
 
-TEST_F(CalibratedSweep, TheDeviceAndOtherModelsOfGpusAreTheTrainersToKnow) {
+TEST_F(CalibratedCells, TheDeviceAndOtherModelsOfGpusAreTheTrainersToKnow) {
   cells("device = \"cuda\"\nmixed_gpus = true\n");
   begin_calibration();
 
@@ -147,7 +152,16 @@ TEST_F(CalibratedSweep, TheDeviceAndOtherModelsOfGpusAreTheTrainersToKnow) {
   EXPECT_THAT(base_calls(), IsEmpty());
 }
 
-TEST_F(CalibratedSweep, TheOrderOfSummingIsTheCalibrationsToo) {
+TEST_F(CalibratedCells, WhatACellTrainsOtherwiseIsCalibratedSo) {
+  cells("optimizers = [\"sgd\"]\n");
+  shadow_ends_with(1);
+
+  run();
+
+  EXPECT_THAT(bytes_of(out_ / "calibrations/a-sgd/run.toml"), HasSubstr("optimizer = 'sgd'"));
+}
+
+TEST_F(CalibratedCells, TheOrderOfSummingIsTheCalibrationsToo) {
   folder_.file("down.csv", "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n");
   sweep_file(
       "tier = \"calibrated\"\nchecks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [2]\nschedules = "
