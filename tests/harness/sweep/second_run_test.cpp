@@ -71,6 +71,7 @@ TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo
   EXPECT_TRUE(given_[0].repeated);
   EXPECT_FALSE(second.repeated);
   EXPECT_FALSE(second.plan.repeat);
+  ASSERT_TRUE(second.plan.request && second.plan.reference_request);
   EXPECT_EQ(second.plan.request->level, "dump");
   EXPECT_EQ(second.plan.reference_request->level, "dump");
   EXPECT_EQ(second.plan.launch->exit_code, 0);

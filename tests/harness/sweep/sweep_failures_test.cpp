@@ -104,7 +104,7 @@ TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothin
 }
 
 TEST_F(SweepFailures, AReferenceThatFailedRunsAgainWhenTheSweepIsGoneOnWith) {
-  behave("[ $(basename $record) = b ] && exit 1\n");
+  behave("[ $(basename $record) = b ] && { page $record 0 0 -1 0F0; exit 1; }\n");
   EXPECT_FALSE(run().verdict.holds);
   behave("");
   fs::remove(folder_ / "calls");
@@ -138,8 +138,10 @@ TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
   behave(
       "[ $(basename $record)-$me = a-1f1b-w2-0 ] && { until [ -e $base/judged ]; do sleep 0.01; done; sleep 0.2; "
       "touch $base/ended; }\n");
-  services_.judge = [&](const CellPlan&, const fs::path&, const fs::path&,
-                        const std::optional<fs::path>&) -> CellVerdict {
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    if (plan.world == 2) return judge(plan, reference, candidate, repeated);
     folder_.file("judged", "");
     throw InputError("tensors.csv: no number");
   };
