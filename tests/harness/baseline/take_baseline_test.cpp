@@ -47,8 +47,9 @@ class TakeBaseline : public ::testing::Test {
     fs::remove_all(folder_ / "sweep");
     make_folder(folder_ / "sweep" / "references");
     make_folder(folder_ / "sweep" / "cells");
-    write_run(cell_.reference, folder_ / "sweep" / "references" / "r");
-    write_run(cell_.candidate, folder_ / "sweep" / "cells" / "c");
+    for (const auto& reference : verdict_.references)
+      write_run(cell_.reference, folder_ / "sweep" / "references" / reference.id);
+    for (const auto& cell : verdict_.cells) write_run(cell_.candidate, folder_ / "sweep" / "cells" / cell.id);
     write_verdict(folder_ / "sweep" / "verdict.json", verdict_);
     return take_baseline(folder_ / "sweep", "release");
   }
@@ -81,6 +82,53 @@ TEST_F(TakeBaseline, HoldsWhatEachRunComputedAndTook) {
   EXPECT_GT(baseline.cells[0].ranks[0].bytes.at("sent_bytes"), 0);
   EXPECT_EQ(baseline.cells[0].outcomes.at("loss"), "holds");
   EXPECT_EQ(baseline.commit, "abc");
+}
+
+TEST_F(TakeBaseline, SaysOfWhichSweepItIsAndHoldsAllItsRuns) {
+  verdict_.references.push_back(verdict_.references[0]);
+  verdict_.references.back().id = "s";
+  CheckResult bench;
+  bench.name = "bench";
+  bench.outcome = Outcome::holds;
+  verdict_.references.back().checks = {bench};
+  verdict_.cells.push_back(verdict_.cells[0]);
+  verdict_.cells.back().id = "d";
+  verdict_.cells.back().reference = "s";
+
+  const Baseline baseline = take();
+
+  EXPECT_EQ(baseline.name, "release");
+  EXPECT_EQ(baseline.sweep, "synthetic");
+  EXPECT_EQ(baseline.taken, "2026-11-22T00:00:00Z");
+  EXPECT_EQ(baseline.code_path, code_path_of(verdict_.machine));
+  ASSERT_THAT(baseline.references, SizeIs(2));
+  EXPECT_EQ(baseline.references[1].id, "s");
+  EXPECT_EQ(baseline.references[1].outcomes.at("bench"), "holds");
+  ASSERT_THAT(baseline.cells, SizeIs(2));
+  EXPECT_EQ(baseline.reference_of.at("d"), "s");
+}
+
+TEST_F(TakeBaseline, OfACellKeepsOnlyWhatIsNotItsReferences) {
+  const Baseline alike = take();
+  EXPECT_THAT(alike.cells.at(0).losses, IsEmpty());
+  EXPECT_THAT(alike.cells[0].gradient_norms, IsEmpty());
+
+  for (RankRecord& rank : cell_.candidate.ranks) {
+    for (StepRow& row : rank.steps) {
+      if (row.loss) *row.loss += 1;
+      if (row.gradient_norm) *row.gradient_norm += 1;
+    }
+  }
+  const Baseline other = take();
+  EXPECT_THAT(other.cells.at(0).losses, SizeIs(synthetic_steps));
+  EXPECT_THAT(other.cells[0].gradient_norms, SizeIs(synthetic_steps));
+  EXPECT_NE(other.cells[0].losses, other.references.at(0).losses);
+}
+
+TEST_F(TakeBaseline, OfNoCellIsRefused) {
+  verdict_.cells.clear();
+
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("no cell was run"));
 }
 
 TEST_F(TakeBaseline, ReadsBackAsItWasWritten) {

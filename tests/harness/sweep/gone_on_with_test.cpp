@@ -44,7 +44,18 @@ TEST_F(RunOfTwoParts, AFirstPartThatFailsFailsTheCellInItsWords) {
   ASSERT_FALSE(judged_.empty());
   EXPECT_EQ(judged_[0].launch->exit_code, 1);
   EXPECT_THAT(judged_[0].launch->words, HasSubstr("the part of the run that was to be gone on with did not end well"));
-  EXPECT_TRUE(fs::exists(folder_ / "out/launches" / id / "finding.json"));
+  EXPECT_FALSE(judged_[0].launch->culprit_rank) << "a rank of another launch than the one that is judged";
+  EXPECT_FALSE(judged_[0].launch->started);
+  EXPECT_EQ(to_json(read_launch_finding(folder_ / "out/launches" / id / "finding.json")), to_json(*judged_[0].launch));
+}
+
+TEST_F(RunOfTwoParts, TheCheckpointStaysWhereTheSecondPartFails) {
+  behave("case $record in */begun-*) mkdir -p $5/step-00000003 ;; *a-1f1b*) exit 1 ;; esac\n");
+
+  EXPECT_FALSE(run().verdict.holds);
+
+  EXPECT_TRUE(fs::exists(folder_ / "out/launches" / ("begun-" + std::string(id)) / "checkpoints/step-00000003"))
+      << "to go on from by hand";
 }
 
 TEST_F(RunSweep, TheReferenceMayMakeTheFirstPart) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "record/digest.hpp"
@@ -93,11 +94,74 @@ TEST_F(FirstElement, IsNotGuessedFromAnotherStepOrRank) {
   EXPECT_FALSE(first_element(divergence(2), folder_ / "one", folder_ / "other"));
 }
 
+TEST_F(FirstElement, NeedsBothTensors) {
+  dump("other/rank-1/dumps/step-2.safetensors", "gradient/w", wrong);
+  EXPECT_FALSE(first_element(divergence(2), folder_ / "one", folder_ / "other"));
+
+  dump("one/rank-0/dumps/step-2.safetensors", "gradient/w", wrong);  // not what was expected
+  EXPECT_FALSE(first_element(divergence(2), folder_ / "one", folder_ / "other"));
+}
+
+/// A tensor of four elements, and what a person reads of the second's difference.
+struct OfKind {
+  const char* name;
+  std::string dtype;
+  std::vector<std::byte> expected, got;
+  std::string words;  ///< empty: nothing is said
+};
+
+template <typename Number>
+std::vector<std::byte> second_is(Number number) {
+  const std::vector<Number> values{1, number, 3, 4};
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+class ElementOfKind : public ::testing::TestWithParam<OfKind> {};
+
+TEST_P(ElementOfKind, IsShownAsItsKindIs) {
+  const OfKind& kind = GetParam();
+  const TemporaryFolder folder;
+  const auto place = [&](const char* record) { return folder / record / "rank-0/dumps/step-0.safetensors"; };
+  for (const char* record : {"one", "other"}) make_folder(place(record).parent_path());
+  // the kind of what was got is that of the reference but where the sizes tell another
+  const std::string of_got = kind.got.size() == kind.expected.size() ? kind.dtype : "float32";
+  write_safetensors(place("one"), {{"gradient/w", {kind.dtype, {4}, kind.expected}}});
+  write_safetensors(place("other"), {{"gradient/w", {of_got, {4}, kind.got}}});
+  FirstDivergence found;
+  found.step = 0;
+  found.rank = 0;
+  found.expected = tensor_digest(kind.dtype, {4}, kind.expected);
+  found.got = tensor_digest(of_got, {4}, kind.got);
+
+  const auto difference = first_element(found, folder / "one", folder / "other");
+
+  EXPECT_EQ(difference ? to_text(*difference) : "", kind.words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ElementOfKind,
+    ::testing::Values(OfKind{"Doubles", "float64", second_is(2.0), second_is(2.5),
+                             "element [1] of 4: expected 2, got 2.5; 1 of 4 elements differ"},
+                      OfKind{"Integers", "int64", second_is(std::int64_t{2}), second_is(std::int64_t{-7}),
+                             "element [1] of 4: expected 2, got -7; 1 of 4 elements differ"},
+                      OfKind{"NotANumber", "float32", second_is(2.0F), second_is(std::nanf("")),
+                             "element [1] of 4: expected 2, got nan; 1 of 4 elements differ"},
+                      OfKind{"OtherSigns", "float32", second_is(0x1p-149F), second_is(-0x1p-149F),
+                             "element [1] of 4: expected 1e-45, got -1e-45 (2 ULP); 1 of 4 elements differ"},
+                      OfKind{"OtherKinds", "float64", second_is(2.0), second_is(2.0F), ""}),
+    [](const auto& info) { return info.param.name; });
+
 TEST_F(FirstElement, DumpsOfOtherStepsGo) {
   for (const char* step : {"initial", "0", "1"})
     dump("record/rank-0/dumps/step-" + std::string(step) + ".safetensors", "parameter/w", right);
 
+  for (const char* file : {"record/manifest.json", "record/rank-0/tensors.csv"}) folder_.file(file, "");
+
   keep_dumps_of_step(folder_ / "record", 1);
+
+  for (const char* file : {"record/manifest.json", "record/rank-0/tensors.csv"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
 
   EXPECT_TRUE(std::filesystem::exists(folder_ / "record/rank-0/dumps/step-1.safetensors"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "record/rank-0/dumps/step-0.safetensors"));

@@ -248,6 +248,27 @@ TEST_F(MakeRequest, AnEvaluationIsOfIdsWhereTheTrainingIs) {
   EXPECT_EQ(asked.data.format, "uint16");
 }
 
+TEST_F(MakeRequest, AFileOfIdsMayHaveAnyName) {
+  folder_.file("ids.u16", "four");
+  folder_.file("ids.bin", "others");
+  data("tokens = \"ids.u16\"\nlengths = [4]");
+
+  EXPECT_THAT(files(), ElementsAre("ids.u16"));
+}
+
+// Other trainers, started in other folders, are told the same files.
+TEST_F(MakeRequest, FilesOfARunThatIsNamedFromHereAreNamedFromTheRoot) {
+  data("text = \"t.txt\"\nlengths = [4]");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  reference_.run = "a.toml";
+
+  const Request asked = of_reference();
+  fs::current_path(before);
+
+  EXPECT_THAT(asked.data->files, ElementsAre(fs::canonical(folder_.path()) / "t.txt"));
+}
+
 class MakeRequestOfACell : public MakeRequest {
  protected:
   MakeRequestOfACell() { pipeline(""); }

@@ -312,5 +312,52 @@ TEST_F(OwnCommands, WithAPlaceholderForTheLevelTheSecondRunDumps) {
   EXPECT_THAT(bytes_of(folder_ / "out/launches/dump-level-full-w2/command.txt"), HasSubstr("else dump"));
 }
 
+TEST_F(OwnCommands, WithoutAPlaceholderForTheLevelInBothTheSecondRunDoesNotDump) {
+  how("else",
+      "cp -r prepared/w2 $record; sed -i '$s/[0-9a-f]\\{32\\}/" + other_digest + "/' $record/rank-0/tensors.csv");
+  const std::string with = ", \"{level}\"]", told = R"(["./train.sh", "{world}", "{record}", )";
+  const auto expect_no_dump = [&](const std::string& candidate, const std::string& reference) {
+    sweep_file("[[cell]]\nworld_size = 2\nlevel = \"full\"\n", told + candidate, told + reference);
+    const auto result = run();
+    EXPECT_THAT(result.verdict.cells[0].second_run->words, HasSubstr("/again/level-full-w2: "));
+    EXPECT_FALSE(fs::exists(*options_.out / "launches/dump-level-full-w2"));
+  };
+  expect_no_dump("\"else\"" + with, "\"right\"]");
+  options_.out = folder_ / "another";
+  expect_no_dump("\"else\"]", "\"right\"" + with);
+}
+
+TEST_F(OwnCommands, APlaceholderForThePortIsAFreePort) {
+  sweep_file("world_sizes = [2]\n", R"(["./train.sh", "{world}", "{record}", "right", "--port={port}"])");
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/w2/command.txt"),
+              ::testing::ContainsRegex("right --port=[1-9][0-9]{3,4}\n"));
+}
+
+TEST_F(OwnCommands, WhatARankWasDoingIsReadFromTheRecordThatTheCommandIsTold) {
+  const auto verdict = verdict_on("page $record 0 1 -1 0B3; page $record 1 1 -1 1B3; sleep 0.1; kill -KILL $$");
+
+  EXPECT_THAT(check(verdict.cells[0], "completion").reason, HasSubstr("0B3"));
+}
+
+TEST_F(OwnCommands, ThatTrainOnGpusSideBySideSeeThoseOfTheirSlots) {
+  options_.jobs = 2;
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  sweep_file("device = \"cuda\"\nchecks = [\"gradients\"]\nworld_sizes = [2]\n", trains("right"));
+  run();
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/w2/command.txt"), HasSubstr("env CUDA_VISIBLE_DEVICES=0,1 "));
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/w2/command.txt"), HasSubstr("/w2 right"));
+
+  options_.out = folder_ / "named";
+  sweep_file(
+      "device = \"cuda\"\nenvironment = { CUDA_VISIBLE_DEVICES = \"7\" }\nchecks = [\"gradients\"]\nworld_sizes = "
+      "[2]\n",
+      trains("right"));
+  run();
+  EXPECT_THAT(bytes_of(folder_ / "named/launches/w2/command.txt"), HasSubstr("env CUDA_VISIBLE_DEVICES=7 "));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

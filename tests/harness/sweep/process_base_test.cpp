@@ -70,5 +70,56 @@ TEST_F(RunSweep, ABaseIsKeptForTheCellsThatAreGoneOnWith) {
   EXPECT_TRUE(judged_.back().process_base) << judged_.back().why_no_process_base;
 }
 
+TEST_F(RunSweep, TheRankThatTakesMostIsTheBaseButNotMoreThanTheReferenceAndWhatMpiMayTake) {
+  const std::string leave = bases_leave_records();
+  SyntheticRun large = synthetic_candidate({});
+  for (MemoryRow& row : large.ranks[1].memory) row.process_private_bytes = 100 << 20;
+  const auto write = [&] {
+    fs::remove_all(folder_ / "of-w2");
+    write_run(large, folder_ / "of-w2");
+  };
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  behave(leave);
+
+  write();
+  run();
+  for (MemoryRow& row : large.ranks[1].memory) row.process_private_bytes = 1 << 30;
+  write();
+  options_.out = folder_ / "another";
+  run();
+
+  ASSERT_THAT(judged_, SizeIs(2));
+  EXPECT_EQ(judged_[0].process_base->rank_bytes, 100 << 20) << "rank 1's";
+  EXPECT_EQ(judged_[1].process_base->rank_bytes, (60 + 256 + 2 * 8) << 20) << "a leak of every run is no base";
+}
+
+TEST_F(RunSweep, RunsThatComputeOtherwiseHaveBasesOfTheirOwn) {
+  folder_.file("b.toml",
+               "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nprecision = \"bfloat16\"\n");
+  sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  behave(bases_leave_records());
+
+  run();
+
+  EXPECT_THAT(base_calls(), SizeIs(4)) << "each a pipeline's and a reference's";
+}
+
+TEST_F(RunSweep, ABaseThatFailedIsMeasuredAgainWhenTheSweepIsGoneOnWith) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  const std::string leave = bases_leave_records();
+  behave("case $(basename $record) in base-*-reference) exit 1 ;; esac\n" + leave);
+  run();
+  EXPECT_THAT(judged_.at(0).why_no_process_base, HasSubstr("-reference to measure a base by failed"));
+  behave(leave);
+  fs::remove(folder_ / "calls");
+  fs::remove(folder_ / "out/cells/a-1f1b-w2/cell.json");
+  options_.resume = true;
+
+  run();
+
+  EXPECT_THAT(base_calls(), ElementsAre(HasSubstr("plumbline-reference base-")));
+  EXPECT_TRUE(judged_.at(1).process_base);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -141,6 +141,20 @@ TEST_F(RunVariant, BalanceReplacesThePartition) {
   EXPECT_EQ(written["pipeline"]["balance"][1].value<std::int64_t>(), 5);
 }
 
+TEST_F(RunVariant, ACellsBalanceOrPartitionReplacesTheRunsBalance) {
+  const auto run = folder_.file("runs/b.toml", "[model]\nconfig = \"c.json\"\n[pipeline]\nbalance = [1, 4]\n");
+  RunChanges changes;
+  changes.balance = {3, 2};
+  const auto balanced = parse_toml("made.toml", pipeline_run(run, changes, "1f1b", folder_.path()));
+  EXPECT_EQ(balanced["pipeline"]["balance"][0].value<std::int64_t>(), 3);
+
+  changes = {};
+  changes.partition = "cost";
+  const auto by_cost = parse_toml("made.toml", pipeline_run(run, changes, "1f1b", folder_.path()));
+  EXPECT_FALSE(by_cost["pipeline"]["balance"]);
+  EXPECT_EQ(by_cost["pipeline"]["partition"].value<std::string>(), "cost");
+}
+
 TEST_F(RunVariant, LengthsReplaceThoseOfTheFileAndTheirRepetition) {
   RunChanges changes;
   changes.lengths = {{3}, {7, 1}};

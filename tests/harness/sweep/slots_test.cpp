@@ -68,5 +68,29 @@ TEST(SideBySide, WhatOneThrowsEndsAllButThoseUnderWay) {
   EXPECT_THAT(said, ElementsAre("before one", "after one", "before two"));
 }
 
+TEST(SideBySide, TheFirstThingThrownIsToldAndARunThatMayNotBeginDoesNot) {
+  bool ran = false;
+  const std::vector<SlottedRun> runs = {
+      {1, [] {}, [](const std::vector<std::int64_t>&) { throw SystemError("the first"); }, [] {}},
+      {1, [] { throw SystemError("a stop was asked for"); }, [&](const std::vector<std::int64_t>&) { ran = true; },
+       [] {}}};
+
+  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 1, [] {}); }), "the first");
+  EXPECT_EQ(error_of<SystemError>([&] { run_side_by_side(runs, 2, [] {}); }), "a stop was asked for");
+  EXPECT_FALSE(ran);
+}
+
+TEST(SideBySide, EachIsGivenSlotsOfItsOwn) {
+  std::vector<std::vector<std::int64_t>> given(2);
+  std::vector<SlottedRun> runs;
+  for (std::size_t i = 0; i < 2; ++i) {
+    runs.push_back({2, [] {}, [&given, i](const std::vector<std::int64_t>& slots) { given[i] = slots; }, [] {}});
+  }
+
+  run_side_by_side(runs, 4, [] {});
+
+  EXPECT_THAT(given, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/sweep/run_limits.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -57,6 +58,9 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.checks, ElementsAre("completion", "loss"));
   EXPECT_THAT(sweep.repeat, ElementsAre("a-sgd-1f1b-w4"));
   EXPECT_TRUE(sweep.clipping);
+  EXPECT_TRUE(sweep.bench);
+  EXPECT_FALSE(sweep.audit);
+  EXPECT_TRUE(sweep.own_launcher);
   EXPECT_EQ(sweep.launcher, "srun -n {world}");
   EXPECT_EQ(sweep.device, "cuda");
   EXPECT_EQ(sweep.time_limit_s, 2.5);
@@ -67,6 +71,16 @@ process_memory_limit = 0.6
   EXPECT_THAT(sweep.cells[0].changes.balance, ElementsAre(2, 0, 3));
   EXPECT_THAT(sweep.cells[0].changes.lengths, ElementsAre(ElementsAre(8), ElementsAre(4, 2)));
   EXPECT_EQ(sweep.cells[0].process_memory_limit, 0.6);
+  EXPECT_THAT(sweep.cells[0].where, AllOf(HasSubstr("sweep.toml:14:7"), HasSubstr("cell[0].run")));
+}
+
+TEST_F(ReadSweepFile, SchedulesInTurnAuditAndPartitionAreTaken) {
+  const auto sweep = read("audit = true\nin_turn = [\"zb-h1\", \"afab\"]\nchecks = [\"audit\"]\n" + matrix + cell +
+                          "partition = \"cost\"\n");
+
+  EXPECT_TRUE(sweep.audit);
+  EXPECT_THAT(sweep.in_turn, ElementsAre("zb-h1", "afab"));
+  EXPECT_EQ(sweep.cells[0].changes.partition, "cost");
 }
 
 TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
@@ -74,6 +88,10 @@ TEST_F(ReadSweepFile, DefaultsNeedOnlyRunsAndWorldSizes) {
 
   EXPECT_THAT(sweep.checks, IsEmpty());
   EXPECT_FALSE(sweep.clipping);
+  EXPECT_FALSE(sweep.bench);
+  EXPECT_FALSE(sweep.audit);
+  EXPECT_FALSE(sweep.own_launcher) << "its transport is then known, and asked for";
+  EXPECT_EQ(sweep.time_limit_s, 300);
   EXPECT_THAT(sweep.launcher, AllOf(HasSubstr("mpirun"), HasSubstr("{world}")));
   EXPECT_EQ(sweep.device, "cpu");
 }
@@ -94,12 +112,28 @@ TEST_F(ReadSweepFile, WorldSizeOfZeroIsRefused) {
   EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = 0\n"), HasSubstr("0 is no world size"));
 }
 
+TEST_F(ReadSweepFile, TheLargestWorldSizeIsTakenAndNoneAboveIt) {
+  const std::string largest = std::to_string(largest_world), more = std::to_string(largest_world + 1);
+
+  EXPECT_THAT(read("run = [\"a.toml\"]\nworld_sizes = [" + largest + "]\n").world_sizes, ElementsAre(largest_world));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [" + more + "]\n"), HasSubstr(more + " is no world size"));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\nworld_size = " + more + "\n"), HasSubstr("is no world size"));
+}
+
 TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(refusal(matrix + "schedules = [\"1f2b\"]\n"), AllOf(HasSubstr("1f2b"), HasSubstr("1f1b")));
   EXPECT_THAT(refusal(matrix + "optimizers = [\"adam\"]\n"), AllOf(HasSubstr("adam"), HasSubstr("adamw")));
   EXPECT_THAT(refusal(matrix + "checks = [\"boundary\"]\n"), AllOf(HasSubstr("boundary"), HasSubstr("boundaries")));
   EXPECT_THAT(refusal(matrix + cell + "schedule = \"gpipe\"\n"), HasSubstr("gpipe"));
   EXPECT_THAT(refusal(matrix + cell + "partition = \"costs\"\n"), HasSubstr("costs"));
+  EXPECT_THAT(refusal(matrix + cell + "optimizer = \"adam\"\n"), HasSubstr("\"adam\" is not known"));
+  EXPECT_THAT(refusal(matrix + "in_turn = [\"mine.csv\"]\n"), HasSubstr("\"mine.csv\" is not known"));
+}
+
+TEST_F(ReadSweepFile, AuditedValuesNeedTheCheckThatLooksAtThem) {
+  EXPECT_THAT(refusal(matrix + "audit = true\nchecks = [\"loss\"]\n"),
+              AllOf(HasSubstr("key audit"), HasSubstr("checks leaves that check out")));
+  EXPECT_TRUE(read(matrix + "audit = true\n").audit) << "without checks, all are asked for";
 }
 
 TEST_F(ReadSweepFile, NothingToRunIsRefused) {
@@ -108,7 +142,19 @@ TEST_F(ReadSweepFile, NothingToRunIsRefused) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\n"), HasSubstr("world_sizes"));
   EXPECT_THAT(refusal("world_sizes = [1]\n"), HasSubstr("key run"));
   EXPECT_THAT(refusal(matrix + "schedules = []\n"), HasSubstr("schedules"));
-  EXPECT_THAT(refusal("schedules = [\"afab\"]\n" + cell), HasSubstr("no effect"));
+  for (const std::string key : {"schedules = [\"afab\"]\n", "in_turn = [\"afab\"]\n", "optimizers = [\"sgd\"]\n"}) {
+    EXPECT_THAT(refusal(key + cell), AllOf(HasSubstr(key.substr(0, key.find(' '))), HasSubstr("no effect"))) << key;
+  }
+  for (const std::string key : {"schedules", "in_turn", "optimizers", "checks"}) {
+    EXPECT_THAT(refusal(matrix + key + " = []\n"), AllOf(HasSubstr(key), HasSubstr("is empty"))) << key;
+  }
+  EXPECT_THAT(refusal("world_sizes = [1]\n" + cell), HasSubstr("key run")) << "cells do not make a matrix whole";
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\n" + cell), HasSubstr("key world_sizes"));
+}
+
+// Nothing is longest among no rows, and lengths of the second microbatch count as those of the first do.
+TEST_F(ReadSweepFile, AMicrobatchWithoutRowsIsRefused) {
+  EXPECT_THAT(refusal(cell + "lengths = [4, []]\n"), HasSubstr("a microbatch without rows"));
 }
 
 TEST_F(ReadSweepFile, MissingRunFileIsNamedWithItsPath) {
@@ -118,6 +164,11 @@ TEST_F(ReadSweepFile, MissingRunFileIsNamedWithItsPath) {
 TEST_F(ReadSweepFile, BalanceOfAnotherWorldSizeIsRefused) {
   EXPECT_THAT(refusal(cell + "balance = [1, 1]\n"), AllOf(HasSubstr("2 stages"), HasSubstr("world size of 3")));
   EXPECT_THAT(refusal(cell + "balance = [-1, 1, 2]\n"), HasSubstr("-1 layers"));
+  EXPECT_THAT(refusal(cell + "balance = [1, 1, -2]\n"), HasSubstr("-2 layers"));
+  EXPECT_THAT(read(cell + "balance = [1, 1, " + std::to_string(most_layers) + "]\n").cells[0].changes.balance,
+              ElementsAre(1, 1, most_layers));
+  const std::string more = std::to_string(most_layers + 1);
+  EXPECT_THAT(refusal(cell + "balance = [1, 1, " + more + "]\n"), HasSubstr(more + " layers"));
   EXPECT_THAT(refusal(cell + "balance = [1, 1, 1]\npartition = \"cost\"\n"), HasSubstr("exclude each other"));
 }
 
@@ -143,6 +194,9 @@ TEST_F(ReadSweepFile, WhatCannotBeGoneOnWithIsRefused) {
   EXPECT_THAT(refusal(cell + "resume_at = 1\nresume_schedule = \"1f2b\"\n"), HasSubstr("is not known"));
   EXPECT_THAT(refusal(cell + "resume_at = 1\nbalance = [1, 1, 1]\n"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + "resume_at = 1\n"), HasSubstr("needs tier = \"bits\""));
+  EXPECT_THAT(refusal("tier = \"calibrated\"\n" + cell + cell + "resume_at = 1\n"),
+              AllOf(HasSubstr("cell[1].run"), HasSubstr("needs tier = \"bits\"")));
+  EXPECT_EQ(read("tier = \"calibrated\"\n" + cell).cells.size(), 1U);
 }
 
 TEST_F(ReadSweepFile, AMisspeltKeyOfACellIsNotToldAsAMissingOne) {
@@ -172,16 +226,25 @@ TEST_F(ReadSweepFile, LauncherWithoutAPlaceForTheWorldSizeIsRefused) {
 TEST_F(ReadSweepFile, LimitsThatNothingCouldMeetAreRefused) {
   EXPECT_THAT(refusal(matrix + "time_limit_s = 0\n"), HasSubstr("time_limit_s"));
   EXPECT_THAT(refusal(matrix + "time_limit_s = nan\n"), HasSubstr("time_limit_s"));
+  EXPECT_THAT(refusal(matrix + "time_limit_s = 1000001\n"), HasSubstr("time_limit_s"));
+  EXPECT_EQ(read(matrix + "time_limit_s = 1000000\n").time_limit_s, 1e6);
   EXPECT_THAT(refusal(cell + "process_memory_limit = 0\n"), HasSubstr("process_memory_limit"));
 }
 
 TEST_F(ReadSweepFile, SameValueTwiceIsRefused) {
   EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2, 2]\n"), HasSubstr("twice"));
   EXPECT_THAT(refusal("run = [\"a.toml\", \"./a.toml\"]\nworld_sizes = [2]\n"), HasSubstr("twice"));
+  EXPECT_THAT(refusal("run = [\"a.toml\"]\nworld_sizes = [2, 1, 2]\n"), HasSubstr("twice")) << "not side by side";
+  for (const std::string values :
+       {"schedules = [\"afab\", \"afab\"]", "in_turn = [\"afab\", \"afab\"]", "optimizers = [\"sgd\", \"sgd\"]",
+        "checks = [\"loss\", \"loss\"]", "repeat = [\"a-1f1b-w1\", \"a-1f1b-w1\"]"}) {
+    EXPECT_THAT(refusal(matrix + values + "\n"), HasSubstr("stands there twice")) << values;
+  }
 }
 
 TEST_F(ReadSweepFile, MissingCellKeyIsNamed) {
-  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\n"), HasSubstr("world_size"));
+  EXPECT_THAT(refusal("[[cell]]\nrun = \"a.toml\"\n"), HasSubstr("world_size: is missing"));
+  EXPECT_THAT(refusal("[[cell]]\nworld_size = 2\n"), HasSubstr("run: is missing"));
 }
 
 }  // namespace

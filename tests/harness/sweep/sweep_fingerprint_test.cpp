@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -296,6 +297,31 @@ TEST_F(FingerprintOfOurs, AReferenceIsAnotherWhereWhatItTrainsIsAndItsCellsWithI
   expect_another("split backward");
   plan_.references[0].changes.optimizer = "sgd";
   expect_another("optimiser");
+}
+
+// A stand-in for ldd names two libraries of each program.
+TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
+  const std::string path = std::getenv("PATH");
+  program(folder_, "bin/ldd",
+          "base=${0%/bin/ldd}\nfor library in first second; do\n"
+          "  echo \"lib.so => $base/$library-of-${1##*/} (0x00007f00)\"\ndone\n");
+  setenv("PATH", ((folder_ / "bin").string() + ":" + path).c_str(), 1);
+  const auto of_libraries = [&] {
+    return fingerprint_of(file_, plan_, folder_ / "ours", "").shared.at("the trainers' libraries");
+  };
+  std::string before = of_libraries();
+  for (const char* library : {"first-of-plumbline-reference", "second-of-plumbline-reference",
+                              "first-of-plumbline-pipeline", "second-of-plumbline-pipeline"}) {
+    folder_.file(library, "another");
+    const std::string after = of_libraries();
+    EXPECT_NE(after, before) << library;
+    before = after;
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
+TEST_F(FingerprintOf, TheProcessorIsShared) {
+  EXPECT_NE(now().shared.at("the machine's processor"), hash_hex("")) << "of which the machine tells something";
 }
 
 }  // namespace

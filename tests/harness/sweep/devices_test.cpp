@@ -1,0 +1,75 @@
+// What a sweep tells its trainers of devices: which kind, and which GPUs are theirs where cells run side by side.
+#include <cstdlib>
+
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// A reference and a cell of two ranks, which note the GPUs that they may see.
+class Devices : public RunSweep {
+ protected:
+  Devices() {
+    if (const char* own = std::getenv(variable)) own_ = own;
+    unsetenv(variable);
+    behave("[ $me = 0 ] && echo \"${CUDA_VISIBLE_DEVICES-all}\" >> $base/sees-$(basename $record)\n");
+    cells("device = \"cuda\"\n");
+  }
+  ~Devices() override {
+    if (own_) {
+      setenv(variable, own_->c_str(), 1);
+    } else {
+      unsetenv(variable);
+    }
+  }
+  void cells(const std::string& keys) {
+    sweep_file(keys + "run = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  }
+  std::string sees(const std::string& record) const { return bytes_of(folder_ / ("sees-" + record)); }
+
+  static constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+  std::optional<std::string> own_;
+};
+
+TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_EQ(sees("a"), "all\n");
+  EXPECT_EQ(sees("a-1f1b-w2"), "all\n");
+  for (const std::string id : {"reference-a", "a-1f1b-w2"})
+    EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr(" --device cuda")) << id;
+  EXPECT_THAT(base_calls(), IsEmpty()) << "what a GPU's driver takes is no process's base";
+}
+
+TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwn) {
+  options_.jobs = 3;
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_EQ(sees("a"), "0\n");
+  EXPECT_EQ(sees("a-1f1b-w2"), "0,1\n");
+}
+
+TEST_F(Devices, AreTakenOfThoseThatTheSweepMaySee) {
+  setenv(variable, "5", 1);
+  options_.jobs = 2;
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_EQ(sees("a"), "5\n");
+  EXPECT_EQ(sees("a-1f1b-w2"), "5,1\n") << "there is no second: the ranks' own device then says so";
+}
+
+TEST_F(Devices, OnTheCpuNothingIsHidden) {
+  setenv(variable, "5,7", 1);
+  cells("");
+  options_.jobs = 2;
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_EQ(sees("a-1f1b-w2"), "5,7\n");
+  EXPECT_THAT(bytes_of(folder_ / "out/launches/a-1f1b-w2/command.txt"), Not(HasSubstr("--device")));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

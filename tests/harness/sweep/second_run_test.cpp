@@ -1,0 +1,274 @@
+// A cell that does not hold is run once more: what that run is asked, what it is held against, and what is said of it.
+#include "record/digest.hpp"
+#include "record/rank_folder.hpp"
+#include "support/safetensors.hpp"
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+/// What the judge was given of one run.
+struct GivenRun {
+  CellPlan plan;
+  fs::path reference, candidate;
+  bool repeated;
+};
+
+/// One cell that fails these checks in its first run and those in its second, at a first divergence.
+class SecondRunOf : public RunSweep {
+ protected:
+  SecondRunOf() {
+    cells("repeat = [\"a-1f1b-w2\"]\n");
+    services_.judge = [this](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                             const std::optional<fs::path>& repeated) {
+      const auto& failing = given_.empty() ? first_ : second_;
+      given_.push_back({plan, reference, candidate, repeated.has_value()});
+      CellVerdict verdict;
+      verdict.id = plan.id;
+      verdict.holds = failing.empty();
+      for (const auto& name : failing) {
+        CheckResult check;
+        check.name = name;
+        check.outcome = Outcome::fails;
+        verdict.checks.push_back(check);
+      }
+      if (divergence_) verdict.first_divergence = divergence_;
+      return verdict;
+    };
+  }
+  /// The check that is asked for needs no base to be measured.
+  void cells(const std::string& more, const std::string& world_sizes = "[2]") {
+    sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = " + world_sizes + "\nschedules = [\"1f1b\"]\n" +
+               more);
+  }
+  void diverges(const std::string& words) {
+    divergence_.emplace();
+    divergence_->words = words;
+  }
+  /// Of the only cell.
+  SecondRun second_run() {
+    const auto result = run();
+    EXPECT_THAT(result.verdict.cells, SizeIs(1));
+    return result.verdict.cells.at(0).second_run.value();
+  }
+
+  std::vector<std::string> first_, second_;
+  std::optional<FirstDivergence> divergence_;
+  std::vector<GivenRun> given_;
+  const fs::path out_ = folder_ / "out";
+};
+
+TEST_F(SecondRunOf, ADifferenceIsAskedToDumpAndHeldAgainstAReferenceThatDumpsToo) {
+  first_ = second_ = {"loss", "gradients"};
+  diverges("the bits differ");
+
+  const SecondRun again = second_run();
+
+  ASSERT_THAT(given_, SizeIs(2));
+  const GivenRun& second = given_[1];
+  EXPECT_EQ(second.reference, out_ / "dumps/reference-a");
+  EXPECT_EQ(second.candidate, out_ / "dumps/a-1f1b-w2");
+  EXPECT_TRUE(given_[0].repeated);
+  EXPECT_FALSE(second.repeated);
+  EXPECT_FALSE(second.plan.repeat);
+  ASSERT_TRUE(second.plan.request && second.plan.reference_request);
+  EXPECT_EQ(second.plan.request->level, "dump");
+  EXPECT_EQ(second.plan.reference_request->level, "dump");
+  EXPECT_EQ(second.plan.launch->exit_code, 0);
+  EXPECT_TRUE(second.plan.reference_launch);
+  EXPECT_EQ(again.outcome, SecondRun::Outcome::fails_again);
+  EXPECT_EQ(again.words,
+            "at level dump, " + second.candidate.string() + ": loss, gradients. First divergence: the bits differ");
+  for (const std::string id : {"dump-a-1f1b-w2", "dump-reference-a"})
+    EXPECT_EQ(read_json(out_ / "launches" / id / "request.json").at("level"), "dump") << id;
+  EXPECT_THAT(bytes_of(out_ / "launches/dump-reference-a/command.txt"), HasSubstr(" --dump-microbatches 0"));
+  EXPECT_THAT(bytes_of(out_ / "launches/dump-a-1f1b-w2/command.txt"), Not(HasSubstr("--dump-microbatches")));
+}
+
+TEST_F(SecondRunOf, TheStartIsNoStepWhoseMicrobatchesAreDumped) {
+  first_ = second_ = {"parameters"};
+  diverges("the start differs");
+  divergence_->step = -1;
+
+  run();
+
+  EXPECT_THAT(bytes_of(out_ / "launches/dump-reference-a/command.txt"), Not(HasSubstr("--dump-microbatches")));
+}
+
+TEST_F(SecondRunOf, WhatIsNoDifferenceOfValuesIsAskedAndHeldAgainstTheSameAsBefore) {
+  first_ = second_ = {"conformance"};
+  diverges("another order");
+
+  const SecondRun again = second_run();
+
+  ASSERT_THAT(given_, SizeIs(2));
+  EXPECT_EQ(given_[1].reference, out_ / "references/a");
+  EXPECT_EQ(given_[1].candidate, out_ / "again/a-1f1b-w2");
+  EXPECT_EQ(given_[1].plan.request->level, "full");
+  EXPECT_EQ(given_[1].plan.reference_request->level, "full");
+  EXPECT_EQ(again.words, given_[1].candidate.string() + ": conformance. First divergence: another order");
+}
+
+TEST_F(SecondRunOf, ADifferenceWithoutAPlaceIsNotDumped) {
+  first_ = second_ = {"loss"};
+
+  EXPECT_EQ(second_run().words, (out_ / "again/a-1f1b-w2").string() + ": loss");
+}
+
+TEST_F(SecondRunOf, OnlyWhatFailedTheFirstTimeCanFailAgain) {
+  first_ = {"memory", "conformance"};
+  second_ = {"conformance", "completion"};
+
+  EXPECT_EQ(second_run().words, (out_ / "again/a-1f1b-w2").string() + ": conformance");
+}
+
+TEST_F(SecondRunOf, ACellWhoseOtherChecksFailHoldsTheSecondTimeAndIsUnstable) {
+  first_ = {"memory", "conformance"};
+  second_ = {"completion"};
+
+  const SecondRun again = second_run();
+
+  EXPECT_EQ(again.outcome, SecondRun::Outcome::holds);
+  EXPECT_EQ(again.words, (out_ / "again/a-1f1b-w2").string() + ": memory, conformance did not fail the second time");
+}
+
+TEST_F(SecondRunOf, TwoRunsThatDifferAreNotRunAThirdTime) {
+  first_ = {"repeatability"};
+
+  const SecondRun again = second_run();
+
+  EXPECT_EQ(again.outcome, SecondRun::Outcome::not_done);
+  EXPECT_EQ(again.words, "it was run twice, and the two runs differ");
+  EXPECT_THAT(given_, SizeIs(1));
+  EXPECT_THAT(calls(), SizeIs(3)) << "the reference, the cell and its repetition";
+}
+
+TEST_F(SecondRunOf, AReferenceThatDoesNotEndWellAtLevelDumpIsToldAndTheSweepGoesOn) {
+  cells("", "[2, 1]");
+  first_ = {"loss"};
+  diverges("the bits differ");
+  behave("case $record in */dumps/reference-a) echo 'plumbline-reference: no memory' >&2; exit 1 ;; esac\n");
+
+  const auto result = run();
+
+  ASSERT_THAT(finished(result.verdict), ElementsAre("a-1f1b-w2", "a-1f1b-w1"));
+  EXPECT_EQ(result.verdict.cells[0].second_run->outcome, SecondRun::Outcome::not_done);
+  EXPECT_THAT(result.verdict.cells[0].second_run->words,
+              AllOf(HasSubstr("the reference did not end well at level dump"), HasSubstr("no memory")));
+  EXPECT_EQ(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run->outcome,
+            SecondRun::Outcome::not_done);
+}
+
+TEST_F(SecondRunOf, EveryCellThatDoesNotHoldIsRunAgain) {
+  cells("", "[1, 2]");
+  services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
+    CellVerdict verdict;
+    verdict.id = plan.id;
+    CheckResult check;
+    check.name = "conformance";
+    check.outcome = Outcome::fails;
+    verdict.checks.push_back(check);
+    return verdict;
+  };
+
+  const auto result = run();
+
+  for (const auto& cell : result.verdict.cells) EXPECT_TRUE(cell.second_run) << cell.id;
+  EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w2/cell.json").cells[0].second_run);
+}
+
+TEST_F(SecondRunOf, ThatIsStoppedIsMadeWhenTheSweepIsGoneOnWith) {
+  first_ = {"conformance"};
+  behave("case $record in */again/*) [ $me = 0 ] && kill -INT " + std::to_string(getpid()) + "; sleep 600 ;; esac\n");
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("stopped by SIGINT while again-a-1f1b-w2 ran"));
+  EXPECT_FALSE(read_verdict(out_ / "verdict.json").cells.at(0).second_run);
+  behave("");
+  fs::remove(folder_ / "calls");
+  options_.resume = true;
+
+  const SecondRun again = second_run();
+
+  EXPECT_EQ(again.outcome, SecondRun::Outcome::holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w2"));
+}
+
+const std::vector<std::int64_t> gradient_shape{2};
+
+std::string gradient_digest(const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return tensor_digest("float32", gradient_shape, {bytes.begin(), bytes.end()});
+}
+
+/// Both trainers leave the dumps of two steps, in which one gradient differs, in records that can be read.
+class Localised : public SecondRunOf {
+ protected:
+  Localised() {
+    first_ = second_ = {"gradients"};
+    diverges("the bits differ");
+    divergence_->step = 1;
+    divergence_->rank = 0;
+    divergence_->expected = gradient_digest(right_);
+    divergence_->got = gradient_digest(wrong_);
+    bases_leave_records();  // writes the records
+    dump("of-reference/rank-0/dumps", right_);
+    dump("of-w2/rank-0/dumps", wrong_);
+    behave(
+        "case $record in */dumps/*)\n"
+        "  of=$base/of-${record##*-}; [ $(basename $record) = reference-a ] && of=$base/of-reference\n"
+        "  mkdir -p $record; cp -r $of/rank-$me $record/\n"
+        "  [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv $record/\n"
+        "  page \"$record\" $me 0 -1 ${me}F0; exit 0 ;;\nesac\n");
+  }
+  void dump(const std::string& place, const std::vector<float>& values) const {
+    make_folder(folder_ / place);
+    for (const char* step : {"step-0.safetensors", "step-1.safetensors"}) {
+      write_safetensors(folder_ / place / step,
+                        {{"gradient/w", {"float32", gradient_shape, std::as_bytes(std::span(values))}}});
+    }
+  }
+  const std::vector<float> right_{1, 2}, wrong_{1, 3};
+};
+
+TEST_F(Localised, TheElementStandsInTheVerdictInPlaceOfDigests) {
+  divergence_->size = "norm 1.4 x";
+
+  const auto result = run();
+
+  ASSERT_TRUE(result.verdict.cells[0].first_divergence);
+  const FirstDivergence& first = *result.verdict.cells[0].first_divergence;
+  EXPECT_TRUE(result.verdict.cells[0].values) << "what the values look like";
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr(". It looks like: "));
+  EXPECT_EQ(first.expected, "2");
+  EXPECT_EQ(first.got, "3");
+  const std::string element = "element [1] of 2: expected 2, got 3 (4194304 ULP); 1 of 2 elements differ";
+  EXPECT_EQ(first.size, "norm 1.4 x; " + element);
+  EXPECT_THAT(result.verdict.cells[0].second_run->words,
+              ::testing::EndsWith("First divergence: the bits differ; norm 1.4 x; " + element));
+}
+
+TEST_F(Localised, DumpsOfOtherStepsGoAndTheReferencesStayForTheNextCell) {
+  run();
+
+  EXPECT_TRUE(fs::exists(out_ / "dumps/a-1f1b-w2/rank-0/dumps/step-1.safetensors"));
+  EXPECT_FALSE(fs::exists(out_ / "dumps/a-1f1b-w2/rank-0/dumps/step-0.safetensors"));
+  EXPECT_TRUE(fs::exists(out_ / "dumps/reference-a/rank-0/dumps/step-0.safetensors"));
+}
+
+// Or the element of one place would stand beside the words of another.
+TEST_F(Localised, WhatTheSecondRunShowsElsewhereLeavesTheFirstDivergenceAsItWas) {
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+    if (given_.size() > 1) verdict.first_divergence->words = "the bits differ in step 1";
+    return verdict;
+  };
+
+  const auto result = run();
+
+  EXPECT_EQ(result.verdict.cells[0].first_divergence->expected, gradient_digest(right_));
+  EXPECT_EQ(result.verdict.cells[0].first_divergence->size, "");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,172 @@
+// What a sweep says of runs that failed and of a judge that could not judge, and what it leaves where it stops.
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+class SweepFailures : public RunSweep {
+ protected:
+  void one_cell(const std::string& checks) {
+    sweep_file("checks = " + checks + "\nrun = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\"]\n");
+  }
+  std::string log() const { return bytes_of(folder_ / "log"); }
+
+  const fs::path out_ = folder_ / "out";
+};
+
+TEST_F(SweepFailures, MemoryAmongTheChecksAskedForIsMeasured) {
+  one_cell("[\"loss\", \"memory\"]");
+  behave(bases_leave_records());
+
+  run();
+
+  EXPECT_THAT(base_calls(), SizeIs(2));
+  EXPECT_TRUE(judged_.at(0).process_base);
+}
+
+TEST_F(SweepFailures, TheSecondRunIsHeldToTheSameBase) {
+  one_cell("[\"memory\"]");
+  behave(bases_leave_records() + "[ $me = 0 ] && case $record in */again/*) exit 1 ;; esac\n");
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+    verdict.holds = false;
+    verdict.checks[0].outcome = Outcome::fails;
+    return verdict;
+  };
+
+  run();
+
+  ASSERT_THAT(judged_, SizeIs(2));
+  ASSERT_TRUE(judged_[1].process_base) << judged_[1].why_no_process_base;
+  EXPECT_EQ(judged_[1].process_base->rank_bytes, judged_[0].process_base->rank_bytes);
+}
+
+TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
+  behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no memory' >&2; exit 1; }\n");
+
+  run();
+
+  EXPECT_THAT(log(), AllOf(::testing::ContainsRegex("reference-a  [0-9.]+ s  done"),
+                           ::testing::ContainsRegex("reference-b  [0-9.]+ s  FAILED: .*no memory")));
+}
+
+TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay) {
+  sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+  services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {
+    CellVerdict verdict;
+    verdict.id = plan.id;
+    for (const auto& [name, outcome] : {std::pair{"data", Outcome::holds}, {"loss", Outcome::fails}}) {
+      CheckResult check;
+      check.name = name;
+      check.outcome = outcome;
+      check.reason = std::string("of ") + name;
+      verdict.checks.push_back(check);
+    }
+    if (plan.world == 2) {
+      verdict.first_divergence.emplace();
+      verdict.first_divergence->words = "the bits differ";
+    }
+    return verdict;
+  };
+
+  run();
+
+  EXPECT_THAT(log(), AllOf(HasSubstr("s  DOES NOT HOLD: loss fails: of loss\n"),
+                           HasSubstr("s  DOES NOT HOLD: the bits differ\n")));
+}
+
+TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {
+  behave("echo 'plumbline-reference: no such model' >&2; exit 2\n");
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("a.toml: "));
+
+  behave("echo \"plumbline-reference: cannot read $run:12\" >&2; exit 2\n");
+  EXPECT_THAT(error_of<InputError>([&] { run(); }),
+              ::testing::EndsWith("cannot read " + (folder_ / "a.toml").string() + ":"));
+}
+
+// What had finished before would be lost with the folder.
+TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothing) {
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
+  run();
+  sweep_file("run = [\"a.toml\", \"b.toml\"]\nworld_sizes = [1]\nschedules = [\"1f1b\"]\n");
+  behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no such model' >&2; exit 2; }\n");
+  options_.resume = true;
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), AllOf(HasSubstr("no such model"), HasSubstr("--resume")));
+
+  EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w1/cell.json").holds);
+  behave("");
+  fs::remove(folder_ / "calls");
+  EXPECT_TRUE(run().verdict.holds);
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1"));
+}
+
+TEST_F(SweepFailures, AReferenceThatFailedRunsAgainWhenTheSweepIsGoneOnWith) {
+  behave("[ $(basename $record) = b ] && { page $record 0 0 -1 0F0; exit 1; }\n");
+  EXPECT_FALSE(run().verdict.holds);
+  behave("");
+  fs::remove(folder_ / "calls");
+  options_.resume = true;
+
+  EXPECT_TRUE(run().verdict.holds);
+
+  EXPECT_THAT(calls(),
+              ElementsAre("plumbline-reference b", "plumbline-pipeline b-1f1b-w1", "plumbline-pipeline b-1f1b-w2"));
+}
+
+TEST_F(SweepFailures, AJudgeThatRefusesARecordStopsTheSweepAndKeepsWhatWasJudged) {
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    if (plan.id == "b-1f1b-w2") throw InputError("tensors.csv: no number");
+    return judge(plan, reference, candidate, repeated);
+  };
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }),
+              AllOf(HasSubstr("tensors.csv: no number. 3 of 4 cells are finished and kept"), HasSubstr("--resume")));
+
+  const auto stopped = read_verdict(out_ / "verdict.json");
+  EXPECT_THAT(finished(stopped), ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1"));
+  EXPECT_THAT(stopped.not_run, ElementsAre(AllOf(HasSubstr("b-1f1b-w2"), HasSubstr("tensors.csv: no number"))));
+  EXPECT_TRUE(read_verdict(out_ / "cells/b-1f1b-w1/cell.json").holds);
+}
+
+TEST_F(SweepFailures, WhatIsThrownWhileARunIsUnderWayIsThrownWhenItHasEnded) {
+  sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+  behave(
+      "[ $(basename $record)-$me = a-1f1b-w2-0 ] && { until [ -e $base/judged ]; do sleep 0.01; done; sleep 0.2; "
+      "touch $base/ended; }\n");
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    if (plan.world == 2) return judge(plan, reference, candidate, repeated);
+    folder_.file("judged", "");
+    throw InputError("tensors.csv: no number");
+  };
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("tensors.csv: no number"));
+
+  EXPECT_TRUE(fs::exists(folder_ / "ended"));
+}
+
+TEST_F(SweepFailures, AStopThatIsAskedForBetweenRunsStartsNoOther) {
+  one_cell("[\"loss\"]");
+  const auto judge = services_.judge;
+  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
+                        const std::optional<fs::path>& repeated) {
+    CellVerdict verdict = judge(plan, reference, candidate, repeated);
+    verdict.holds = false;
+    kill(getpid(), SIGTERM);
+    return verdict;
+  };
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+              HasSubstr("stopped by SIGTERM before a-1f1b-w2 was run once more. 1 of 1 cells"));
+
+  EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-pipeline a-1f1b-w2"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
