@@ -102,6 +102,7 @@ class Sweep {
       // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
       // cause is what counts.
       try {
+        take_what_is_kept();
         finish();
       } catch (const Error&) {
       }
@@ -208,6 +209,14 @@ class Sweep {
     const auto kept = folder_.finished_cell(cell.plan.id);
     const bool stands = kept && (kept->holds || !(options_.again || lost_references_[cell.reference]));
     return stands ? kept : std::nullopt;
+  }
+
+  /// Of the cells that this run has not come to, those that an earlier one has finished.
+  void take_what_is_kept() {
+    for (const auto& cell : plan_.cells) {
+      if (std::ranges::find(cells_, cell.plan.id, &CellVerdict::id) != cells_.end()) continue;
+      if (const auto kept = finished(cell)) cells_.push_back(*kept);
+    }
   }
 
   /// The reference with its calibration. What harmless changes already break leaves its cells without a verdict.

@@ -379,6 +379,7 @@ class Planner {
       const RunnableSchedule part = schedule_of(facts, name, world);
       RunFacts of_part = facts;
       of_part.chunks = part.compute.placement.chunks_per_rank;
+      check_balance(of_part, world);
       return accumulation_of(of_part, part.compute);
     };
     if (order_of(schedule, wanted.world_size) != order_of(first_schedule, wanted.resumes->world_size))

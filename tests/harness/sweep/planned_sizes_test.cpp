@@ -76,6 +76,17 @@ TEST_F(PlannedSizes, ABalanceIsTakenAtItsWordWhereTheModelDoesNotSayItsLayers) {
   EXPECT_THAT(plan("world_sizes = [2]\n").cells.at(0).plan.balance, ElementsAre(2, 7));
 }
 
+// Or the first part would fail when it is run, and a list of too few numbers be read beyond its end.
+TEST_F(PlannedSizes, ABalanceMustFitBothPartsOfARunThatIsGoneOnWith) {
+  run_file("balance = [2, 3]\n");
+  const auto begun_on = [](int ranks) {
+    return "[[cell]]\nrun = \"a.toml\"\nresume_at = 1\nresume_world = 2\nworld_size = " + std::to_string(ranks) + "\n";
+  };
+  for (const int ranks : {1, 3})
+    EXPECT_THAT(refusal("world_sizes = [2]\n" + begun_on(ranks)), HasSubstr("balance 2-3 has 2 stages")) << ranks;
+  EXPECT_THAT(plan("world_sizes = [2]\n" + begun_on(2)).cells, SizeIs(2));
+}
+
 TEST_F(PlannedSizes, WhatCannotBeIsToldWithWhereItStands) {
   run_file("balance = [2, 7]\n");
   EXPECT_THAT(refusal("world_sizes = [2]\n"), AllOf(HasSubstr("sweep.toml, run "), HasSubstr("a.toml: balance 2-7")));

@@ -94,9 +94,13 @@ TEST_F(SweepFailures, ARunFileThatIsRefusedWhenTheSweepIsGoneOnWithRemovesNothin
   behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no such model' >&2; exit 2; }\n");
   options_.resume = true;
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }), AllOf(HasSubstr("no such model"), HasSubstr("--resume")));
+  EXPECT_THAT(error_of<InputError>([&] { run(); }),
+              AllOf(HasSubstr("no such model. 1 of 2 cells are finished and kept"), HasSubstr("--resume")));
 
   EXPECT_TRUE(read_verdict(out_ / "cells/a-1f1b-w1/cell.json").holds);
+  const auto stopped = read_verdict(out_ / "verdict.json");
+  EXPECT_THAT(finished(stopped), ElementsAre("a-1f1b-w1"));
+  EXPECT_THAT(stopped.not_run, ElementsAre(HasSubstr("b-1f1b-w1: ")));
   behave("");
   fs::remove(folder_ / "calls");
   EXPECT_TRUE(run().verdict.holds);
