@@ -157,6 +157,22 @@ TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
   EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
   EXPECT_EQ(empty.looked_at.at("stages"), 2);
   EXPECT_FALSE(empty.compared.contains("relays"));
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not looked at"))) << "there is no rank without units";
+}
+
+TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
+  SyntheticPlan plan;
+  plan.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
+  SyntheticCell cell(plan);
+  cell.plan.checks = {"empty_partitions"};
+  for (auto& rank : cell.candidate.ranks)
+    std::erase_if(rank.boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.looked_at.at("stages_without_units"), 1);
+  EXPECT_FALSE(empty.compared.contains("relays"));
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("relay")));
 }
 
 TEST(EmptyPartitions, RelaysAreToldInTheOrderOfComputation) {
