@@ -253,5 +253,27 @@ TEST(GradientNorm, WithoutClippingSaysThatNoCoefficientWasSeenToAct) {
   EXPECT_THAT(some.not_shown, ::testing::IsEmpty());
 }
 
+// Of two records that sum in one order bits are demanded: roundings are allowed where a norm is summed rank by rank.
+TEST(GradientNorm, OneRoundingOffIsRed) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    rank.steps[0].gradient_norm = std::nextafter(2.0, 3.0);
+    rank.steps[0].clip_coefficient = 1 / std::nextafter(2.0, 3.0);
+  }
+
+  const auto found = expect_red(cell, {"gradient_norm"}, "gradient_norm", 0);
+
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_EQ(found.expected, "2");
+}
+
+TEST(GradientNorm, OfTheCandidateThatIsNoNumberIsCalledThat) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks)
+    rank.steps[1].gradient_norm = rank.steps[1].clip_coefficient = std::numeric_limits<double>::infinity();
+
+  EXPECT_THAT(result_of(cell.judge(), "gradient_norm").first_divergence.value().words, HasSubstr("not finite"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -395,5 +395,18 @@ TEST(TotalPeak, IsAtMostWhatIsAllowedAndNotAByteMore) {
   }
 }
 
+// What may be copied is a parameter or what crosses a cut, whichever is the larger.
+TEST(TotalPeak, MayHaveOneCopyOfALargeMicrobatchesActivation) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
+    }
+  }
+  constexpr std::int64_t positions = 13 + 3 * 4;
+
+  EXPECT_EQ(allowed_beside_the_columns(cell, true), positions * 2 * 2 * 8 + 5 * 4 + 4 * 4 * 4 * 4 + 48);
+}
+
 }  // namespace
 }  // namespace plumbline::testing
