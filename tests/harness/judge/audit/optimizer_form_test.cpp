@@ -71,11 +71,11 @@ OptimizerForm adamw_form() {
 }
 
 // Numbers that are exact in every dtype.
-constexpr Element<double> before{2, 8, 4};
+constexpr Element<double> filled{2, 8, 4};
 
 TEST(StepForm, OfSgdIsTorchs) {
-  const auto first = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 0).exact(before, 1);
-  const auto later = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1).exact(before, 1);
+  const auto first = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 0).exact(filled, 1);
+  const auto later = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1).exact(filled, 1);
 
   EXPECT_EQ(first.moment1, 1.5) << "gradient and decay: the buffer begins with the first step";
   EXPECT_EQ(first.parameter, 2 - 0.5 * 1.5);
@@ -85,7 +85,7 @@ TEST(StepForm, OfSgdIsTorchs) {
 
 TEST(StepForm, OfAdamwCorrectsItsMomentsByTheNumberOfSteps) {
   for (const std::int64_t step : {0, 1, 4}) {
-    const auto after = StepForm<double>(adamw_form(), Storage::float32, 0.5, step).exact(before, 3);
+    const auto after = StepForm<double>(adamw_form(), Storage::float32, 0.5, step).exact(filled, 3);
 
     const double steps = static_cast<double>(step + 1), moment1 = 0.5 * 8 + 0.5 * 3, moment2 = 0.75 * 4 + 0.25 * 9;
     const double corrected = moment1 / (1 - std::pow(0.5, steps));
@@ -97,8 +97,8 @@ TEST(StepForm, OfAdamwCorrectsItsMomentsByTheNumberOfSteps) {
 }
 
 TEST(StepForm, OfSgdAdmitsABufferThatBeginsWithTheFirstStep) {
-  const auto first = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 0).bounds(before, 1, {});
-  const auto later = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1).bounds(before, 1, {});
+  const auto first = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 0).bounds(filled, 1, {});
+  const auto later = StepForm<double>(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1).bounds(filled, 1, {});
 
   EXPECT_TRUE(first.moment1.admit(1.5));
   EXPECT_FALSE(first.moment1.admit(5.5));
@@ -109,14 +109,14 @@ TEST(StepForm, OfSgdAdmitsABufferThatBeginsWithTheFirstStep) {
 TEST(StepForm, OfSgdTheParameterFollowsFromTheBufferThatWasRecorded) {
   const StepForm<double> form(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1);
 
-  EXPECT_TRUE(form.bounds(before, 1, {}).parameter.admit(2 - 0.5 * 5.5));
-  EXPECT_TRUE(form.bounds(before, 1, 5).parameter.admit(2 - 0.5 * 5));
-  EXPECT_FALSE(form.bounds(before, 1, 5).parameter.admit(2 - 0.5 * 5.5));
+  EXPECT_TRUE(form.bounds(filled, 1, {}).parameter.admit(2 - 0.5 * 5.5));
+  EXPECT_TRUE(form.bounds(filled, 1, 5).parameter.admit(2 - 0.5 * 5));
+  EXPECT_FALSE(form.bounds(filled, 1, 5).parameter.admit(2 - 0.5 * 5.5));
 }
 
 // What is not done rounds nothing: the first buffer without decay is the gradient itself.
 TEST(StepForm, OfSgdWithoutDecayOrMomentumAdmitsNoRoundingOfThem) {
-  const auto first = StepForm<double>(sgd_form(0.5, 0), Storage::float32, 0.5, 0).bounds(before, 1, {});
+  const auto first = StepForm<double>(sgd_form(0.5, 0), Storage::float32, 0.5, 0).bounds(filled, 1, {});
   const auto plain = StepForm<double>(sgd_form(0, 0), Storage::float32, 0.5, 1).bounds({2, 0, 0}, 1, {});
 
   EXPECT_EQ(first.moment1.lowest, 1);
