@@ -523,5 +523,18 @@ TEST(Judge, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther) {
   }
 }
 
+TEST(Judge, OfTwoRecordsThatCannotBeReadBothAreTold) {
+  SyntheticCell cell;
+  cell.candidate.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
+  cell.reference.ranks.back().steps.back().valid_tokens = 1'000'000;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference/rank-0/steps.csv"));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->step, 1) << "the reference's, without which there is nothing to compare";
+}
+
 }  // namespace
 }  // namespace plumbline::testing
