@@ -536,5 +536,16 @@ TEST(Judge, OfTwoRecordsThatCannotBeReadBothAreTold) {
   EXPECT_EQ(verdict.first_divergence->step, 1) << "the reference's, without which there is nothing to compare";
 }
 
+TEST(Judge, OfARecordThatCannotBeReadItsManifestIsNotComparedEither) {
+  SyntheticCell cell;
+  cell.candidate.manifest["seed"] = 7;
+  cell.candidate.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
+}
+
 }  // namespace
 }  // namespace plumbline::testing
