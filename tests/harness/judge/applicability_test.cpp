@@ -1,13 +1,17 @@
-// How often each check does not apply in the default sweep: a rule that let checks slip away would show here.
-#include <gtest/gtest.h>
+// Where checks do not apply, and which are required. How often the first happens in the default sweep: a rule that let
+// checks slip away would show here.
+#include <gmock/gmock.h>
 
 #include <map>
 #include <set>
 
 #include "harness/judge/judge.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "schedule/schedule.hpp"
+#include "support/error.hpp"
 #include "support/json.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -68,6 +72,104 @@ TEST(Applicability, InTheDefaultSweepIsAsCountedByHand) {
   EXPECT_EQ(not_applying["resume"], 135 - 6);
   EXPECT_EQ(not_applying["replicas"], 135);
   EXPECT_EQ(not_applying.size(), 5U) << "every other check applies in every cell";
+}
+
+/// Of one pipeline that began with step 0, with several microbatches and a layer in each stage.
+Manifest plain_manifest() {
+  Manifest manifest;
+  manifest.microbatches = 4;
+  manifest.stages = {{0, 0, {"embed_tokens", "layers.0"}}, {1, 1, {"layers.1", "norm", "lm_head"}}};
+  return manifest;
+}
+
+// What was asked for decides, whatever the candidate did in its place: else a candidate could ask itself out of a
+// check.
+TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
+  const std::vector<StageEntry> with_empty = {{0, 0, {"embed_tokens", "layers.0", "layers.1"}},
+                                              {1, 1, {"norm", "lm_head"}}};
+  CellPlan asked;
+  asked.request.emplace();
+  asked.request->stages = with_empty;
+  asked.request->first_step = 2;
+  EXPECT_FALSE(not_applicable("empty_partitions", asked, plain_manifest()));
+  EXPECT_FALSE(not_applicable("resume", asked, plain_manifest()));
+
+  Manifest another = plain_manifest();
+  another.microbatches = 1;
+  asked.request->microbatches = {{{3}, false}, {{1}, false}};
+  EXPECT_FALSE(not_applicable("variable_lengths", asked, another));
+  asked.request->microbatches = {{{3}, false}};
+  EXPECT_TRUE(not_applicable("variable_lengths", asked, plain_manifest()));
+}
+
+TEST(Applicability, FollowsFromTheCandidateWhereNothingWasAsked) {
+  CellPlan nothing_asked, no_detail_asked;
+  no_detail_asked.request.emplace();
+  Manifest another = plain_manifest();
+  another.microbatches = 1;
+  another.first_step = 1;
+  another.stages[1].units = {"norm", "lm_head"};
+  for (const CellPlan& plan : {nothing_asked, no_detail_asked}) {
+    EXPECT_TRUE(not_applicable("empty_partitions", plan, plain_manifest()));
+    EXPECT_FALSE(not_applicable("empty_partitions", plan, another));
+    EXPECT_TRUE(not_applicable("resume", plan, plain_manifest()));
+    EXPECT_FALSE(not_applicable("resume", plan, another));
+    EXPECT_FALSE(not_applicable("variable_lengths", plan, plain_manifest()));
+    EXPECT_TRUE(not_applicable("variable_lengths", plan, another));
+  }
+}
+
+TEST(Applicability, AsksForTheFirstStepToBeAnotherThanTheFirstOfAll) {
+  CellPlan plan;
+  plan.request.emplace();
+  plan.request->first_step = 0;
+  EXPECT_TRUE(not_applicable("resume", plan, plain_manifest()));
+}
+
+TEST(Applicability, OfReplicasNeedsASecondPipeline) {
+  Manifest manifest = plain_manifest();
+  EXPECT_TRUE(not_applicable("replicas", {}, manifest));
+  manifest.mesh.emplace();
+  manifest.mesh->replicas = {{0, 1}};
+  EXPECT_TRUE(not_applicable("replicas", {}, manifest));
+  manifest.mesh->replicas = {{0, 1}, {2, 3}};
+  EXPECT_FALSE(not_applicable("replicas", {}, manifest));
+}
+
+CheckResult result_with(const std::string& check, Outcome outcome) {
+  CheckResult result;
+  result.name = check;
+  result.outcome = outcome;
+  return result;
+}
+
+TEST(Requirements, OfAChecksOutcomeAndOfWhatWasAskedFor) {
+  CellPlan all, one, bench;
+  one.checks = {"loss"};
+  bench.bench = true;
+  const auto of = [](const CellPlan& plan, const std::string& check) {
+    return judging::requirement_of(plan, result_with(check, Outcome::holds));
+  };
+
+  EXPECT_EQ(of(all, "loss"), Requirement::required);
+  EXPECT_EQ(of(one, "loss"), Requirement::required);
+  EXPECT_EQ(of(one, "data"), Requirement::told);
+  EXPECT_EQ(of(one, "completion"), Requirement::required) << "whatever was asked for";
+  EXPECT_EQ(of(all, "variable_lengths"), Requirement::told);
+  EXPECT_EQ(of(bench, "variable_lengths"), Requirement::required);
+  EXPECT_EQ(judging::requirement_of(all, result_with("resume", Outcome::not_applicable)), Requirement::not_applicable);
+}
+
+TEST(Requirements, OnlyWhatCouldNotLookMayBeLacking) {
+  EXPECT_TRUE(judging::lacks_what_externals_may(result_with("memory", Outcome::not_run)));
+  EXPECT_FALSE(judging::lacks_what_externals_may(result_with("memory", Outcome::fails)));
+  EXPECT_FALSE(judging::lacks_what_externals_may(result_with("loss", Outcome::not_run)));
+}
+
+TEST(Requirements, ACheckThatThereIsNotNamesTheNearestOrAll) {
+  EXPECT_THAT(error_of<InputError>([] { judging::rule_of("los"); }), ::testing::HasSubstr("did you mean `loss`?"));
+  EXPECT_THAT(error_of<InputError>([] { judging::rule_of("zzzzzzzzzzzz"); }),
+              ::testing::HasSubstr("there are as_asked, completion"));
 }
 
 }  // namespace

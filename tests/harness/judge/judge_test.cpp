@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include "harness/commands/compare.hpp"
 #include "record/digest.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
+#include "tests/harness/judge/limits/dumped_run.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -487,6 +492,59 @@ TEST(NormByRank, TheUpdatesBeforeThatStepAreStillCompared) {
   PartingCell cell(1);
   tensor_row(cell.candidate, 0, "parameter", "model.norm.weight").digest = other_digest;
   EXPECT_THAT(with_outcome(cell.judge(), Outcome::fails), ElementsAre("parameters"));
+}
+
+// A list may name a microbatch that nobody was fed: the check that meets it ends, and the others do not.
+TEST(Judge, WhatNoRecordCanSayIsToldOfTheRecordByTheCheckThatMeetsIt) {
+  SyntheticCell cell;
+  cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches + 1));
+  cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
+
+  const auto verdict = cell.judge();
+  const auto& boundaries = result_of(verdict, "boundaries");
+
+  ASSERT_EQ(boundaries.outcome, Outcome::fails) << boundaries.reason;
+  EXPECT_EQ(boundaries.first_divergence->item, "record");
+  EXPECT_THAT(boundaries.first_divergence->words, HasSubstr("names a microbatch that microbatches.csv does not have"));
+  EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::holds);
+}
+
+TEST(Judge, WithinLimitsToARecordThatCannotBeReadIsToldAsOfAnyOther) {
+  for (const char* file : {"manifest.json", "rank-1/memory.csv"}) {
+    CalibratedCell cell;
+
+    const auto verdict = cell.compare(
+        [&](judging::Calibration&) { std::ofstream(cell.folder / "candidate" / file, std::ios::app) << "no row\n"; });
+
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_EQ(result_of(verdict, "completion").outcome, Outcome::fails);
+    EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr(file));
+    EXPECT_EQ(result_of(verdict, "parameters").outcome, Outcome::not_run);
+  }
+}
+
+TEST(Judge, OfTwoRecordsThatCannotBeReadBothAreTold) {
+  SyntheticCell cell;
+  cell.candidate.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
+  cell.reference.ranks.back().steps.back().valid_tokens = 1'000'000;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_THAT(result_of(verdict, "completion").reason, HasSubstr("reference/rank-0/steps.csv"));
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->step, 1) << "the reference's, without which there is nothing to compare";
+}
+
+TEST(Judge, OfARecordThatCannotBeReadItsManifestIsNotComparedEither) {
+  SyntheticCell cell;
+  cell.candidate.manifest["seed"] = 7;
+  cell.candidate.ranks.back().steps.back().valid_tokens = 1'000'000;  // refused when the last step is read
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), ElementsAre("completion"));
+  EXPECT_EQ(result_of(verdict, "data").reason, "a run is not complete: see completion");
 }
 
 }  // namespace

@@ -124,5 +124,26 @@ TEST(AsAskedData, AFileThatIsNotWhatItWasIsSaidAndTheRestIsHeld) {
   EXPECT_EQ(result.compared.at("data_digests"), 2 * synthetic_steps);  // of the evaluations
 }
 
+// What was asked of one record is looked at to its end, however early the other one cannot be read.
+TEST(AsAskedData, OfARecordBesideOneThatCannotBeReadTheLaterStepsAreReadAgainToo) {
+  for (const bool of_candidate : {true, false}) {
+    DataCell cell;
+    SyntheticRun &run = of_candidate ? cell.candidate : cell.reference,
+                 &broken = of_candidate ? cell.reference : cell.candidate;
+    broken.ranks.back().steps.front().valid_tokens = 1'000'000;  // refused when the first step is read
+    for (auto& rank : run.ranks) {
+      for (auto& row : rank.microbatches) {
+        if (row.step == 1 && row.microbatch == 2 && !row.data_digest.empty()) row.data_digest = other_digest;
+      }
+    }
+    digest_data_again(run);
+
+    const auto place = cell.told();
+
+    EXPECT_EQ(place.step, 1);
+    EXPECT_EQ(place.got, other_digest);
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing

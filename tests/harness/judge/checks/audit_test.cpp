@@ -146,5 +146,101 @@ TEST(AuditCheck, IsNotTriggeredWhereNoMistakeWouldShow) {
   EXPECT_THAT(audit.reason, HasSubstr("no mistake of the optimiser would show in norm.weight"));
 }
 
+TEST(AuditCheck, TellsWhereARecordDoesNotFollowFromItself) {
+  SyntheticCell crossing, tied;
+  BoundaryRow& received = boundary_row(crossing.candidate, 1, 2, "forward", "layers.1", "receive");
+  const std::string sent = received.digest;
+  received.digest = other_digest;
+  TensorRow& head = tensor_row(tied.candidate, 1, "gradient", head_weight);
+  const std::string of_embedding = head.digest;
+  head.digest = other_digest;
+
+  const auto at_cut = result_of(crossing.judge(), "audit").first_divergence.value();
+  const auto of_copy = result_of(tied.judge(), "audit").first_divergence.value();
+
+  EXPECT_EQ(at_cut.step, 1);
+  EXPECT_EQ(at_cut.microbatch, 2);
+  EXPECT_EQ(at_cut.rank, 1);
+  EXPECT_EQ(at_cut.item, "forward boundary at layers.1, side receive");
+  EXPECT_EQ(at_cut.expected, sent);
+  EXPECT_EQ(at_cut.got, other_digest);
+  EXPECT_THAT(at_cut.words, ::testing::StartsWith("rank-1/boundaries.csv:"));
+  EXPECT_EQ(of_copy.step, 1);
+  EXPECT_EQ(of_copy.stage, 1);
+  EXPECT_EQ(of_copy.rank, 1);
+  EXPECT_EQ(of_copy.item, "gradient lm_head.weight");
+  EXPECT_EQ(of_copy.expected, of_embedding);
+}
+
+// Findings come table by table; what is told is the first in the order of computation.
+TEST(AuditCheck, TellsTheEarliestOfSeveralFindings) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].steps[1].learning_rate = 7;
+  boundary_row(cell.candidate, 0, 2, "forward", "layers.1", "receive").digest = other_digest;
+
+  const auto found = result_of(cell.judge(), "audit").first_divergence.value();
+
+  EXPECT_EQ(found.step, 0);
+  EXPECT_EQ(found.microbatch, 2);
+}
+
+// Of a coefficient that one record has wrong, the comparison of the two says more than the record alone.
+TEST(AuditCheck, StandsBehindTheComparisonThatSeesTheSame) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].steps[0].clip_coefficient = 0.25;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::fails);
+  ASSERT_TRUE(verdict.first_divergence);
+  EXPECT_EQ(verdict.first_divergence->rung, "R4");
+}
+
+TEST(AuditCheck, WhatIsNotAuditedIsSaidOnceAndAll) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+
+  const auto audit = result_of(cell.judge(), "audit");
+
+  EXPECT_THAT(audit.not_shown,
+              ::testing::UnorderedElementsAre(HasSubstr("an external trainer may compute these in any way"),
+                                              HasSubstr("values: a record of level full holds none")));
+}
+
+TEST(AuditCheck, CountsTheElementsThatWereRecomputedInAllStepsOfAllKinds) {
+  TrainedCell cell("adamw", "float32");
+
+  const std::string reason = result_of(cell.judge(), "audit").reason;
+
+  std::int64_t elements = 0;
+  for (const auto& rank : cell.candidate.run.ranks) {
+    for (const auto& row : rank.tensors) {
+      std::int64_t count = row.kind == "gradient" ? 1 : 0;
+      for (const auto size : row.shape) count *= size;
+      elements += count;
+    }
+  }
+  EXPECT_THAT(reason, HasSubstr("of " + std::to_string(elements) + " updated elements"));
+}
+
+TEST(AuditCheck, OfAnOptimiserWithoutAFormulaSaysThatNoUpdateWasRecomputed) {
+  TrainedCell cell("sgd", "float32");
+  for (auto* run : {&cell.reference.run, &cell.candidate.run}) run->manifest["optimizer"]["nesterov"] = true;
+
+  const auto audit = result_of(cell.judge(), "audit");
+
+  EXPECT_THAT(audit.reason, HasSubstr("no update was recomputed"));
+  EXPECT_THAT(audit.not_shown, Contains(HasSubstr("no formula is known for sgd with nesterov")));
+}
+
+TEST(AuditCheck, OfTheReferencesRemovedDumpsNamesIt) {
+  TrainedCell cell("adamw", "float32");
+  cell.judge();
+  remove_dumps(cell.folder / "reference", "audited");
+
+  EXPECT_THAT(result_of(judge_cell({}, cell.folder / "reference", cell.folder / "candidate"), "audit").reason,
+              HasSubstr("the dumps of the reference were removed"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

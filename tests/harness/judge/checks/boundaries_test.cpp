@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/expected/zero_digests.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/schedule_csv.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -328,6 +330,125 @@ TEST(Boundaries, ATensorThatAPipelineComputedAtACutOfItsOwnIsComparedToo) {
     EXPECT_EQ(result.first_divergence->step, 1);
     EXPECT_EQ(result.first_divergence->microbatch, 2);
     EXPECT_EQ(result.first_divergence->rank, 1);
+  }
+}
+
+TEST(Boundaries, TrafficThatDiffersIsToldOnEitherSideWithItsEdge) {
+  struct Case {
+    std::size_t rank;
+    std::string direction, side, item;
+  };
+  const std::vector<Case> cases = {{0, "forward", "send", "rank 0 -> rank 1"},
+                                   {1, "forward", "receive", "rank 0 -> rank 1"},
+                                   {1, "backward", "send", "rank 1 -> rank 0"},
+                                   {0, "backward", "receive", "rank 1 -> rank 0"}};
+  for (const auto& each : cases) {
+    SyntheticCell cell;
+    for (TrafficRow& row : cell.candidate.ranks[each.rank].traffic) {
+      if (row.step == 1 && row.direction == each.direction && row.side == each.side) row.bytes += 4;
+    }
+
+    const auto found = result_of(cell.judge(), "boundaries").first_divergence.value();
+
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.rank, static_cast<std::int64_t>(each.rank));
+    EXPECT_EQ(found.direction, each.direction);
+    EXPECT_EQ(found.item, each.item);
+    EXPECT_EQ(found.expected, "5 operations, 208 bytes");
+    EXPECT_EQ(found.got, "5 operations, 212 bytes");
+    EXPECT_THAT(found.words, HasSubstr(each.side + " side, step 1"));
+  }
+}
+
+TEST(Boundaries, TrafficIsCountedOfEveryRankInEveryStep) {
+  SyntheticCell cell;
+
+  const auto boundaries = result_of(cell.judge(), "boundaries");
+
+  EXPECT_EQ(boundaries.looked_at.at("ranks"), 2);
+  EXPECT_EQ(boundaries.compared.at("traffic_edges"), 2 * 2 * synthetic_steps) << "to and from the one neighbour";
+  EXPECT_EQ(boundaries.compared.at("bytes_moved"), 2 * 2 * synthetic_steps * 208);
+  EXPECT_THAT(boundaries.reason, ::testing::Not(HasSubstr("not looked at")));
+}
+
+/// A microbatch of one position in step 0 and of two in step 1.
+void lengthen(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.microbatches) {
+      if (row.step == 1 && row.microbatch == 1) row.sequence_length = 2;
+    }
+    for (auto& row : rank.boundaries) {
+      if (row.step == 1 && row.microbatch == 1) row.shape = {1, 2, 4}, row.bytes *= 2;
+    }
+  }
+}
+
+TEST(Boundaries, TrafficFollowsTheLengthsOfItsOwnStep) {
+  for (const bool right : {true, false}) {
+    SyntheticCell cell;
+    lengthen(cell.reference);
+    lengthen(cell.candidate);
+    for (auto& rank : cell.candidate.ranks) {
+      for (TrafficRow& row : rank.traffic) row.bytes += right && row.step == 1 ? 16 : 0;
+    }
+
+    const auto boundaries = result_of(cell.judge(), "boundaries");
+
+    EXPECT_EQ(boundaries.outcome, right ? Outcome::holds : Outcome::fails) << boundaries.reason;
+    if (right) continue;
+    EXPECT_EQ(boundaries.first_divergence->step, 1);
+    EXPECT_EQ(boundaries.first_divergence->expected, "5 operations, 224 bytes");
+  }
+}
+
+TEST(Boundaries, TrafficThatAnExternalTrainerDoesNotCountIsLeftOut) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  for (const char* rank : {"rank-0", "rank-1"}) std::filesystem::remove(candidate / rank / "traffic.csv");
+
+  const auto boundaries = result_of(judge_cell(cell.plan, reference, candidate), "boundaries");
+
+  EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
+  EXPECT_THAT(boundaries.reason, HasSubstr("bytes moved (traffic.csv or schedule.csv is absent)"));
+  EXPECT_FALSE(boundaries.compared.contains("traffic_edges"));
+}
+
+TEST(Boundaries, AListOfFewerRanksThanTheRecordHasIsNotFollowedBeyondItsEnd) {
+  SyntheticCell cell(with_empty_stage());
+  cell.candidate.schedule_csv = to_csv(make_schedule("1f1b", 2, synthetic_microbatches));
+  cell.candidate.manifest["schedule"]["digest"] = hash_hex(cell.candidate.schedule_csv);
+
+  const auto boundaries = result_of(cell.judge(), "boundaries");
+
+  EXPECT_EQ(boundaries.looked_at.at("ranks"), 2);
+}
+
+TEST(Boundaries, OfTwoPipelinesTheCutsOfOneAloneAreLeftOut) {
+  SyntheticCell cell;
+  cell.candidate = synthetic_candidate(with_empty_stage());
+  cell.reference = synthetic_candidate({});
+  for (auto& rank : cell.reference.ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
+  }
+
+  const auto boundaries = result_of(cell.judge(), "boundaries");
+
+  EXPECT_EQ(boundaries.outcome, Outcome::holds) << boundaries.reason;
+  EXPECT_THAT(boundaries.reason, HasSubstr("tensors at cuts that only the candidate has"));
+}
+
+TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompared) {
+  for (const std::string direction : {"forward", "backward"}) {
+    OneDeviceCell cell;
+    cell.candidate.manifest["loss_scaling"] = "after";
+    cell.row(1, 2, direction, "norm").digest = other_digest;
+
+    const auto boundaries = result_of(cell.judge(), "boundaries");
+
+    EXPECT_EQ(boundaries.outcome, direction == "forward" ? Outcome::fails : Outcome::holds) << boundaries.reason;
+    if (direction == "forward") continue;
+    EXPECT_THAT(boundaries.reason, HasSubstr("not looked at: gradients at the cuts, which carry another factor"));
   }
 }
 

@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "support/numbers.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -174,6 +178,211 @@ TEST(Causality, TheReferenceTakesOneMicrobatchAfterTheOther) {
 
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("conformance"));
   EXPECT_THAT(result_of(verdict, "conformance").reason, HasSubstr("reference, rank 0, step 1, action 1"));
+}
+
+Outcome conformance_of(SyntheticCell& cell) {
+  const auto conformance = result_of(cell.judge(), "conformance");
+  EXPECT_TRUE(conformance.outcome == Outcome::holds || conformance.outcome == Outcome::fails) << conformance.reason;
+  return conformance.outcome;
+}
+
+TEST(Causality, AGradientThatArrivesBeforeItWasSent) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "1SEND_B2").start_ns = action_row(cell.candidate, 1, "0RECV_B2").end_ns + 1;
+  action_row(cell.candidate, 1, "1SEND_B2").end_ns = action_row(cell.candidate, 1, "0RECV_B2").end_ns + 10;
+
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, HasSubstr("0RECV_B2"));
+}
+
+TEST(Causality, AReceiveMayEndAsItsSendBeginsAndNoSooner) {
+  for (const std::int64_t sooner : {0, 1}) {
+    SyntheticCell cell;
+    auto& receive = action_row(cell.candidate, 0, "1RECV_F0");
+    receive.end_ns = action_row(cell.candidate, 0, "0SEND_F0").start_ns - sooner;
+    ASSERT_LE(receive.start_ns, receive.end_ns);
+
+    const auto conformance = result_of(cell.judge(), "conformance");
+
+    EXPECT_EQ(conformance.outcome, sooner == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).item, sooner == 0 ? "" : "1RECV_F0");
+  }
+}
+
+TEST(Causality, AnActionMayTakeNoTimeAndWaitAllOfItsTime) {
+  SyntheticCell no_time, waiting;
+  auto& row = action_row(no_time.candidate, 1, "0F3");
+  row.wait_ns = 0;
+  row.end_ns = row.start_ns;
+  auto& waited = action_row(waiting.candidate, 1, "1F0");
+  waited.wait_ns = waited.end_ns - waited.start_ns;
+
+  EXPECT_EQ(conformance_of(no_time), Outcome::holds);
+  EXPECT_EQ(conformance_of(waiting), Outcome::holds);
+}
+
+TEST(Causality, AComputationMayBeginAsTheOneInFrontOfItEnds) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "0F0").end_ns = action_row(cell.candidate, 1, "0F1").start_ns;
+
+  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+}
+
+TEST(Causality, OnACpuAMessageIsIssuedBehindTheComputationInFrontOfIt) {
+  SyntheticCell cell;
+  action_row(cell.candidate, 1, "0SEND_F2").start_ns = action_row(cell.candidate, 1, "0F2").start_ns - 1;
+
+  const auto found = expect_conformance_red(cell);
+
+  EXPECT_EQ(found.item, "0SEND_F2");
+  EXPECT_EQ(found.expected, "to be issued after 0F2");
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST(Causality, OnAGpuAComputationNeedNotWaitForAMessageInFrontOfIt) {
+  CellOfGpus cell;
+  auto& send = action_row(cell.candidate, 1, "0SEND_F0");
+  send.start_ns = action_row(cell.candidate, 1, "0F1").start_ns + 1;
+  ASSERT_LE(send.start_ns, send.end_ns);
+  ASSERT_LE(send.start_ns, action_row(cell.candidate, 1, "1RECV_F0").end_ns);
+
+  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+}
+
+TEST(Causality, OnAGpuTheUpdateIsIssuedBehindTheComputationsToo) {
+  CellOfGpus cell;
+  action_row(cell.candidate, 1, "0STEP").start_ns = action_row(cell.candidate, 1, "0B4").start_ns - 1;
+
+  const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
+
+  EXPECT_EQ(found.item, "0STEP");
+  EXPECT_THAT(found.expected, HasSubstr("to be issued after "));
+}
+
+TEST(Causality, NothingStandsBehindTheUpdate) {
+  SyntheticCell cell;
+  ActionRow row = action_row(cell.candidate, 1, "0STEP");
+  row.index += 1;
+  row.action = "0REDUCE";
+  cell.candidate.ranks[0].actions.push_back(row);
+  cell.candidate.ranks[0].exit->last_action = row.action;
+
+  const auto found = result_of(cell.judge(), "conformance").first_divergence.value();
+
+  EXPECT_EQ(found.expected, "no action after 0STEP");
+  EXPECT_EQ(found.item, "0REDUCE");
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST(Causality, SecondsThatAnExternalTrainerDoesNotTellAreNotDemanded) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.steps) row.seconds.reset();
+  }
+
+  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+}
+
+// Seconds are written in text, of which half a microsecond may be rounded away.
+TEST(Causality, AStepMayBeHalfAMicrosecondShorterThanItsActions) {
+  for (const std::int64_t shorter : {400, 600}) {
+    SyntheticCell cell;
+    const auto& rows = cell.candidate.ranks[0].actions;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+    for (const ActionRow& row : rows) {
+      if (row.step != 1) continue;
+      first = std::min(first, row.start_ns);
+      last = std::max(last, row.end_ns);
+    }
+    const std::int64_t span = last - first;
+    cell.candidate.ranks[0].steps[1].seconds = static_cast<double>(span - shorter) * 1e-9;
+
+    const auto conformance = result_of(cell.judge(), "conformance");
+
+    EXPECT_EQ(conformance.outcome, shorter < 500 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    if (shorter < 500) continue;
+    EXPECT_EQ(conformance.first_divergence->expected, "at least " + to_text(static_cast<double>(span) * 1e-9));
+    EXPECT_EQ(conformance.first_divergence->step, 1);
+    EXPECT_EQ(conformance.first_divergence->rank, 0);
+  }
+}
+
+TEST(Causality, OfAMessageThatNobodySaysToHaveSentNoTimeIsDemanded) {
+  SyntheticCell cell;
+  std::erase_if(cell.candidate.ranks[0].actions,
+                [](const ActionRow& row) { return row.step == 1 && row.action == "0SEND_F2"; });
+  for (ActionRow& row : cell.candidate.ranks[0].actions) row.index -= row.step == 1 && row.index > 7 ? 1 : 0;
+
+  EXPECT_EQ(result_of(cell.judge(), "conformance").first_divergence.value().expected, "0SEND_F2");
+}
+
+TEST(Causality, AComputationThatWaitedEndsNoSoonerThanItsReceive) {
+  for (const std::int64_t later : {0, 1}) {
+    SyntheticCell cell;
+    const ActionRow& forward = action_row(cell.candidate, 0, "1F0");
+    ASSERT_GT(forward.wait_ns, 1) << "what it waits for comes behind its start";
+    action_row(cell.candidate, 0, "1RECV_F0").end_ns = forward.end_ns + later;
+
+    const auto conformance = result_of(cell.judge(), "conformance");
+
+    EXPECT_EQ(conformance.outcome, later == 0 ? Outcome::holds : Outcome::fails) << conformance.reason;
+    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).item, later == 0 ? "" : "1F0");
+  }
+}
+
+TEST(Causality, AComputationThatBeginsAsItsReceiveEndsNeedsNoWait) {
+  SyntheticCell cell;
+  ActionRow& forward = action_row(cell.candidate, 1, "1F3");
+  ASSERT_EQ(forward.wait_ns, 1) << "what it needs had come before its start";
+  forward.wait_ns = 0;
+  action_row(cell.candidate, 1, "1RECV_F3").end_ns = forward.start_ns;
+
+  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+}
+
+// Another program may sum its norm in any way, and need not have it before a rank's update ends.
+TEST(Causality, AnExternalTrainersUpdateMayEndBeforeAllRanksHaveComputed) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  ActionRow& row = action_row(cell.candidate, 1, "1STEP");
+  row.end_ns = row.start_ns + 1;
+
+  EXPECT_EQ(conformance_of(cell), Outcome::holds);
+}
+
+TEST(Causality, WhatClocksTellIsCountedAndNothingLeftOut) {
+  SyntheticCell cell;
+  std::int64_t rows = 0, receives = 0;
+  for (const auto* run : {&cell.reference, &cell.candidate}) {
+    for (const auto& rank : run->ranks) {
+      rows += std::ssize(rank.actions);
+      for (const auto& row : rank.actions) receives += row.action.find("RECV") == std::string::npos ? 0 : 1;
+    }
+  }
+
+  const auto conformance = result_of(cell.judge(), "conformance");
+
+  EXPECT_EQ(conformance.looked_at.at("times"), rows);
+  EXPECT_EQ(conformance.looked_at.at("messages"), receives);
+  EXPECT_THAT(conformance.reason, ::testing::Not(HasSubstr("not looked at")));
+}
+
+TEST(Causality, TheOneClockOfOneRankNeedsNoComparison) {
+  SyntheticCell cell;
+  cell.reference.manifest["clock_skew_ns"] = nullptr;
+
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason, ::testing::Not(HasSubstr("not looked at")));
+}
+
+TEST(Causality, TimesOfLaunchesAreLeftOutOfBothRecords) {
+  SyntheticPlan plan;
+  plan.device = "cuda";
+  SyntheticCell cell(plan);
+
+  const std::string reason = result_of(cell.judge(), "conformance").reason;
+
+  EXPECT_THAT(reason, HasSubstr("the reference's times (those of launches on a GPU)"));
+  EXPECT_THAT(reason, HasSubstr("the candidate's times (those of launches on a GPU)"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "schedule/lowering.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/hash.hpp"
@@ -116,6 +117,25 @@ TEST(Conformance, AListThatCannotBeFollowed) {
 
   EXPECT_EQ(conformance.outcome, Outcome::fails);
   EXPECT_EQ(conformance.first_divergence.value().item, "schedule.csv");
+  EXPECT_THAT(conformance.first_divergence.value().words, HasSubstr("1F0")) << "which is why";
+}
+
+// Another program's list may be of computations alone. One that has its messages too is held to them.
+TEST(Conformance, AnExternalTrainersMessagesAreHeldToAListThatHasThem) {
+  const Schedule list = make_schedule("1f1b", 2, synthetic_microbatches);
+  for (const bool with_messages : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    give_list(cell, to_csv(with_messages ? lower(list, /*tied=*/true) : list));
+    ActionRow &one = action_row(cell.candidate, 1, "0SEND_F3"), &other = action_row(cell.candidate, 1, "0RECV_B2");
+    std::swap(one.action, other.action);
+    std::swap(one.microbatch, other.microbatch);
+
+    const auto conformance = result_of(cell.judge(), "conformance");
+
+    EXPECT_EQ(conformance.outcome, with_messages ? Outcome::fails : Outcome::holds) << conformance.reason;
+    EXPECT_EQ(conformance.first_divergence.value_or(FirstDivergence{}).expected, with_messages ? "0SEND_F3" : "");
+  }
 }
 
 TEST(Conformance, CellsThatSayAnotherStageOrMicrobatchThanTheirAction) {

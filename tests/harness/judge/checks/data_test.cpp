@@ -203,5 +203,102 @@ TEST(Data, AMaskedMicrobatchIsNoneThatTellsTwoApart) {
             (synthetic_microbatches - 1) * synthetic_steps);
 }
 
+TEST(Data, AnotherMicrobatchIsToldWithBothDigests) {
+  SyntheticCell cell;
+  MicrobatchRow& row = cell.candidate.ranks[1].microbatches.at(synthetic_microbatches + 2);
+  const std::string right = row.data_digest;
+  row.data_digest = other_digest;
+
+  const auto found = result_of(cell.judge(), "data").first_divergence.value();
+
+  EXPECT_EQ(found.item, "data");
+  EXPECT_EQ(found.expected, right);
+  EXPECT_EQ(found.got, other_digest);
+  EXPECT_THAT(found.words, HasSubstr("step 1, microbatch 2 on rank 1"));
+}
+
+TEST(Data, WhatIsComparedIsCounted) {
+  SyntheticCell cell;
+
+  const auto data = result_of(cell.judge(), "data");
+
+  EXPECT_EQ(data.compared.at("digests"), 2 * synthetic_microbatches * synthetic_steps) << "of both ranks";
+  EXPECT_EQ(data.looked_at.at("digests"), synthetic_microbatches * synthetic_steps) << "the reference's own";
+  EXPECT_EQ(data.compared.at("whole_digests"), 3) << "of each rank of both records";
+}
+
+// A rank in the middle need not be told any digest; one that is told some has to be told all of them.
+TEST(Data, ARankInTheMiddleThatWasFedSomeOfTheMicrobatches) {
+  SyntheticCell cell(with_empty_stage());
+  cell.candidate.ranks[2].microbatches[3].data_digest = cell.candidate.ranks[0].microbatches[3].data_digest;
+  digest_data_again(cell.candidate);
+
+  const auto found = expect_red(cell, {"data"}, "data_digest", 0);
+
+  EXPECT_EQ(found.rank, 2);
+  EXPECT_EQ(found.expected, "10 digests");
+  EXPECT_EQ(found.got, "1");
+  EXPECT_THAT(found.words, ::testing::Not(HasSubstr("embed_tokens")));
+}
+
+TEST(Data, WithoutADigestIsToldOfItsRecordInTheFirstMicrobatch) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
+    for (auto& rank : run.ranks) {
+      for (auto& row : rank.microbatches) row.data_digest.clear();
+    }
+    digest_data_again(run);
+
+    const auto found = result_of(cell.judge(), "data").first_divergence.value();
+
+    EXPECT_EQ(found.microbatch, 0);
+    EXPECT_EQ(found.expected, "a digest");
+    EXPECT_EQ(found.got, "none");
+    EXPECT_THAT(found.words, HasSubstr(of_candidate ? "of the candidate" : "of the reference"));
+  }
+}
+
+// Another program need not know which of the embedding's rows a step touches.
+TEST(Data, LiveTokensThatAnExternalTrainerDoesNotCountAreNotDemanded) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    SyntheticRun& run = of_candidate ? cell.candidate : cell.reference;
+    run.manifest["role"] = "external";
+    for (auto& rank : run.ranks) {
+      for (auto& row : rank.steps) row.live_tokens.reset();
+    }
+
+    const auto data = result_of(cell.judge(), "data");
+
+    EXPECT_EQ(data.outcome, Outcome::holds) << data.reason;
+  }
+}
+
+// The one digest in its manifest is of all steps, of which a run that was gone on with is compared from its first on.
+TEST(Data, InTheFirstSchemaAReferenceThatIsReadInPartHasNoDigestOfTheWhole) {
+  SyntheticCell cell;
+  cell.reference.manifest["schema"] = "plumbline-record/1";
+  cell.reference.manifest["data"]["digest"] = cell.reference.ranks[0].exit->data_digest.value();
+  cell.reference.ranks[0].exit->data_digest.reset();
+  begin_with_second_step(cell.candidate);
+
+  const auto data = result_of(cell.judge(), "data");
+
+  EXPECT_EQ(data.outcome, Outcome::holds) << data.reason;
+}
+
+TEST(Data, TotalsOfAStepAreHeldOnTheLastRankToo) {
+  SyntheticCell cell;
+  cell.candidate.ranks[1].steps[1].live_tokens = 5;
+
+  const auto found = result_of(cell.judge(), "data").first_divergence.value();
+
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.expected, "6");
+  EXPECT_EQ(found.got, "5");
+}
+
 }  // namespace
 }  // namespace plumbline::testing

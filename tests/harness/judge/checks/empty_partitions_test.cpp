@@ -82,5 +82,157 @@ TEST(EmptyPartitions, AStageThatLacksItsNorm) {
   EXPECT_THAT(result_of(cell.judge(), "empty_partitions").reason, HasSubstr("parameters"));
 }
 
+TEST(EmptyPartitions, ARelayThatChangesABitIsToldWithItsPlace) {
+  for (const std::string direction : {"forward", "backward"}) {
+    SyntheticCell cell(with_empty_stage());
+    BoundaryRow *in = nullptr, *out = nullptr;
+    for (auto& row : cell.candidate.ranks[1].boundaries) {
+      if (row.step != 1 || row.microbatch != 2 || row.direction != direction) continue;
+      (row.side == "send" ? out : in) = &row;
+    }
+    ASSERT_TRUE(in && out);
+    out->digest = other_digest;
+
+    const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
+
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.microbatch, 2);
+    EXPECT_EQ(found.stage, 1);
+    EXPECT_EQ(found.rank, 1);
+    EXPECT_EQ(found.direction, direction);
+    EXPECT_EQ(found.item, direction + " relay of stage 1");
+    EXPECT_EQ(found.expected, in->digest);
+    EXPECT_EQ(found.got, other_digest);
+  }
+}
+
+TEST(EmptyPartitions, ARelayOfAnotherShapeOrDtype) {
+  for (const bool shape : {true, false}) {
+    SyntheticCell cell(with_empty_stage());
+    for (auto& row : cell.candidate.ranks[1].boundaries) {
+      if (row.step != 0 || row.microbatch != 2 || row.direction != "forward" || row.side != "send") continue;
+      if (shape) row.shape = {4, 1, 4};
+      if (!shape) row.dtype = "float16", row.bytes /= 2;
+    }
+
+    const auto empty = result_of(cell.judge(), "empty_partitions");
+
+    EXPECT_EQ(empty.outcome, Outcome::fails);
+    EXPECT_EQ(empty.first_divergence.value_or(FirstDivergence{}).item, "forward relay of stage 1");
+  }
+}
+
+TEST(EmptyPartitions, ARelayOfWhatNeverCameIn) {
+  SyntheticCell cell(with_empty_stage());
+  std::erase_if(cell.candidate.ranks[1].boundaries, [](const BoundaryRow& row) {
+    return row.step == 0 && row.microbatch == 3 && row.direction == "forward" && row.side == "receive";
+  });
+
+  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
+
+  EXPECT_EQ(found.microbatch, 3);
+  EXPECT_EQ(found.expected, "a tensor that came in");
+}
+
+TEST(EmptyPartitions, WhatAStageOfTheSameRankHandsOverIsRelayedToo) {
+  SyntheticCell cell(with_empty_stage());
+  cell.plan.checks = {"empty_partitions"};
+  for (auto& row : cell.candidate.ranks[1].boundaries) {
+    if (row.side == "receive") row.side = "local";
+  }
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+}
+
+// A stage with the embedding alone begins the model, one with norm and head alone ends it: they relay nothing.
+TEST(EmptyPartitions, AStageWithUnitsButNoLayerIsNoRelay) {
+  SyntheticPlan plan;
+  plan.stages = {{"embed_tokens"}, {"layers.0", "layers.1"}, {"norm", "lm_head"}};
+  SyntheticCell cell(plan);
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+  EXPECT_EQ(empty.looked_at.at("stages"), 2);
+  EXPECT_FALSE(empty.compared.contains("relays"));
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not looked at"))) << "there is no rank without units";
+}
+
+TEST(EmptyPartitions, AStageBeforeTheFirstUnitHandsNothingOn) {
+  SyntheticPlan plan;
+  plan.stages = {{}, {"embed_tokens", "layers.0"}, {"layers.1", "norm", "lm_head"}};
+  SyntheticCell cell(plan);
+  cell.plan.checks = {"empty_partitions"};
+  for (auto& rank : cell.candidate.ranks)
+    std::erase_if(rank.boundaries, [](const BoundaryRow& row) { return row.cut == "embed_tokens"; });
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.looked_at.at("stages_without_units"), 1);
+  EXPECT_FALSE(empty.compared.contains("relays"));
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("relay")));
+}
+
+TEST(EmptyPartitions, RelaysAreToldInTheOrderOfComputation) {
+  SyntheticPlan plan;
+  plan.stages = {{"embed_tokens", "layers.0"}, {}, {}, {"layers.1", "norm", "lm_head"}};
+  SyntheticCell cell(plan);
+  const auto change = [&](std::size_t rank, const std::string& direction) {
+    for (auto& row : cell.candidate.ranks[rank].boundaries) {
+      if (row.step == 0 && row.microbatch == 0 && row.direction == direction && row.side == "send")
+        row.digest = other_digest;
+    }
+  };
+  change(1, "forward");
+  change(2, "backward");
+
+  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
+
+  EXPECT_EQ(found.item, "forward relay of stage 1") << "before any backward pass of that microbatch";
+}
+
+TEST(EmptyPartitions, CountWhatTheRanksWithoutUnitsAndTheStagesWithoutLayersHold) {
+  SyntheticCell cell(with_empty_stage());
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.looked_at.at("ranks_without_units"), 1);
+  EXPECT_EQ(empty.compared.at("memory_cells"), 3 * synthetic_steps);
+  EXPECT_EQ(empty.looked_at.at("parameters"), 2) << "norm and head of the last stage";
+  EXPECT_THAT(empty.reason, ::testing::Not(HasSubstr("not looked at")));
+}
+
+TEST(EmptyPartitions, BytesThatAnExternalTrainerDoesNotTellAreNotDemanded) {
+  SyntheticCell cell(with_empty_stage());
+  cell.candidate.manifest["role"] = "external";
+  for (auto& row : cell.candidate.ranks[1].memory) {
+    row.parameter_bytes.reset();
+    row.gradient_bytes.reset();
+    row.optimizer_bytes.reset();
+    row.activation_peak_bytes.reset();
+  }
+
+  const auto empty = result_of(cell.judge(), "empty_partitions");
+
+  EXPECT_EQ(empty.outcome, Outcome::holds) << empty.reason;
+  EXPECT_THAT(empty.reason, HasSubstr("not looked at: bytes of ranks without units"));
+  EXPECT_FALSE(empty.compared.contains("activation_peaks"));
+}
+
+TEST(EmptyPartitions, BytesOfARankWithoutUnitsAreToldWithStepAndColumn) {
+  SyntheticCell cell(with_empty_stage());
+  cell.candidate.ranks[1].memory[1].optimizer_bytes = 8;
+
+  const auto found = result_of(cell.judge(), "empty_partitions").first_divergence.value();
+
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.item, "optimizer_bytes");
+  EXPECT_EQ(found.expected, "0");
+  EXPECT_EQ(found.got, "8");
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "support/numbers.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -116,6 +118,161 @@ TEST(GradientNorm, SummedRankByRankMayLieWithinTheRoundingsOfItsSum) {
   // 21 tensors, the largest of 32 elements, in float32: (21 + 4 sqrt(32)) 2^-24 = 2.6e-6.
   EXPECT_EQ(outcome(1 + 2e-6), Outcome::holds);
   EXPECT_EQ(outcome(1 + 4e-6), Outcome::fails);
+}
+
+/// Of an external trainer whose norm is summed rank by rank, so many times the reference's in each step.
+struct PerRankCell : SyntheticCell {
+  explicit PerRankCell(const std::vector<double>& factors) {
+    candidate.manifest["role"] = "external";
+    candidate.manifest["norm_order"] = "per_rank";
+    for (auto& rank : candidate.ranks) {
+      for (std::size_t step = 0; step < factors.size(); ++step) {
+        StepRow& row = rank.steps[step];
+        *row.gradient_norm *= factors[step];
+        row.clip_coefficient = std::min(1.0, 1 / *row.gradient_norm);
+      }
+    }
+  }
+};
+
+TEST(GradientNorm, SummedRankByRankHasTheWidestDistanceOfAllStepsAsMargin) {
+  PerRankCell cell({1, 1 + 2e-6});
+
+  const auto norm = result_of(cell.judge(), "gradient_norm");
+
+  const double limit = (21 + 4 * std::sqrt(32.0)) * std::ldexp(1, -24);
+  EXPECT_EQ(norm.outcome, Outcome::holds) << norm.reason;
+  EXPECT_NEAR(norm.margin.value_or(0), 2e-6 / limit, 1e-6);
+  EXPECT_THAT(norm.measured, HasSubstr(" apart, relative, at most; allowed are " + to_text(limit)));
+}
+
+TEST(GradientNorm, SummedRankByRankThatIsNearerInALaterStepKeepsItsMargin) {
+  PerRankCell cell({1 + 2e-6, 1});
+  cell.plan.checks = {"gradient_norm"};
+
+  EXPECT_GT(result_of(cell.judge(), "gradient_norm").margin.value_or(0), 0.7);
+}
+
+TEST(GradientNorm, SummedRankByRankOfNothingIsEqual) {
+  PerRankCell cell({1, 0});
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) rank.steps[1].gradient_norm = 0, rank.steps[1].clip_coefficient = 1;
+  }
+
+  const auto norm = result_of(cell.judge(), "gradient_norm");
+
+  EXPECT_EQ(norm.outcome, Outcome::holds) << norm.reason;
+  EXPECT_EQ(norm.margin, 0);
+}
+
+TEST(GradientNorm, OutsideTheRoundingsOfItsSumIsToldWithBoth) {
+  PerRankCell cell({1, 1.5});
+
+  const auto found = result_of(cell.judge(), "gradient_norm").first_divergence.value();
+
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_EQ(found.got, "0.75");
+  EXPECT_THAT(found.words, HasSubstr("ratio 1.5: "));
+}
+
+// The coefficient follows from the norm, on whatever ranks the two show.
+TEST(GradientNorm, IsToldBeforeTheCoefficientOfAnotherRank) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].steps[0].clip_coefficient = 0.25;
+  cell.candidate.ranks[1].steps[0].gradient_norm = 3;
+
+  const auto found = result_of(cell.judge(), "gradient_norm").first_divergence.value();
+
+  EXPECT_EQ(found.item, "gradient_norm");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_THAT(found.words, HasSubstr("ratio 1.5"));
+}
+
+/// Both records without clipping; norms are taken away by the tests.
+struct UnclippedCell : SyntheticCell {
+  UnclippedCell() {
+    plan.clipping_must_act = false;
+    for (auto* run : {&reference, &candidate}) {
+      run->manifest["clip_norm"] = nullptr;
+      for (auto& rank : run->ranks) {
+        for (auto& row : rank.steps) row.clip_coefficient = 1;
+      }
+    }
+  }
+};
+
+TEST(GradientNorm, MayBeLackingInAnExternalReferenceToo) {
+  UnclippedCell cell;
+  cell.reference.manifest["role"] = "external";
+  for (auto& row : cell.reference.ranks[0].steps) row.gradient_norm.reset();
+
+  const auto norm = result_of(cell.judge(), "gradient_norm");
+
+  EXPECT_EQ(norm.outcome, Outcome::not_applicable) << norm.reason;
+  EXPECT_THAT(norm.reason, HasSubstr("one of the records gives no norm"));
+}
+
+TEST(GradientNorm, ThatAnExternalTrainerGivesInSomeStepsIsComparedInThose) {
+  for (const bool right : {true, false}) {
+    UnclippedCell cell;
+    cell.candidate.manifest["role"] = "external";
+    for (auto& rank : cell.candidate.ranks) {
+      rank.steps[0].gradient_norm.reset();
+      if (!right) rank.steps[1].gradient_norm = 3;
+    }
+
+    const auto norm = result_of(cell.judge(), "gradient_norm");
+
+    EXPECT_EQ(norm.outcome, right ? Outcome::holds : Outcome::fails) << norm.reason;
+  }
+}
+
+TEST(GradientNorm, ThatAnExternalTrainerGivesOnOneRankIsCompared) {
+  for (const bool right : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    for (auto& row : cell.candidate.ranks[0].steps) row.gradient_norm.reset();
+    if (!right) cell.candidate.ranks[1].steps[1].gradient_norm = 3;
+
+    const auto norm = result_of(cell.judge(), "gradient_norm");
+
+    EXPECT_EQ(norm.outcome, right ? Outcome::holds : Outcome::fails) << norm.reason;
+    EXPECT_EQ(norm.first_divergence.value_or(FirstDivergence{}).got, right ? "" : "3");
+  }
+}
+
+TEST(GradientNorm, WithoutClippingSaysThatNoCoefficientWasSeenToAct) {
+  UnclippedCell unclipped;
+  SyntheticCell clipped;
+
+  const auto none = result_of(unclipped.judge(), "gradient_norm"), some = result_of(clipped.judge(), "gradient_norm");
+
+  EXPECT_EQ(none.outcome, Outcome::holds) << none.reason;
+  EXPECT_THAT(none.not_shown, ::testing::ElementsAre(HasSubstr("a coefficient that is not applied")));
+  EXPECT_THAT(some.not_shown, ::testing::IsEmpty());
+}
+
+// Of two records that sum in one order bits are demanded: roundings are allowed where a norm is summed rank by rank.
+TEST(GradientNorm, OneRoundingOffIsRed) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks) {
+    rank.steps[0].gradient_norm = std::nextafter(2.0, 3.0);
+    rank.steps[0].clip_coefficient = 1 / std::nextafter(2.0, 3.0);
+  }
+
+  const auto found = expect_red(cell, {"gradient_norm"}, "gradient_norm", 0);
+
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_EQ(found.expected, "2");
+}
+
+TEST(GradientNorm, OfTheCandidateThatIsNoNumberIsCalledThat) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks)
+    rank.steps[1].gradient_norm = rank.steps[1].clip_coefficient = std::numeric_limits<double>::infinity();
+
+  EXPECT_THAT(result_of(cell.judge(), "gradient_norm").first_divergence.value().words, HasSubstr("not finite"));
 }
 
 }  // namespace

@@ -324,5 +324,89 @@ TEST(TotalPeak, OfARunThatDumpsMayHaveWhatItDumps) {
   }
 }
 
+TEST(OwnedBytes, OfOneDeviceAreWhatItsOwnArithmeticNeeds) {
+  struct Case {
+    Column column;
+    std::string item, expected;
+  };
+  const std::vector<Case> cases = {
+      {&MemoryRow::other_bytes, "other_bytes", "at most 4"},
+      // 32 elements of the largest parameter, 21 norms and a copy of each, in float64
+      {&MemoryRow::other_peak_bytes, "other_peak_bytes", "at most " + std::to_string(4 + 8 * (32 + 2 * 21))},
+  };
+  for (const auto& each : cases) {
+    SyntheticCell cell;
+    MemoryRow& row = cell.reference.ranks[0].memory[1];
+    *(row.*each.column) += 1 << 20;
+    if (each.column == &MemoryRow::other_bytes) *row.live_bytes += 1 << 20, *row.other_peak_bytes += 1 << 10;
+    *row.peak_bytes += 1 << 20;
+
+    const auto found = result_of(cell.judge(), "memory").first_divergence.value();
+
+    EXPECT_EQ(found.item, each.item);
+    EXPECT_EQ(found.expected, each.expected);
+    EXPECT_EQ(found.step, 1);
+    EXPECT_THAT(found.words, HasSubstr("reference, rank 0"));
+  }
+}
+
+TEST(OwnedBytes, EveryColumnThatIsHeldIsCounted) {
+  SyntheticCell cell;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.compared.at("owned_cells"), 4 * 2 * synthetic_steps) << "four of each rank in each step";
+  EXPECT_EQ(memory.looked_at.at("owned_cells"), 4 * synthetic_steps) << "the reference's own";
+}
+
+// Tables are made for the longest row of the first step and kept, however short the rows of a later one are.
+TEST(OwnedBytes, TablesOfTheFirstStepsLongestRowOutliveIt) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) {
+        if (row.step == 1 && row.microbatch == 2) row.sequence_length = 2, row.batch = 2;
+      }
+    }
+  }
+
+  EXPECT_THAT(result_of(cell.judge(), "memory").reason, ::testing::Not(HasSubstr("table_bytes")));
+}
+
+TEST(TotalPeak, OfTheLastRankIsHeldToo) {
+  SyntheticCell cell;
+  *cell.candidate.ranks[1].memory[1].peak_bytes += 1 << 20;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.item, "peak_bytes");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.step, 1);
+}
+
+TEST(TotalPeak, IsAtMostWhatIsAllowedAndNotAByteMore) {
+  for (const std::int64_t more : {0, 1}) {
+    SyntheticCell cell;
+    MemoryRow& row = cell.candidate.ranks[0].memory[1];
+    row.peak_bytes = *row.parameter_bytes + *row.gradient_bytes + *row.optimizer_bytes + *row.table_bytes +
+                     *row.activation_peak_bytes + *row.other_peak_bytes + data_and_one_copy + 48 + more;
+
+    EXPECT_EQ(result_of(cell.judge(), "memory").outcome, more == 0 ? Outcome::holds : Outcome::fails);
+  }
+}
+
+// What may be copied is a parameter or what crosses a cut, whichever is the larger.
+TEST(TotalPeak, MayHaveOneCopyOfALargeMicrobatchesActivation) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) row.batch = row.step == 1 && row.microbatch == 2 ? 4 : 1;
+    }
+  }
+  constexpr std::int64_t positions = 13 + 3 * 4;
+
+  EXPECT_EQ(allowed_beside_the_columns(cell, true), positions * 2 * 2 * 8 + 5 * 4 + 4 * 4 * 4 * 4 + 48);
+}
+
 }  // namespace
 }  // namespace plumbline::testing

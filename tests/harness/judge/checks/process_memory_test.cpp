@@ -222,5 +222,112 @@ TEST_F(PrivateMemory, WhereItCannotBeToldApartIsSaid) {
   EXPECT_THAT(told(unknown), HasSubstr("failed: no slots"));
 }
 
+TEST_F(ShareOfTheReference, ExactlyAtItsLimitHolds) {
+  cell.plan.launch->process_private_bytes = {120 * mebibyte, 90 * mebibyte};
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::holds) << memory.reason;
+  EXPECT_EQ(memory.margin, 1);
+  EXPECT_EQ(memory.compared.at("processes"), 2);
+}
+
+TEST_F(ShareOfTheReference, OfAReferenceThatNobodyMeasuredIsNotRun) {
+  cell.plan.reference_launch.reset();
+  for (MemoryRow& row : cell.reference.ranks[0].memory) row.process_private_bytes = 0;
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  EXPECT_THAT(memory.reason, HasSubstr("the private memory of the reference's process"));
+}
+
+TEST_F(ShareOfTheReference, AboveItsShareIsToldOfTheCandidate) {
+  cell.plan.launch->process_private_bytes = {121 * mebibyte, 90 * mebibyte};
+
+  EXPECT_THAT(expect_memory_red(cell).words, HasSubstr("candidate, rank 0"));
+}
+
+// What is certainly allowed is less than the limit by the 5 % and by what malloc keeps.
+TEST_F(PrivateMemory, AStepWithinTheLimitBeforeOneBeyondItHidesNothing) {
+  auto& rows = cell.candidate.ranks[1].memory;
+  rows[0].process_private_bytes = 115 * mebibyte;
+  rows[1].process_private_bytes = 118 * mebibyte;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.step, 1);
+  EXPECT_EQ(found.got, std::to_string(118 * mebibyte));
+}
+
+TEST_F(PrivateMemory, TheFirstStepBeyondTheLimitIsToldWithTheMostOfAllSteps) {
+  for (const auto& [first, second] : {std::pair{119, 118}, {118, 119}}) {
+    SyntheticCell each;
+    each.plan = cell.plan;
+    auto& rows = each.candidate.ranks[1].memory;
+    rows[0].process_private_bytes = first * mebibyte;
+    rows[1].process_private_bytes = second * mebibyte;
+
+    const auto found = expect_memory_red(each);
+
+    EXPECT_EQ(found.step, 0);
+    EXPECT_EQ(found.got, std::to_string(119 * mebibyte));
+  }
+}
+
+TEST_F(PrivateMemory, ThatNobodySawIsRed) {
+  cell.plan.launch->process_private_bytes.clear();
+  for (MemoryRow& row : cell.candidate.ranks[1].memory) row.process_private_bytes = 0, row.heap_free_bytes = 0;
+
+  const auto found = expect_memory_red(cell);
+
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.item, "private memory");
+  EXPECT_EQ(found.got, "0");
+}
+
+TEST_F(PrivateMemory, InUseAtAStepsEndMayBeTheReferencesBesideWhatLivesThenWithMpis) {
+  for (MemoryRow& row : cell.reference.ranks[0].memory) {
+    row.process_private_bytes = 200 * mebibyte;
+    row.heap_free_bytes = 60 * mebibyte;
+  }
+  MemoryRow& row = cell.candidate.ranks[1].memory[1];
+  const std::int64_t libraries = 145 * mebibyte - *cell.reference.ranks[0].memory[1].live_bytes;
+  const std::int64_t limit = (libraries + *row.live_bytes + 32 * mebibyte) * 105 / 100;
+  row.heap_free_bytes = 16;
+  for (const std::int64_t more : {0, 1}) {
+    row.process_private_bytes = limit + 16 + more;
+    EXPECT_EQ(holds(cell), more == 0);
+  }
+}
+
+// Of the two limits the nearer is told, with the share of it that was used.
+TEST_F(PrivateMemory, TheNearerOfItsLimitsIsItsMargin) {
+  for (MemoryRow& row : cell.reference.ranks[0].memory) {
+    row.process_private_bytes = 400 * mebibyte;
+    row.heap_free_bytes = 399 * mebibyte;
+  }
+  for (MemoryRow& row : cell.candidate.ranks[1].memory) {
+    row.process_private_bytes = 110 * mebibyte;
+    row.heap_free_bytes = 0;
+  }
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_NEAR(memory.margin.value_or(0), 110.0 / (1.05 * 112), 1e-3);
+  EXPECT_THAT(memory.measured, HasSubstr("private memory of a process in use at a step's end at most 115343360 of"));
+}
+
+TEST_F(PrivateMemory, WhereOtherKindsOfRunsCannotBeToldApartIsSaid) {
+  SyntheticPlan gpus;
+  gpus.device = "cuda";
+  SyntheticCell another_transport, on_gpus(gpus);
+  for (auto* each : {&another_transport, &on_gpus}) each->plan = cell.plan;
+  another_transport.candidate.manifest["transport"] = "nccl";
+
+  EXPECT_THAT(told(another_transport), HasSubstr("ranks over nccl may share a process"));
+  EXPECT_THAT(told(on_gpus), HasSubstr("memory of a GPU's driver"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

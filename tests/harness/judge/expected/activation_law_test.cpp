@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
@@ -102,6 +104,58 @@ TEST(ActivationLaw, EqualLengthsGiveTheCurvesOfTheSchedules) {
 TEST(ActivationLaw, WhatTheTableLacksIsNamed) {
   const auto call = [] { predict_peaks(actions({"0F1"}), map_of({{"layers.0"}}), {}, {1, 1}); };
   EXPECT_THAT(error_of<InputError>(call), HasSubstr("microbatch 1, unit layers.0"));
+}
+
+TEST(ActivationLaw, OfUnitsThatReachTheSamePeakTheFirstIsNamed) {
+  const auto peak_of = [](std::int64_t first, std::int64_t second) {
+    const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 4, first, 1, {}, {}, {}}},
+                              {{0, "norm"}, {0, "norm", 1, second, 1, {}, {}, {}}}};
+    return predict_peaks(actions({"0F0"}), map_of({{"layers.0", "norm"}}), saved, {1}).at(0);
+  };
+
+  EXPECT_EQ(peak_of(10, 6).bytes, 10);
+  EXPECT_EQ(peak_of(10, 6).unit, "layers.0") << "4 + 6 is no more than 10";
+  EXPECT_EQ(peak_of(10, 7).unit, "norm");
+  EXPECT_EQ(peak_of(10, 5).unit, "layers.0");
+  EXPECT_EQ(peak_of(0, -4).unit, "layers.0") << "a peak is some unit's, even of 0 bytes";
+}
+
+TEST(ActivationLaw, AWholeBackwardPassIsExact) {
+  const SavedTable saved = {{{0, "norm"}, {0, "norm", 4, 6, 5, {}, {}, {}}},
+                            {{1, "norm"}, {1, "norm", 4, 6, 5, {}, {}, {}}}};
+
+  for (const auto& peak : predict_peaks(actions({"0F0", "0B0", "0F1", "0B1"}), map_of({{"norm"}}), saved, {1, 1}))
+    EXPECT_TRUE(peak.exact);
+}
+
+// Each of the three columns is needed to follow a split backward pass.
+TEST(ActivationLaw, WithoutOneOfTheSplitColumnsItIsAnUpperLimitToo) {
+  using Cell = std::optional<std::int64_t>;
+  for (const auto& [input, retained, weight] :
+       std::vector<std::tuple<Cell, Cell, Cell>>{{{}, 6, 9}, {15, {}, 9}, {15, 6, {}}}) {
+    const SavedTable saved = {{{0, "layers.0"}, {0, "layers.0", 10, 13, 17, input, retained, weight}}};
+
+    const auto peaks = predict_peaks(actions({"0F0", "0I0", "0W0"}), map_of({{"layers.0"}}), saved, {3});
+
+    EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{13, 27, 17}));
+    EXPECT_FALSE(peaks[1].exact);
+    EXPECT_FALSE(peaks[2].exact);
+  }
+}
+
+TEST(ActivationLaw, AnEmptyStageHasNoWeightsToComputeGradientsOf) {
+  const auto peaks = predict_peaks(actions({"1F0", "1I0", "1W0"}), map_of({{"embed_tokens"}, {}, {"norm"}}), {}, {30});
+
+  EXPECT_EQ(bytes_of_peaks(peaks), (std::vector<std::int64_t>{30, 30, 0}));
+}
+
+TEST(ActivationLaw, AStageOrAMicrobatchThatTheRecordDoesNotHaveIsNamed) {
+  const auto stages = map_of({{"layers.0"}});
+
+  EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"7F0"}), stages, {}, {1}); }),
+              HasSubstr("7F0 is of a stage that the manifest does not list"));
+  EXPECT_THAT(error_of<InputError>([&] { predict_peaks(actions({"0F1"}), stages, {}, {1}); }),
+              HasSubstr("0F1 names a microbatch that microbatches.csv does not have"));
 }
 
 }  // namespace

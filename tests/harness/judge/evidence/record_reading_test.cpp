@@ -1,0 +1,108 @@
+#include "harness/judge/evidence/record_reading.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "harness/judge/evidence/cell_evidence.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using namespace judging;
+using ::testing::HasSubstr;
+
+/// The synthetic candidate's record, with a line too much behind the rows of one table: it can be read up to its last
+/// step.
+struct BrokenRecord : SyntheticCell {
+  BrokenRecord() : path(write_candidate()) {
+    std::ofstream(path / "rank-1" / "memory.csv", std::ios::app) << "no row\n";
+  }
+  std::filesystem::path path;
+};
+
+TEST(RecordReading, EndsWithTheFirstErrorAndKeepsItsPlace) {
+  BrokenRecord broken;
+  RecordReading reading(broken.path);
+
+  reading.read_to_end();
+
+  EXPECT_EQ(reading.record(), nullptr);
+  EXPECT_EQ(reading.next_step(), std::nullopt);
+  EXPECT_THAT(reading.error(), HasSubstr("rank-1/memory.csv:4"));
+  EXPECT_EQ(reading.place().file, "rank-1/memory.csv");
+  EXPECT_EQ(reading.place().rank, 1);
+  EXPECT_EQ(reading.progress()[0].whole_steps, 1) << "the step that could not be read is none";
+  EXPECT_THROW(reading.rethrow(), RecordError);
+  reading.go_to(1);  // there is nothing left to go to
+  EXPECT_EQ(reading.record(), nullptr);
+}
+
+TEST(RecordReading, BeginsAgainWhateverEndedIt) {
+  BrokenRecord broken;
+  RecordReading reading(broken.path);
+  reading.read_to_end();
+
+  reading.begin_again();
+
+  ASSERT_NE(reading.record(), nullptr);
+  EXPECT_NO_THROW(reading.rethrow());
+  for (const RankProgress& rank : reading.progress()) EXPECT_EQ(rank.whole_steps, 0);
+  reading.go_to(-1);
+  EXPECT_FALSE(reading.record()->ranks[0].tensors.empty());
+}
+
+TEST(RecordReading, KnowsHowFarEachRankCame) {
+  SyntheticCell cell;
+  RecordReading reading(cell.write_candidate());
+
+  reading.go_to(-1);
+  EXPECT_EQ(reading.progress()[1].whole_steps, 0);
+  reading.go_to(0);
+  EXPECT_EQ(reading.progress()[1].whole_steps, 1);
+  EXPECT_EQ(reading.progress()[1].last_action, "1STEP");
+  reading.read_to_end();
+  EXPECT_EQ(reading.progress()[1].whole_steps, synthetic_steps);
+}
+
+TEST(RecordReading, TakesAReferenceFromTheStepThatTheCandidateBeginsWith) {
+  SyntheticCell cell;
+  begin_with_second_step(cell.candidate);
+  const RecordReading candidate(cell.write_candidate());
+
+  const RecordReading reference = read_beside(candidate, cell.write_reference());
+  const RecordReading beside_nothing = read_beside(RecordReading("no such record"), cell.folder / "reference");
+
+  EXPECT_EQ(reference.record()->first_step, 1);
+  EXPECT_EQ(beside_nothing.record()->first_step, 0);
+}
+
+TEST(RecordReading, TheEarlierOfTwoStepsIsThatOfTheOneThatIsLeftWhereTheOtherHasNone) {
+  EXPECT_EQ(earlier(1, 2), 1);
+  EXPECT_EQ(earlier(2, 1), 1);
+  EXPECT_EQ(earlier(std::nullopt, 2), 2);
+  EXPECT_EQ(earlier(1, std::nullopt), 1);
+  EXPECT_EQ(earlier(std::nullopt, std::nullopt), std::nullopt);
+}
+
+TEST(CellEvidence, ATableThatAnyRankLacksIsLacking) {
+  Record record;
+  record.ranks.resize(2);
+  record.ranks[1].absent = {"rank-1/saved.csv", "rank-1/traffic.csv"};
+
+  EXPECT_TRUE(lacks(record, "traffic.csv"));
+  EXPECT_FALSE(lacks(record, "gpu_memory.csv"));
+  EXPECT_TRUE(lacks(record, "schedule.csv"));
+  record.schedule_csv = "0F0,0B0\n";
+  EXPECT_FALSE(lacks(record, "schedule.csv"));
+}
+
+TEST(CellEvidence, OnlyTheStepBeforeTheFirstIsTheStart) {
+  EXPECT_EQ(step_words(-1), "the start");
+  EXPECT_EQ(step_words(0), "step 0");
+  EXPECT_EQ(step_words(2, 3), "step 2, microbatch 3");
+}
+
+}  // namespace
+}  // namespace plumbline::testing
