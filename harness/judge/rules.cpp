@@ -18,8 +18,12 @@ std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& 
 }
 
 std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const Manifest& candidate) {
-  const auto microbatches =
-      plan.request && plan.request->microbatches ? std::ssize(*plan.request->microbatches) : candidate.microbatches;
+  std::int64_t microbatches = candidate.microbatches;
+  if (plan.request && plan.request->microbatches) {
+    microbatches = std::ssize(*plan.request->microbatches);
+  } else if (plan.request) {
+    microbatches = plan.request->microbatch_count.value_or(microbatches);
+  }
   if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
   if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this cell";
   return std::nullopt;

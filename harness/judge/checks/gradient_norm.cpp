@@ -49,18 +49,18 @@ class GradientNormCheck : public StepCheck {
       return;
     }
     if (!expected) return report({}, "gradient_norm", "a norm", "absent", "the reference: ");
-    if (!std::isfinite(*expected))
-      return report({}, "gradient_norm", "a finite norm", to_text(*expected), "the reference: ");
-    for (const auto& placed : theirs) row(placed, *expected, evidence_.reference.manifest, "the reference: ");
+    if (!std::isfinite(expected->value))
+      return report({}, "gradient_norm", "a finite norm", to_text(expected->value), "the reference: ");
+    for (const auto& placed : theirs) row(placed, expected->value, evidence_.reference.manifest, "the reference: ");
     const auto& mine = now.candidate_rows.steps();
     const auto own = norm_of(mine);
     if (!own) return report({}, "gradient_norm", "a norm", "absent", "");
     if (by_rank_) {
-      within_roundings(*expected, *own, mine.front().rank);
-    } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, *expected, *own)))
-      report(mine.front().rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
+      within_roundings(expected->value, own->value, own->rank);
+    } else if (const auto wrong = judgement_.take(evidence_.values->gradient_norm(step_, expected->value, own->value)))
+      report(own->rank, "gradient_norm", wrong->expected, wrong->got, wrong->why + ": ");
     // Whatever it may be, every rank has the same, and the coefficient that follows from it.
-    for (const auto& placed : mine) row(placed, *own, evidence_.candidate.manifest, "");
+    for (const auto& placed : mine) row(placed, own->value, evidence_.candidate.manifest, "");
   }
 
   Judged conclude() override {
@@ -81,9 +81,14 @@ class GradientNormCheck : public StepCheck {
   }
 
  private:
-  static std::optional<double> norm_of(const std::vector<Placed<StepRow>>& rows) {
+  struct Norm {
+    std::int64_t rank = 0;
+    double value = 0;
+  };
+  /// Of the first rank that tells it.
+  static std::optional<Norm> norm_of(const std::vector<Placed<StepRow>>& rows) {
     for (const auto& placed : rows) {
-      if (placed.row->gradient_norm) return placed.row->gradient_norm;
+      if (placed.row->gradient_norm) return Norm{placed.rank, *placed.row->gradient_norm};
     }
     return std::nullopt;
   }

@@ -100,6 +100,11 @@ TEST(Applicability, FollowsFromTheRequestBeforeTheCandidate) {
   EXPECT_FALSE(not_applicable("variable_lengths", asked, another));
   asked.request->microbatches = {{{3}, false}};
   EXPECT_TRUE(not_applicable("variable_lengths", asked, plain_manifest()));
+  asked.request->microbatches.reset();
+  asked.request->microbatch_count = 2;
+  EXPECT_FALSE(not_applicable("variable_lengths", asked, another));
+  asked.request->microbatch_count = 1;
+  EXPECT_TRUE(not_applicable("variable_lengths", asked, plain_manifest()));
 }
 
 TEST(Applicability, FollowsFromTheCandidateWhereNothingWasAsked) {

@@ -219,7 +219,7 @@ TEST_F(Replicas, WhoBrokeOffIsCountedAlongItsOwnPipeline) {
   const CellVerdict cell = judge_cell(plan, reference_, candidate_);
 
   EXPECT_EQ(cell.first_divergence->replica, 0) << "the launch was that of all";
-  const auto& told = result_of(judge_cell(plan, reference_ / "replica-1", candidate_ / "replica-1"), "completion");
+  const auto told = result_of(judge_cell(plan, reference_ / "replica-1", candidate_ / "replica-1"), "completion");
   EXPECT_EQ(told.first_divergence->rank, 1);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/model_bytes.hpp"
@@ -488,6 +489,10 @@ const CheckResult& result_of(const CellVerdict& verdict, const std::string& chec
     if (result.name == check) return result;
   }
   throw std::logic_error("no result of " + check);
+}
+
+CheckResult result_of(CellVerdict&& verdict, const std::string& check) {
+  return result_of(std::as_const(verdict), check);
 }
 
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome) {

@@ -64,6 +64,8 @@ class SyntheticCell {
 };
 
 const CheckResult& result_of(const CellVerdict& verdict, const std::string& check);
+/// Of a verdict that is gone afterwards.
+CheckResult result_of(CellVerdict&& verdict, const std::string& check);
 /// Names of the checks with this outcome, in order; all but `audit`, which looks at each record alone and so sees much
 /// of what the others see between two (tests/harness/judge/checks/audit_test.cpp is about it).
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);

@@ -11,7 +11,7 @@ namespace {
 TEST(AsAsked, HoldsWhereWhatRanIsWhatWasAskedFor) {
   AskedCell cell;
 
-  const auto& result = result_of(cell.judge(), "as_asked");
+  const auto result = result_of(cell.judge(), "as_asked");
 
   EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
   EXPECT_EQ(result.requirement, Requirement::required);

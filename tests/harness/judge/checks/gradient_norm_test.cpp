@@ -239,6 +239,7 @@ TEST(GradientNorm, ThatAnExternalTrainerGivesOnOneRankIsCompared) {
 
     EXPECT_EQ(norm.outcome, right ? Outcome::holds : Outcome::fails) << norm.reason;
     EXPECT_EQ(norm.first_divergence.value_or(FirstDivergence{}).got, right ? "" : "3");
+    EXPECT_EQ(norm.first_divergence.value_or(FirstDivergence{}).rank, right ? std::nullopt : std::optional(1));
   }
 }
 
