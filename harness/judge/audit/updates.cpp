@@ -86,11 +86,11 @@ class ParameterUpdate {
   }
 
   void without_gradient() {
-    const std::size_t size = dumped_values("parameter", numbers_.step).size();
-    if (size == 0 || dumped_values("parameter", step_before_).size() != size) return;  // audit_rows_by_values tells it
-    audit_.count("updated_elements", static_cast<std::int64_t>(size));
+    const auto before = dumped_values("parameter", step_before_), after = dumped_values("parameter", numbers_.step);
+    if (after.empty() || before.size() != after.size()) return;  // audit_rows_by_values tells it
+    audit_.count("updated_elements", static_cast<std::int64_t>(after.size()));
     const auto& frozen = audited_.manifest().frozen;
-    const Refused moved = moves("parameter");
+    const Refused moved = difference(before, after);
     // Of another trainer it may be one that no loss of the step depends on, which its optimiser passes over.
     const bool passed_over = audited_.manifest().role == "external" && moved.number == 0;
     if (!passed_over && std::find(frozen.begin(), frozen.end(), place_.row->name) == frozen.end()) {
@@ -102,13 +102,13 @@ class ParameterUpdate {
     }
     report("parameter", moved, "it is frozen, and moved");
     for (const char* kind : moment_kinds) {
-      report(kind, moves(kind), "its parameter has no gradient in this step, and it moved");
+      report(kind, difference(dumped_values(kind, step_before_), dumped_values(kind, numbers_.step)),
+             "its parameter has no gradient in this step, and it moved");
     }
   }
 
-  /// Elements that are not what they were; none where it was not dumped twice.
-  Refused moves(const char* kind) {
-    const std::vector<double> before = dumped_values(kind, step_before_), after = dumped_values(kind, numbers_.step);
+  /// Elements that are not what they were; none where there are none on one side.
+  static Refused difference(const std::vector<double>& before, const std::vector<double>& after) {
     Refused moved;
     for (std::size_t i = 0; i < after.size() && i < before.size(); ++i) {
       moved.look(i, after[i], {before[i], before[i]});

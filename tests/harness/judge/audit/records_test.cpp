@@ -1,28 +1,12 @@
 // What of a record is audited at all, and what is said of the rest.
-#include <gmock/gmock.h>
-
-#include "harness/judge/audit/audit.hpp"
 #include "record/record_stream.hpp"
 #include "record/removed_dumps.hpp"
-#include "tests/harness/judge/audit/trained_run.hpp"
+#include "tests/harness/judge/audit/audited_values.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-using auditing::Audit;
-using auditing::audit_record;
-using auditing::Finding;
-using auditing::words_of;
-using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
-
-const std::string last_norm = "model.norm.weight";  // on rank 1
 
 class AuditedRecord : public ::testing::Test {
  protected:
@@ -97,7 +81,7 @@ TEST_F(AuditedRecord, ReadFromALaterStepIsHeldToItsTables) {
 
 TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
   write();
-  TensorRow& copy = tensor_row(trained.run, 1, "parameter", last_norm);
+  TensorRow& copy = tensor_row(trained.run, 1, "parameter", norm_weight);
   BoundaryRow& received = boundary_row(trained.run, 1, 3, "forward", "layers.1", "receive");
   const std::string boundary =
       "rank-1/boundaries.csv:" + std::to_string(&received - trained.run.ranks[1].boundaries.data() + 2);
@@ -105,7 +89,7 @@ TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
   trained.run.ranks[1].steps[1].tokens = 12;
   const std::string tensor = "rank-1/tensors.csv:" + std::to_string(&copy - trained.run.ranks[1].tensors.data() + 2);
   trained.run.manifest["tied"] =
-      Json::array({Json::array({"model.embed_tokens.weight", last_norm})});  // so that digests must be equal
+      Json::array({Json::array({"model.embed_tokens.weight", norm_weight})});  // so that digests must be equal
 
   const Audit wrong = audit_from(write_tables("full"), 1);
 
@@ -117,8 +101,8 @@ TEST_F(AuditedRecord, ReadFromALaterStepNamesTheLinesOfItsFiles) {
 TEST_F(AuditedRecord, WithATensorThatCannotBeComputedWithHasNoValuesFromThatOn) {
   write();
   trained.run.manifest["role"] = "external";
-  tensor_row(trained.run, 0, "gradient", last_norm).dtype = "float16";
-  tensor_row(trained.run, 1, "gradient", last_norm).dtype = "int64";
+  tensor_row(trained.run, 0, "gradient", norm_weight).dtype = "float16";
+  tensor_row(trained.run, 1, "gradient", norm_weight).dtype = "int64";
 
   const Audit found = audit_record(write_tables("full"));
 
@@ -131,7 +115,7 @@ TEST_F(AuditedRecord, WithATensorThatCannotBeComputedWithTakesBackWhatItsValuesS
   trained.mistake = Mistake::no_update;
   const auto record = write();
   EXPECT_THAT(audit_record(record).findings, Contains(::testing::Field(&Finding::step, 0)));
-  tensor_row(trained.run, 1, "gradient", last_norm).dtype = "float16";
+  tensor_row(trained.run, 1, "gradient", norm_weight).dtype = "float16";
   trained.run.manifest["level"] = "dump";
   std::filesystem::remove(record / "manifest.json");
   for (const char* rank : {"rank-0", "rank-1"}) {

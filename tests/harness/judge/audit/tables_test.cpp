@@ -1,29 +1,13 @@
 // What follows from tables alone: records of level full, each with one number changed that no dumped value could show,
 // on ranks and in steps other than the first.
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <functional>
 
-#include "harness/judge/audit/audit.hpp"
 #include "support/numbers.hpp"
-#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/judge/audit/audited_values.hpp"
 
 namespace plumbline::testing {
 namespace {
-
-using auditing::Audit;
-using auditing::audit_record;
-using auditing::Finding;
-using auditing::words_of;
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 const std::string layer_norm = "model.layers.1.input_layernorm.weight";  // on rank 1 of three
 
