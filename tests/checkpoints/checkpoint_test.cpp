@@ -185,8 +185,8 @@ TEST_F(Checkpointing, AnotherTrainingIsRefusedByTheSettingsName) {
   const auto refused = [&](const Training& other) {
     return error_of<InputError>([&] { train(other, reference_alone, at("x"), at("c") / "step-00000002"); });
   };
-  EXPECT_THAT(refused({.tied = false}), HasSubstr("model."));
-  EXPECT_THAT(refused({.optimizer = "sgd"}), HasSubstr("train.optimizer."));
+  EXPECT_THAT(refused({.tied = false}), HasSubstr("was trained with model."));
+  EXPECT_THAT(refused({.optimizer = "sgd"}), HasSubstr("was trained with train.optimizer."));
   EXPECT_THAT(refused({.dtype = "float64"}), HasSubstr("train.dtype = \"float32\", and "));
   EXPECT_THAT(refused({.more = "weight_decay = 0.1\n"}), HasSubstr("train.optimizer.weight_decay = 0.0"));
   EXPECT_THAT(refused({.more = "seed = 7\n"}), HasSubstr("train.seed = 1"));

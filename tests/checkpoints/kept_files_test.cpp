@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,18 +62,54 @@ class KeptFiles : public ::testing::Test {
 };
 
 TEST_F(KeptFiles, TheConfigNamesTheDtypeOfWhatWasSaved) {
-  for (const std::string dtype : {"float32", "float64", "bfloat16"}) {
-    ReferenceOptions options = reference(folder_ / dtype);
-    options.run_file = run_file("dtype = \"" + dtype + "\"\n");
+  const std::map<std::string, std::string> dtypes = {
+      {"float32", "float32"}, {"float64", "float64"}, {"bfloat16", "bfloat16"}, {"mixed", "float32"}};
+  for (const auto& [precision, dtype] : dtypes) {
+    ReferenceOptions options = reference(folder_ / precision);
+    options.run_file = run_file("precision = \"" + precision + "\"\n");
     train_reference(options);
-    const fs::path saved = folder_ / dtype / "latest";
+    const fs::path saved = folder_ / precision / "latest";
     const Json config = read_json(saved / "config.json");
     EXPECT_EQ(config.at("torch_dtype"), dtype);
-    EXPECT_FALSE(config.contains("dtype")) << "of two names for one thing transformers takes either";
     const SafetensorsFile tensors(saved / "model-00001-of-00001.safetensors");
     for (const auto& [name, entry] : tensors.entries()) EXPECT_EQ(entry.dtype, dtype) << name;
     EXPECT_EQ(config.at("hidden_size"), 64) << "the rest is the model's own";
   }
+}
+
+TEST_F(KeptFiles, OfTwoNamesForTheDtypeOneIsKept) {
+  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  config["dtype"] = "bfloat16";
+  write_json(folder_ / "config.json", config);
+  std::string text = testing::bytes_of(run_file());
+  const std::string fixture = PLUMBLINE_FIXTURES "/models/stories260k/config.json";
+  ReferenceOptions options = reference(folder_ / "c");
+  options.run_file =
+      folder_.file("run.toml", text.replace(text.find(fixture), fixture.size(), folder_ / "config.json"));
+  train_reference(options);
+  const Json saved = read_json(folder_ / "c/latest/config.json");
+  EXPECT_FALSE(saved.contains("dtype")) << "of two names for one thing transformers takes either";
+  EXPECT_EQ(saved.at("torch_dtype"), "float32");
+}
+
+TEST_F(KeptFiles, TheIndexNamesTheFileOfEachTensorOfTheModelAndTheirBytes) {
+  ASSERT_EQ(train_pipeline(pipeline(3, folder_ / "c")), 0);
+  const fs::path saved = folder_ / "c/latest";
+  Json files = Json::object();
+  std::size_t bytes = 0;
+  for (const char* file :
+       {"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}) {
+    const SafetensorsFile tensors(saved / file);
+    for (const auto& [name, entry] : tensors.entries()) {
+      EXPECT_FALSE(files.contains(name)) << name;
+      files[name] = file;
+      bytes += entry.bytes.size();
+    }
+  }
+  ASSERT_EQ(files.size(), 47U);
+  const Json index = read_json(saved / "model.safetensors.index.json");
+  EXPECT_TRUE(same_content(index.at("weight_map"), files));
+  EXPECT_EQ(index.at("metadata").at("total_size"), bytes);
 }
 
 TEST_F(KeptFiles, MetricsOfTheReferenceAreItsRecordsValues) {

@@ -36,20 +36,23 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
     const auto found = settings.find(key);
     return found == settings.end() ? std::string("absent") : json_text(*found);
   };
-  for (const Json* one : {&then, &now}) {
-    for (const auto& [key, value] : one->items()) {
-      if (value_of(then, key) == value_of(now, key)) continue;
-      std::string name = key.substr(1);
-      for (char& c : name) c = c == '/' ? '.' : c;
-      throw UnfitCheckpoint(
-          folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
-          training.run.path.string() + " has " + value_of(now, key) +
-          "; what may change is train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
-          "[checkpoint]. Take the run file it "
-          "was begun with, or start anew with model.weights = \"" +
-          folder.string() + "\"");
-    }
-  }
+  const auto require_same = [&](const std::string& key) {
+    if (value_of(then, key) == value_of(now, key)) return;
+    std::string name = key.substr(1);
+    for (char& c : name) c = c == '/' ? '.' : c;
+    throw UnfitCheckpoint(
+        folder.string() + ": was trained with " + name + " = " + value_of(then, key) + ", and " +
+        training.run.path.string() + " has " + value_of(now, key) +
+        "; what may change is train.steps, train.recompute, [pipeline], [evaluate], data.validation, [record] and "
+        "[checkpoint]. Take the run file it "
+        "was begun with, or start anew with model.weights = \"" +
+        folder.string() + "\"");
+  };
+  const std::string digest = "/data/first_microbatch_digest";
+  for (const Json* one : {&then, &now})
+    for (const auto& [key, value] : one->items())
+      if (key != digest) require_same(key);
+  require_same(digest);  // last, since any other setting of the data changes it
 }
 
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file) {
