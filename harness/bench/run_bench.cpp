@@ -37,7 +37,7 @@ PreparedSweep prepare_bench(SweepOptions options) {
                      ": starts commands of your own, and a bench times Plumbline's own trainers");
   if (prepared.file.calibrated)
     throw InputError(options.sweep_file.string() +
-                     ", key calibrated: a bench compares no values; leave the key out in a sweep file of its own");
+                     ", key tier: a bench compares no values; leave the key out in a sweep file of its own");
   std::vector<std::string> timed;
   for (const PlannedCell& cell : prepared.plan.cells)
     if (!cell.changes.dump) timed.push_back(cell.plan.id);

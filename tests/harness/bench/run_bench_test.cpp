@@ -1,11 +1,15 @@
 #include "harness/bench/run_bench.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
+#include "harness/bench/bench_round.hpp"
+#include "record/record.hpp"
+#include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -93,11 +97,29 @@ TEST_F(RunBench, WritesWhatItMeasuredWithoutTheFirstStep) {
   EXPECT_EQ(kept.cells[0].world, 2);
   EXPECT_EQ(kept.steps, 1);
   EXPECT_EQ(kept.rounds, 2);
+  EXPECT_EQ(kept.machine.at("machine").at("cores"), 2);
+  EXPECT_DOUBLE_EQ(kept.coverage, 0.5) << "of the median by the range of two";
   EXPECT_DOUBLE_EQ(kept.noise, 0);
   EXPECT_TRUE(kept.quiet());
   EXPECT_EQ(kept.cells[0].request.at("level"), "summary");
   EXPECT_TRUE(kept.cells[0].bubble);
   EXPECT_TRUE(fs::exists(finished.folder / "bench.html"));
+}
+
+TEST_F(RunBench, AStepTakesAsLongAsOnItsSlowestRankAndThePlanStandsBesideIt) {
+  SyntheticRun pipeline = synthetic_candidate({});
+  for (auto& row : pipeline.ranks.back().steps) row.seconds = 0.25;
+  for (auto& row : pipeline.ranks.front().steps) row.seconds = 0.5;
+  write_run(pipeline, folder_ / "uneven");
+
+  const BenchRound round = measure_round(folder_ / "uneven");
+
+  EXPECT_THAT(round.steps_ms, ::testing::Each(500));
+  const MeasuredTimeline timeline = measure_timeline(read_record(folder_ / "uneven"));
+  ASSERT_TRUE(round.timeline);
+  EXPECT_NE(timeline.median_makespan, timeline.planned.makespan);
+  EXPECT_EQ(round.timeline->span_ms, timeline.median_makespan);
+  EXPECT_EQ(round.timeline->simulated_span_ms, timeline.planned.makespan);
 }
 
 TEST_F(RunBench, ASecondReferenceThatIsSlowerMakesTheMachineNotQuiet) {
@@ -125,6 +147,44 @@ TEST_F(RunBench, AReferenceThatDoesNotEndWellEndsTheBench) {
   folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 1 ;; esac\n");
 
   EXPECT_THAT(error_of<RunError>([&] { run(); }), HasSubstr("reference-a did not end well"));
+}
+
+TEST_F(RunBench, ARunFileThatAReferenceRefusesIsBadInput) {
+  folder_.file("behaviour", "case $(basename $0) in plumbline-reference) exit 2 ;; esac\n");
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("reference-a did not end well"));
+}
+
+TEST_F(RunBench, EndsWhenItIsAskedTo) {
+  folder_.file("behaviour", "case $(basename $record) in *1f1b*) kill -INT " + std::to_string(getpid()) + " ;; esac\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("stopped by SIGINT"));
+}
+
+TEST_F(RunBench, OfWhatASweepAddsToLookAtValuesNothingIsTimed) {
+  std::ofstream(options_.sweep.sweep_file, std::ios::app) << "audit = true\n";
+  run();
+
+  EXPECT_EQ(calls().size(), 8U);
+  for (const std::string& call : calls()) EXPECT_EQ(call.find("-dump"), std::string::npos) << call;
+}
+
+TEST_F(RunBench, SweepsThatCompareValuesOrStartCommandsAreRefused) {
+  const std::string plain = bytes_of(options_.sweep.sweep_file);
+  std::ofstream(options_.sweep.sweep_file) << plain << "tier = \"calibrated\"\n";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("key tier: a bench compares no values"));
+  std::ofstream(options_.sweep.sweep_file)
+      << "world_sizes = [2]\nreference = [\"sh\", \"{record}\"]\ncandidate = [\"sh\", \"{record}\"]\n";
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("starts commands of your own"));
+  EXPECT_THAT(calls(), IsEmpty());
+}
+
+TEST_F(RunBench, ARecordThatSaysNoCoresIsRefused) {
+  Json manifest = read_json(folder_ / "of-reference/manifest.json");
+  manifest["machine"].erase("cores");
+  write_json(folder_ / "of-reference/manifest.json", manifest);
+
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("does not say how many cores there are"));
 }
 
 TEST_F(RunBench, OneRoundIsRefused) {

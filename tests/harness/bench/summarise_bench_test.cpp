@@ -59,6 +59,21 @@ TEST(SummariseBench, ASpeedIsTakenRoundByRound) {
   EXPECT_FALSE(cell.bubble);
 }
 
+TEST(SummariseBench, TheFastSpeedIsThatOfTheFastestTenthOfAllSteps) {
+  BenchRound uneven, even;
+  uneven.steps_ms = {90, 50, 51, 100, 100, 100, 100, 100, 100, 100};
+  even.steps_ms = std::vector<double>(10, 100);
+  BenchRound first, last;
+  first.steps_ms = {60, 25, 60, 60, 60, 60, 60, 60, 60, 60};
+  last.steps_ms = {60, 60, 60, 60, 60, 60, 60, 60, 60, 26};
+  BenchCell cell;
+  cell.world = 2;
+
+  summarise({first, last}, {{uneven, even}, {}}, 2, cell);
+
+  EXPECT_DOUBLE_EQ(cell.fast_speed, 50.5 / 25.5) << "the median of 2 of 20 on either side";
+}
+
 TEST(SummariseBench, WithMoreRanksThanCoresNoEfficiencyIsTold) {
   const ReferenceRounds reference{{round_of(100)}, {round_of(100)}};
   BenchCell cell;
@@ -98,6 +113,8 @@ BenchReference with_second(const std::vector<double>& step_ms) {
 TEST(SummariseBench, NoiseIsHowFarOffOneTheMedianOfASecondReferenceMayLie) {
   EXPECT_DOUBLE_EQ(noise_of({with_second({100, 80})}), 0.25) << "of few rounds the farthest";
   EXPECT_DOUBLE_EQ(noise_of({with_second({100}), with_second({125})}), 0.2) << "the noisier of two references";
+  EXPECT_DOUBLE_EQ(noise_of({with_second({125}), with_second({100})}), 0.2) << "in whatever order";
+  EXPECT_DOUBLE_EQ(noise_of({with_second({100, 125})}), 0.2) << "a second that is slower alone";
   std::vector<double> rounds(24, 100);
   rounds[3] = 50;
   rounds[11] = 200;

@@ -5,12 +5,15 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
+#include "record/digest.hpp"
 #include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/sweep/fingerprint/dumped_runs.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -235,6 +238,24 @@ TEST(Compare, HowLargeADifferenceIsStandsBesideIt) {
   EXPECT_THAT(comparison_text(verdict), HasSubstr("size: l2 4 times and max_abs 2 times the reference's"));
 }
 
+TEST(Compare, WhereBothDumpedItTheElementIsNamedAndWhatTheDifferenceLooksLike) {
+  SyntheticCell cell;
+  const Values right{1, 2, 3, 4}, half{0.5F, 1, 1.5F, 2};
+  const auto digest_of = [](const Values& values) {
+    return tensor_digest("float32", {std::ssize(values)}, std::as_bytes(std::span(values)));
+  };
+  tensor_row(cell.reference, 1, "gradient", "model.norm.weight").digest = digest_of(right);
+  tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = digest_of(half);
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  write_dump(reference, 0, 1, {{"gradient/model.norm.weight", right}});
+  write_dump(candidate, 1, 1, {{"gradient/model.norm.weight", half}});
+
+  const std::string text = comparison_text(comparison(reference, candidate));
+
+  EXPECT_THAT(text, HasSubstr("element [0] of 4: expected 1, got 0.5"));
+  EXPECT_THAT(text, HasSubstr("\nit looks like: "));
+}
+
 TEST(Compare, TextSaysWhatFailedAndWhere) {
   SyntheticCell cell;
   tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
@@ -267,7 +288,9 @@ TEST(Compare, HoldsTheCandidateToARequest) {
   const auto right = cell.folder.file("right.json", R"({"schema": "plumbline-request/1", "world_size": 2})");
   const auto other = cell.folder.file("other.json", R"({"schema": "plumbline-request/1", "world_size": 8})");
 
-  EXPECT_EQ(result_of(compare_records(reference, candidate, {}, right), "as_asked").outcome, Outcome::holds);
+  const auto asked = compare_records(reference, candidate, {}, right);
+  EXPECT_EQ(result_of(asked, "as_asked").outcome, Outcome::holds);
+  EXPECT_THAT(asked.command, HasSubstr(" --request " + right.string())) << "the same again";
   const auto verdict = compare_records(reference, candidate, {}, other);
   EXPECT_FALSE(verdict.holds);
   EXPECT_THAT(comparison_text(verdict), HasSubstr("world_size is 2, asked for was 8"));
@@ -280,6 +303,36 @@ TEST(Compare, FolderThatIsNoRecordIsAnInputError) {
 
   EXPECT_THAT(error_of<InputError>([&] { compare(reference, cell.folder / "nothing", false); }),
               HasSubstr("nothing (the candidate) is no folder"));
+  EXPECT_THAT(error_of<InputError>([&] { compare(cell.folder / "nothing", reference, false); }),
+              HasSubstr("nothing (the reference) is no folder"));
+}
+
+TEST(Compare, WhatIsNotShownIsSaidOnceAndWhatWasNotRequiredIsCounted) {
+  CellVerdict cell;
+  for (const char* name : {"loss", "gradients"}) {
+    CheckResult check;
+    check.name = name;
+    check.outcome = Outcome::not_run;
+    check.requirement = Requirement::told;
+    check.not_shown = {"the other replicas"};
+    cell.checks.push_back(check);
+  }
+  cell.holds = true;
+
+  const std::string text = comparison_text(cell);
+
+  EXPECT_THAT(text,
+              HasSubstr("HOLDS, 2 checks could not be run or were not triggered\nnot shown: the other replicas\n"));
+  EXPECT_EQ(text.find("not shown: "), text.rfind("not shown: "));
+}
+
+TEST(Compare, AReferenceIsNamedByItsFolderWithOrWithoutASlash) {
+  SyntheticCell cell;
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+
+  const std::string name = comparison(reference, candidate).references[0].id;
+  EXPECT_EQ(name, reference.filename());
+  EXPECT_EQ(comparison(reference / "", candidate).references[0].id, name);
 }
 
 TEST(Compare, TruncatedTableIsAnInputErrorWithFileAndLine) {

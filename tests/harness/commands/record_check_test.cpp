@@ -12,6 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Mistake;
 using ::testing::Not;
+using testing::SyntheticRun;
 using testing::TemporaryFolder;
 using testing::TrainedRun;
 
@@ -49,6 +50,10 @@ TEST(RecordCheck, NamesFileRankStepAndWhatWasExpected) {
   EXPECT_EQ(finding.at("step"), 0);
   EXPECT_EQ(finding.at("rank"), 0);
   EXPECT_EQ(finding.at("item"), "clip_coefficient");
+  EXPECT_EQ(finding.at("expected"), check.audit.findings[0].expected);
+  EXPECT_EQ(finding.at("got"), check.audit.findings[0].got);
+  EXPECT_NE(finding.at("expected"), finding.at("got"));
+  EXPECT_EQ(to_json(check).at("holds"), false);
 }
 
 TEST(RecordCheck, SaysWhatALevelDoesNotHold) {
@@ -74,7 +79,42 @@ TEST(RecordCheck, ARecordThatCannotBeReadIsAnInputError) {
   folder.file("record/rank-1/dumps/step-1.safetensors", "cut off");
 
   EXPECT_THROW(check_record(path), InputError);
-  EXPECT_THROW(check_record(folder / "nothing"), InputError);
+  EXPECT_THAT(testing::error_of<InputError>([&] { check_record(folder / "nothing"); }),
+              HasSubstr("nothing: is no folder; give the folder that holds manifest.json"));
+}
+
+TEST(RecordCheck, CountsTheStepsThatARunWentOnWith) {
+  const TemporaryFolder folder;
+  SyntheticRun run = testing::synthetic_candidate({});
+  run.manifest["first_step"] = 1;
+  run.manifest["resumed_from"] = {{"run_id", "before"}, {"step", 1}};
+  for (auto& rank : run.ranks) {
+    std::erase_if(rank.steps, [](const StepRow& row) { return row.step == 0; });
+    std::erase_if(rank.tensors, [](const TensorRow& row) { return row.step == 0; });
+  }
+  testing::write_run(run, folder / "record");
+
+  EXPECT_EQ(check_record(folder / "record").steps, testing::synthetic_steps - 1);
+}
+
+TEST(RecordCheck, OfManyFindingsTheFirstAreToldAndTheRestIsCounted) {
+  RecordCheck check;
+  check.audit.findings.resize(25);
+  for (std::size_t i = 0; i < 25; ++i) check.audit.findings[i].item = "item " + std::to_string(i + 1) + ";";
+
+  EXPECT_THAT(to_text(check), AllOf(HasSubstr("item 20;"), Not(HasSubstr("item 21;")), HasSubstr(", 25 findings\n"),
+                                    HasSubstr("and 5 more (--json names them all)")));
+  EXPECT_EQ(to_json(check).at("audit").at("findings").size(), 25U);
+  check.audit.findings.resize(20);
+  EXPECT_THAT(to_text(check), Not(HasSubstr("more (--json")));
+}
+
+TEST(RecordCheck, WhatCouldNotBeSeenIsTold) {
+  RecordCheck check;
+  check.audit.power["norm.weight"] = {4, {{"applied twice", 0}}};
+
+  EXPECT_THAT(to_text(check), HasSubstr("cannot be seen here: \"applied twice\" would show in no parameter"));
+  EXPECT_EQ(to_json(check).at("audit").at("cannot_see").size(), 2U);
 }
 
 }  // namespace

@@ -159,6 +159,38 @@ TEST_F(ScheduleCommand, ListsAllAsJson) {
   EXPECT_EQ(json.at(6).at("placement"), "v");
 }
 
+TEST_F(ScheduleCommand, AClosedFormIsToldOfANameWithEqualStagesAndNoCommunication) {
+  const std::string zb = "simulate --json --schedule zb-h1 --ranks 2 --microbatches 4 ";
+  write_file(folder_ / "times.csv", "1,1,1\n2,2,2\n");
+  EXPECT_TRUE(Json::parse(run(zb).out).at("closed_form_bubble").is_number());
+  EXPECT_TRUE(Json::parse(run(zb + "--communication 0.5").out).at("closed_form_bubble").is_null());
+  EXPECT_TRUE(
+      Json::parse(run(zb + "--times " + (folder_ / "times.csv").string()).out).at("closed_form_bubble").is_null());
+  EXPECT_TRUE(Json::parse(run("simulate --json --schedule " + file("0F0,0B0\n1F0,1B0\n")).out)
+                  .at("closed_form_bubble")
+                  .is_null());
+}
+
+TEST_F(ScheduleCommand, AScheduleMayHoldUnderOneModelAndNotUnderAnother) {
+  // Each of two stages sends before it receives: calls that block wait for each other, buffered ones do not.
+  const std::string mine = file(
+      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
+  EXPECT_EQ(run("check " + mine + " --model blocking").code, 1);
+  const Result buffered = run("check " + mine + " --model buffered");
+  EXPECT_EQ(buffered.code, 0) << buffered.out;
+  EXPECT_THAT(buffered.out, HasSubstr("model buffered"));
+}
+
+TEST_F(ScheduleCommand, CheckTellsWhetherGradientsAreSummedInAscendingOrder) {
+  const std::string told = "note: gradients are not summed in ascending microbatch order";
+  const std::string other = "check " + file("0F0,0F1,0B1,0B0\n");
+  EXPECT_EQ(Json::parse(run(other + " --json").out).at("ascending_accumulation"), false);
+  EXPECT_THAT(run(other).out, HasSubstr(told));
+  const std::string ascending = "check " + file("0F0,0F1,0B0,0B1\n");
+  EXPECT_EQ(Json::parse(run(ascending + " --json").out).at("ascending_accumulation"), true);
+  EXPECT_THAT(run(ascending).out, ::testing::Not(HasSubstr(told)));
+}
+
 TEST_F(ScheduleCommand, BadSizesAndTimesAreInputErrors) {
   EXPECT_THAT(run("simulate --schedule dualpipe-v --ranks 4 --microbatches 4").out,
               HasSubstr("at least 2 microbatches"));
@@ -166,7 +198,11 @@ TEST_F(ScheduleCommand, BadSizesAndTimesAreInputErrors) {
   EXPECT_EQ(run("simulate --schedule 1f1b --microbatches 0").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,nan").code, 2);
-  EXPECT_EQ(run("simulate --schedule 1f1b --communication -1").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,inf").code, 2);
+  EXPECT_EQ(run("simulate --schedule 1f1b --times 1,2,1e13").code, 2);
+  EXPECT_THAT(run("simulate --schedule 1f1b --times 1,2,3,4,5").out, HasSubstr("5 times; give T_F,T_B,T_W"));
+  EXPECT_THAT(run("simulate --schedule 1f1b --communication -1").out, HasSubstr("--communication -1: is no duration"));
+  EXPECT_EQ(run("simulate --schedule 1f1b --communication 1e13").code, 2);
   EXPECT_EQ(run("simulate --schedule 1f2b").code, 2);
   EXPECT_EQ(run("").code, 2);
 }

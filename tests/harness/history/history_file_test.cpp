@@ -63,6 +63,13 @@ TEST_F(HistoryFile, OneThatIsNotThereIsEmpty) {
   EXPECT_THAT(read_history(folder_ / "nowhere.csv").rows, IsEmpty());
 }
 
+TEST_F(HistoryFile, RunsOfOneSweepAreRowsOfTheirOwn) {
+  HistoryRow other = history_row_of(0);
+  other.run = "quick-1f1b-w3";
+  EXPECT_EQ(append_history(file(), {history_row_of(0), other}), 2);
+  EXPECT_THAT(read_history(file()).rows, SizeIs(2));
+}
+
 TEST_F(HistoryFile, MergedWithItselfEachRowCountsOnceAndThatIsSaid) {
   const std::string once = written({history_row_of(0), history_row_of(1)});
   folder_.file("h.csv", once + once.substr(once.find('\n') + 1));
@@ -96,13 +103,17 @@ TEST_F(HistoryFile, ABrokenLineIsRefusedByFileLineAndColumn) {
   const std::string second = history_row_of(1).taken;
 
   EXPECT_THAT(refusal(whole, second, "yesterday"), HasSubstr("h.csv:3, column taken: \"yesterday\" is no time"));
+  for (const char* near : {"2026-01-0xT10:00:00Z", "2026-01-02 10:00:00Z", "2026-01-02T10:00:00Z+1", "2026-01-02"})
+    EXPECT_THAT(refusal(whole, second, near), HasSubstr("h.csv:3, column taken")) << near;
   EXPECT_THAT(refusal(whole, ",3000,", ",three,"), HasSubstr("h.csv:2, column state_bytes"));
   EXPECT_THAT(refusal(whole, ",3000,", ",-3000,"), HasSubstr("h.csv:2, column state_bytes"));
   EXPECT_THAT(refusal(whole, ",1.6,", ",nan,"), HasSubstr("h.csv:2, column speed"));
   EXPECT_THAT(refusal(whole, ",1.6,", ",0,"), HasSubstr("h.csv:2, column speed"));
   EXPECT_THAT(refusal(whole, ",1.616,", ",1.5,"), HasSubstr("h.csv:2, column speed_low"));
+  EXPECT_THAT(refusal(whole, ",1.616,", ",,"), HasSubstr("h.csv:2, column speed_low"));
   EXPECT_THAT(refusal(whole, ",holds,", ",perhaps,"), HasSubstr("h.csv:2, column verdict"));
   EXPECT_THAT(refusal(whole, ",aaaaaaaaaaaa,", ",,"), HasSubstr("h.csv:2, column machine"));
+  EXPECT_THAT(refusal(whole, ",bbbbbbbbbbbb,", ",,"), HasSubstr("h.csv:2, column code_path"));
   EXPECT_THAT(refusal(whole, "," + second + ",", ","), HasSubstr("h.csv:3")) << "a cell is missing";
 }
 

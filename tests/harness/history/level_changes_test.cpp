@@ -44,6 +44,7 @@ TEST(LevelChanges, AStepIsFoundWhereItIsWithBothLevels) {
   EXPECT_EQ(found[0].begin, 39U);
   EXPECT_NEAR(found[0].size(), -0.1, 0.01);
   EXPECT_LE(found[0].p, LevelChangeOptions{}.significance);
+  EXPECT_GE(found[0].p, 1.0 / 2000) << "the order found is one of all";
 }
 
 TEST(LevelChanges, TwoStepsAreTwo) {
@@ -79,6 +80,7 @@ TEST(LevelChanges, ADriftIsOneDriftAndNoSteps) {
   EXPECT_EQ(found[0].kind, LevelChange::Kind::drift);
   EXPECT_EQ(found[0].begin, 0U);
   EXPECT_GT(found[0].first, 90U);
+  EXPECT_LT(found[0].first, numbers("drift.txt").size());
   EXPECT_LT(found[0].size(), -0.2);
 }
 
@@ -87,6 +89,50 @@ TEST(LevelChanges, OfTenThousandPointsAStepOfThreePercentIsFoundToThePoint) {
 
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_NEAR(static_cast<double>(found[0].first), 6200, 3);
+}
+
+/// Levels of 20 points each, with a hair of noise.
+std::vector<double> levels_of(const std::vector<double>& levels) {
+  std::vector<double> points;
+  for (const double level : levels)
+    for (int i = 0; i < 20; ++i) points.push_back(level * (1 + 0.0001 * (i * 7 % 20)));
+  return points;
+}
+
+TEST(LevelChanges, BehindTheClearestStepTheNextIsFound) {
+  const auto found = find_level_changes(levels_of({1.0, 1.5, 1.3}));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].first, 20U) << "the clearest: it parts the lowest from all others";
+  EXPECT_EQ(found[1].first, 40U);
+}
+
+TEST(LevelChanges, AStaircaseIsNoDrift) {
+  const auto found = find_level_changes(levels_of({1.0, 1.2, 1.4}));
+  ASSERT_THAT(found, SizeIs(2));
+  for (const LevelChange& change : found) EXPECT_EQ(change.kind, LevelChange::Kind::step);
+}
+
+TEST(LevelChanges, WhatHasOnlyOneStepIsNoDrift) {
+  std::vector<double> points;
+  for (int i = 0; i < 15; ++i) points.push_back(1 + 0.01 * i);
+  const auto found = find_level_changes(points);
+  ASSERT_THAT(found, SizeIs(1)) << "of halves this short nobody can tell";
+  EXPECT_EQ(found[0].kind, LevelChange::Kind::step);
+}
+
+TEST(LevelChanges, EqualPointsShareARank) {
+  LevelChangeOptions easily;
+  easily.significance = 0.15;
+  const std::vector<double> points = {1, 1.1, 1, 1, 1.1, 1, 1, 1.1, 1.1, 1, 1.1, 1.1, 1, 1.1, 1.1, 1};
+  EXPECT_THAT(find_level_changes(points, easily), IsEmpty()) << "five and three of each half is no level";
+}
+
+TEST(LevelChanges, ThreePointsAreNoLevel) {
+  LevelChangeOptions easily;
+  easily.significance = 0.1;
+  std::vector<double> points = {1.3, 1.31, 1.32};
+  for (int i = 0; i < 37; ++i) points.push_back(1 + 0.001 * (i * 7 % 37));
+  for (const LevelChange& change : find_level_changes(points, easily)) EXPECT_GE(change.first, easily.least_points);
 }
 
 TEST(LevelChanges, TooFewPointsOrEqualOnesHaveNone) {

@@ -71,6 +71,54 @@ TEST(HistorySeries, OneByteMoreIsAChangeWithBothNumbers) {
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_EQ(changes[0].kind, HistoryChangeKind::bytes);
   EXPECT_EQ(changes[0].words, "peak activations 2,000 bytes before, 2,001 now (+1)");
+
+  rows[1] = history_row_of(1);
+  rows[1].state_bytes = 2999;
+  rows[1].sent_bytes = 1100;
+  EXPECT_EQ(changes_in(rows).at(0).words,
+            "parameters, gradients and optimiser state 3,000 bytes before, 2,999 now (-1); "
+            "sent 1,000 bytes before, 1,100 now (+100)");
+}
+
+TEST(HistorySeries, SweepsAndBenchesOfOneNameAreSeriesOfTheirOwn) {
+  auto rows = slower_after(20, 10);
+  for (std::size_t i = 20; i < rows.size(); ++i) rows[i].source = "bench";
+  EXPECT_THAT(changes_in(rows), IsEmpty());
+
+  rows = slower_after(20, 10);
+  for (std::size_t i = 20; i < rows.size(); ++i) rows[i].sweep = "default";
+  EXPECT_THAT(changes_in(rows), IsEmpty());
+}
+
+TEST(HistorySeries, ARowWithoutASpeedIsNoPointInTime) {
+  auto rows = slower_after(20, 10);
+  rows[3].speed.reset();
+  const auto series = series_of(rows);
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_THAT(series[0].rows, SizeIs(30));
+  EXPECT_THAT(series[0].timed, SizeIs(29));
+}
+
+TEST(HistorySeries, TheSpeedOfEachRunIsToldByItself) {
+  std::vector<HistoryRow> rows;
+  for (const HistoryRow& row : slower_after(20, 10)) {
+    for (const char* run : {"a", "b"}) {
+      rows.push_back(row);
+      rows.back().run = run;
+    }
+  }
+  const auto changes = changes_in(rows);
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_THAT(changes[0].runs, SizeIs(1));
+  EXPECT_THAT(changes[1].runs, SizeIs(1));
+}
+
+TEST(HistorySeries, ADriftSaysSinceWhen) {
+  std::vector<HistoryRow> rows;
+  for (int day = 0; day < 60; ++day) rows.push_back(history_row_of(day, (1.6 - 0.01 * day) * hair(day)));
+  const auto changes = changes_in(rows);
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_THAT(changes[0].words, HasSubstr("little by little since 2026-01-01T10:00:00Z (commit c00000)"));
 }
 
 TEST(HistorySeries, AVerdictThatChangesIsToldTogetherForAllItsRunsAndNewestFirst) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/baseline/run_identity.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -54,6 +55,17 @@ class TakeHistory : public ::testing::Test {
         if (row.step > 0) row.seconds = seconds;
   }
 
+  /// Of each rank the largest of its steps, of all ranks the sum.
+  std::int64_t bytes_of_ranks(std::optional<std::int64_t> MemoryRow::*column) const {
+    std::int64_t sum = 0;
+    for (const auto& rank : cell_.candidate.ranks) {
+      std::int64_t most = 0;
+      for (const auto& row : rank.memory) most = std::max(most, (row.*column).value_or(0));
+      sum += most;
+    }
+    return sum;
+  }
+
   SyntheticCell cell_;
   Verdict verdict_;
   TemporaryFolder folder_;
@@ -77,9 +89,47 @@ TEST_F(TakeHistory, HoldsVerdictBitsBytesAndSpeedOfEachRun) {
   EXPECT_EQ(cell.bits, taken.rows[0].bits) << "the same parameters at the end";
   EXPECT_FALSE(cell.bits.empty());
   EXPECT_GT(cell.sent_bytes.value_or(0), 0);
-  EXPECT_GT(cell.activation_bytes.value_or(0), 0);
+  EXPECT_EQ(cell.activation_bytes, bytes_of_ranks(&MemoryRow::activation_peak_bytes));
+  EXPECT_EQ(cell.state_bytes, bytes_of_ranks(&MemoryRow::parameter_bytes) + bytes_of_ranks(&MemoryRow::gradient_bytes) +
+                                  bytes_of_ranks(&MemoryRow::optimizer_bytes));
   ASSERT_TRUE(cell.speed);
   EXPECT_DOUBLE_EQ(cell.speed->value, 1.5);
+}
+
+TEST_F(TakeHistory, AStepTakesAsLongAsOnItsSlowestRank) {
+  last_seconds(cell_.reference, 0.75);
+  last_seconds(cell_.candidate, 0.25);
+  for (auto& row : cell_.candidate.ranks.front().steps) row.seconds = 0.5;
+
+  EXPECT_DOUBLE_EQ(take().rows[1].speed.value().value, 1.5);
+}
+
+TEST_F(TakeHistory, WithAStepOfNoTimeThereIsNoSpeed) {
+  last_seconds(cell_.reference, 0.75);
+  last_seconds(cell_.candidate, 0);
+
+  EXPECT_FALSE(take().rows[1].speed);
+}
+
+TEST_F(TakeHistory, AReferenceThatFailsACheckDoesNotHold) {
+  CheckResult check;
+  check.name = "data";
+  check.outcome = Outcome::fails;
+  verdict_.references[0].checks = {check};
+
+  EXPECT_EQ(take().rows[0].verdict, "does not hold");
+}
+
+TEST_F(TakeHistory, ASweepThatSaysNoTimeIsRefused) {
+  verdict_.started.clear();
+  EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("says no time at which it began"));
+}
+
+TEST_F(TakeHistory, ASweepWithABenchBesideItIsTheSweep) {
+  write();
+  write_json(folder_ / "bench.json", to_json(bench_result()));
+
+  EXPECT_EQ(take_history(folder_.path()).rows.at(0).source, "sweep");
 }
 
 TEST_F(TakeHistory, OneParameterOfTheLastStepGivesOtherBits) {
@@ -130,7 +180,10 @@ TEST_F(TakeHistory, OfABenchEachCellHasItsSpeedWithItsInterval) {
   EXPECT_EQ(taken.rows[1].run, "tiny-1f1b-w2");
   ASSERT_TRUE(taken.rows[1].speed);
   EXPECT_DOUBLE_EQ(taken.rows[1].speed->value, 1.65);
+  EXPECT_DOUBLE_EQ(taken.rows[1].speed->low.value(), 0.99 * 1.65);
+  EXPECT_DOUBLE_EQ(taken.rows[1].speed->high.value(), 1.01 * 1.65);
   EXPECT_EQ(taken.rows[1].speed->rounds, 6);
+  EXPECT_EQ(taken.rows[1].asked, asked_digest(bench_result().cells[1].request));
   EXPECT_THAT(taken.missing, IsEmpty());
 }
 
