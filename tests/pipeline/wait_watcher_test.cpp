@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -61,6 +62,20 @@ TEST_F(Watched, ARankThatWorksOrWaitsBrieflyIsLeftAlone) {
 
   const ProgressPage waiting = page(1, 0);
   EXPECT_EQ(said_in(1h, 300ms), "");
+}
+
+TEST_F(Watched, ManyShortWaitsAreNoLongOne) {
+  ProgressPage waiting = page(1, 0);
+  std::atomic<bool> end = false;
+  std::thread works([&] {
+    for (std::int64_t index = 8; !end; ++index) {
+      waiting.update({.step = 2, .action_index = index, .peer = 0, .microbatch = 1, .action = "1RECV_F1"});
+      std::this_thread::sleep_for(5ms);
+    }
+  });
+  EXPECT_EQ(said_in(2s, 1500ms), "") << "it looks once a second";
+  end = true;
+  works.join();
 }
 
 }  // namespace

@@ -49,12 +49,16 @@ class NotingStage : public Stage {
 
 class NotingObserver : public StepObserver {
  public:
-  void action_began(const StepAction& action) override { notes.push_back("began " + action.text); }
+  void action_began(const StepAction& action) override {
+    notes.push_back("began " + action.text);
+    indices.push_back(action.index);
+  }
   void action_ended(const StepAction& action) override { notes.push_back("ended " + action.text); }
   void crossed(const Crossing& crossing, const at::Tensor& /*tensor*/) override {
     notes.push_back(std::string(crossing.side).append(" ").append(crossing.direction).append(" ").append(crossing.cut));
   }
   Notes notes;
+  std::vector<std::int64_t> indices;
 };
 
 ActionList list_of(const std::string& text) {
@@ -104,6 +108,7 @@ TEST_F(WalkTest, ObserversSeeEachActionAndWhatCrosses) {
 
   EXPECT_THAT(seen_.notes, ElementsAre("began 0F0", "ended 0F0", "began 1F0", "local forward layers.2", "ended 1F0",
                                        "began 1B0", "ended 1B0", "began 0B0", "local backward layers.2", "ended 0B0"));
+  EXPECT_THAT(seen_.indices, ElementsAre(0, 1, 2, 3));
 }
 
 TEST_F(WalkTest, AnActionBeforeWhatItNeedsIsNamed) {

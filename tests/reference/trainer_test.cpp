@@ -1,6 +1,6 @@
 #include "reference/trainer.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <fstream>
@@ -15,6 +15,8 @@
 
 namespace plumbline {
 namespace {
+
+using ::testing::HasSubstr;
 
 const std::string quick = std::string(PLUMBLINE_FIXTURES) + "/runs/quick.toml";
 
@@ -59,6 +61,7 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryCut) {
   EXPECT_EQ(record.ranks.front().boundaries.size(), 3U * 4 * 7 * 2) << "steps, microbatches, cuts, directions";
   EXPECT_EQ(record.ranks.front().exit->status, "ok");
   EXPECT_TRUE(record.ranks.front().traffic.empty());
+  EXPECT_EQ(record.schedule_csv, "0F0,0B0,0F1,0B1,0F2,0B2,0F3,0B3\n");
 }
 
 TEST(ReferenceTrainer, GivesTheSameBitsTwice) {
@@ -179,16 +182,39 @@ TEST(ReferenceTrainer, SumsInTheOrderOfAFile) {
 
 TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   const testing::TemporaryFolder folder;
-  std::ofstream(folder.path() / "order.csv") << "unit,microbatch\nembed_tokens,0\nembed_tokens,0\n";
-  std::ofstream(folder.path() / "unknown.csv") << "unit,microbatch\nlayers.9,0\n";
+  const std::string whole = testing::bytes_of(order_file(folder / "whole.csv", true));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string order = whole;
+    const auto at = order.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    const auto file = folder.file("order.csv", order.replace(at, from.size(), to));
+    return testing::error_of<InputError>([&] { train(folder / "record", file); });
+  };
+  EXPECT_THAT(refused("layers.0,1", "layers.9,1"),
+              HasSubstr("order.csv:7: the model has no unit or parameter \"layers.9\""));
+  for (const char* none : {"-1", "4", "x"})
+    EXPECT_THAT(refused("norm,3", std::string("norm,") + none),
+                HasSubstr(std::string("\"") + none + "\" is none of 0..3"));
+  EXPECT_THAT(refused("norm,3", "norm,2"), HasSubstr("unit norm lists microbatch 2 twice"));
+  EXPECT_THAT(refused("norm,3\n", ""), HasSubstr("norm lists 3 microbatches of 4"));
+  EXPECT_THAT(refused("norm,0\nnorm,1\nnorm,2\nnorm,3\n", ""), HasSubstr("norm lists 0 microbatches of 4"));
+  EXPECT_THAT(refused("norm,3\n", "norm,3\nmodel.norm.weight,3\n"),
+              HasSubstr("model.norm.weight lists 1 microbatches of 4"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "record")) << "nothing is begun on bad input";
+}
 
-  order_file(folder.path() / "parameter.csv", true);
-  std::ofstream(folder.path() / "parameter.csv", std::ios::app) << "model.norm.weight,3\n";
-
-  EXPECT_THROW(train(folder.path() / "c", folder.path() / "parameter.csv"), InputError) << "one of four";
-  EXPECT_THROW(train(folder.path() / "a", folder.path() / "order.csv"), InputError);
-  EXPECT_THROW(train(folder.path() / "b", folder.path() / "unknown.csv"), InputError);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "a")) << "nothing is begun on bad input";
+TEST(ReferenceTrainer, MixedPrecisionHasNoShadow) {
+  const testing::TemporaryFolder folder;
+  const auto run = folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                           "/corpus/\"\nlengths = [4]\n[train]\nsteps = 1\nprecision = \"mixed\"\n");
+  ReferenceOptions options;
+  options.run_file = run;
+  options.record = folder / "record";
+  options.shadow = true;
+  options.progress = false;
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_reference(options); }),
+              HasSubstr("key train.precision: mixed has no shadow"));
 }
 
 Record train_variant(const std::filesystem::path& folder, std::optional<std::uint64_t> perturb, bool shadow,

@@ -45,6 +45,8 @@ TEST(Junit, AFailureCarriesItsPlaceAndTheCommand) {
   const std::string xml = junit_xml(verdict);
 
   EXPECT_EQ(count(xml, "<failure "), 2u) << "the check and the verdict";
+  EXPECT_EQ(count(xml, " failures=\"2\""), 1u) << "of all suites";
+  EXPECT_EQ(count(xml, " failures=\"1\""), 2u);
   EXPECT_THAT(xml, HasSubstr("message=\"fails: 12 of 640 tensors differ from the reference&#39;s\""));
   EXPECT_THAT(xml, HasSubstr("step 1, microbatch 3, stage 2, rank 2, backward, layers.3"));
   EXPECT_THAT(xml, HasSubstr("run this cell again: plumbline sweep"));

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "schedule/closed_forms.hpp"
 #include "schedule/schedule_csv.hpp"
+#include "schedule/simulator.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -129,6 +131,52 @@ TEST_F(MeasuredTimelineTest, EachLengthHasItsOwnMedian) {
   EXPECT_DOUBLE_EQ(timeline.planned.actions[0][0].end, 1);
   EXPECT_DOUBLE_EQ(timeline.planned.actions[0][1].end, 1.5);
   EXPECT_FALSE(timeline.closed_form_rate.has_value());
+}
+
+TEST_F(MeasuredTimelineTest, OneLengthAmongEqualOnesIsADifference) {
+  for (RankRecord& rank : record_.ranks) rank.microbatches.clear();
+  for (std::int64_t step = 0; step < 3; ++step) lengths(step, {64, 32, 64});
+
+  EXPECT_TRUE(measure_timeline(record_).lengths_differ);
+}
+
+TEST_F(MeasuredTimelineTest, OfThreeStepsTheOneInTheMiddleByTimeIsShown) {
+  record_.manifest.steps = 4;
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    for (const ActionRow& row : std::vector(record_.ranks[rank].actions)) {
+      if (row.step != 2) continue;
+      ActionRow later = row;  // 12.5 ms long, now 11.5
+      later.step = 3;
+      if (later.action == "0B1") later.end_ns -= 1'000'000;
+      record_.ranks[rank].actions.push_back(later);
+    }
+  }
+
+  const MeasuredTimeline timeline = measure_timeline(record_);
+
+  EXPECT_EQ(timeline.step, 3) << "10.5, 12.5 and 11.5 ms";
+  EXPECT_DOUBLE_EQ(timeline.median_makespan, 11.5);
+}
+
+TEST_F(MeasuredTimelineTest, OfASplitBackwardPassEachHalfHasItsOwnTime) {
+  const Schedule schedule = make_schedule("zb-h1", 2, 4);
+  const StageTimes times{1, 2, 0.5};
+  const Simulation made = simulate(schedule, {{times}, {}});
+  record_.schedule_csv = to_csv(schedule);
+  folder_.file("schedule.csv", *record_.schedule_csv);
+  record_.manifest.schedule_name = "zb-h1";
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    record_.ranks[rank].actions.clear();
+    for (std::int64_t step = 0; step < 3; ++step)
+      for (std::size_t i = 0; i < schedule.ranks[rank].size(); ++i)
+        add(rank, step, to_text(schedule.ranks[rank][i]), made.actions[rank][i].start, made.actions[rank][i].end);
+  }
+
+  const MeasuredTimeline timeline = measure_timeline(record_);
+
+  EXPECT_NEAR(timeline.planned.makespan, made.makespan, 1e-6);
+  const double bubble = closed_form_bubble("zb-h1", 2, 4, times).value();
+  EXPECT_NEAR(timeline.closed_form_rate.value(), bubble / (4 * (1 + 2 + 0.5) + bubble), 1e-6);
 }
 
 TEST_F(MeasuredTimelineTest, WhatIsNotTheScheduleIsRefused) {

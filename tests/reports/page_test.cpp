@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "reports/headline.hpp"
 #include "reports/words.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
@@ -34,6 +35,15 @@ TEST(Page, SaysThatValuesWereHeldWithinLimitsOnly) {
 
   EXPECT_THAT(page, HasSubstr("stayed within the calibrated limits around the single device; bits were not compared"));
   EXPECT_THAT(page, Not(HasSubstr("computed the same bits")));
+  EXPECT_EQ(headline(verdict), "Holds: 20 of 20 cells (within calibrated limits, not in bits)");
+}
+
+TEST(Page, OfWhatDoesNotHoldTheCellsAreCounted) {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::break_check(verdict, 1, "boundaries");
+  EXPECT_EQ(claim(verdict), "1 cell of 20 does not hold; the first divergence of each is below.");
+  testing::break_check(verdict, 2, "loss");
+  EXPECT_EQ(claim(verdict), "2 cells of 20 do not hold; the first divergence of each is below.");
 }
 
 TEST(Page, AHoldingVerdictStandsInTitleAndFirstScreen) {

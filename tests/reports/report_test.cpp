@@ -10,6 +10,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
+#include "support/json.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -104,7 +105,7 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       writer.add(action);
       MemoryRow memory;
       memory.step = step;
-      memory.activation_peak_bytes = 400 + step;
+      memory.activation_peak_bytes = 401 - step;
       memory.parameter_bytes = memory.gradient_bytes = memory.peak_bytes = 1000;
       memory.buffer_bytes = memory.process_peak_bytes = memory.process_private_bytes = 10;
       memory.live_bytes = memory.table_bytes = memory.data_bytes = memory.other_bytes = memory.other_peak_bytes = 0;
@@ -197,11 +198,44 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   EXPECT_EQ(run.losses, (std::map<std::int64_t, float>{{0, 3.0F}, {1, 2.0F}}));
   ASSERT_EQ(run.ranks.size(), 2u);
   EXPECT_THAT(run.ranks[1].units, ElementsAre("layers.1", "norm", "lm_head"));
-  EXPECT_EQ(run.ranks[0].activation_bytes, 401) << "the larger of 400 and 401";
+  EXPECT_EQ(run.ranks[0].activation_bytes, 401) << "the larger of 401 and 400";
   EXPECT_EQ(run.ranks[0].predicted_bytes, 400);
   EXPECT_EQ(run.ranks[1].predicted_bytes, 300);
   EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
   EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
+}
+
+TEST_F(Report, OfReferencesThatTrainedTheSameTheNamedOneCounts) {
+  fs::copy(folder / "references/alone", folder / "references/a-copy", fs::copy_options::recursive);
+
+  EXPECT_EQ(gather_evidence(folder.path(), verdict).reference_of.at(verdict.cells[1].id), "alone");
+}
+
+TEST_F(Report, HowManyCoresThereAreIsTheManifests) {
+  Manifest manifest;
+  manifest.json = {{"machine", {{"cores", 12}}}};
+  EXPECT_EQ(cores_of(manifest), 12);
+  manifest.json = {{"machine", {{"cores", "many"}}}};
+  EXPECT_EQ(cores_of(manifest), std::nullopt);
+}
+
+TEST_F(Report, AReferenceThatCannotBeReadIsNamed) {
+  write_file(folder / "references/alone/manifest.json", "{");
+
+  EXPECT_THAT(gather_evidence(folder.path(), verdict).missing, ElementsAre(HasSubstr("references/alone: ")));
+}
+
+TEST_F(Report, OfACellThatDoesNotHoldWhatDiffersInItsEnvironmentIsTold) {
+  Json manifest = read_json(cell(1) / "manifest.json");
+  manifest["environment"] = {{"OMP_NUM_THREADS", "7"}};
+  write_json(cell(1) / "manifest.json", manifest);
+  const auto differing = [&] {
+    return gather_evidence(folder.path(), verdict).cells.at(verdict.cells[1].id).environment.size();
+  };
+
+  EXPECT_EQ(differing(), 0U) << "it holds";
+  verdict.cells[1].holds = false;
+  EXPECT_GT(differing(), 0U);
 }
 
 TEST_F(Report, WithoutAReferenceInTheVerdictTheOneThatTrainedTheSameIsFound) {

@@ -55,6 +55,21 @@ TEST(ResultsCsv, ARowSaysEverythingAndSurvivesQuotesAndCommas) {
                           "one; two", "every digest equals the reference's, forward and backward, at every cut"));
 }
 
+TEST(ResultsCsv, WhatWasComparedIsNotWhatWasLookedAt) {
+  Verdict verdict = testing::sample_verdict(2);
+  CheckResult check = testing::holding_check("gradients");
+  check.compared = {{"tensors", 12}, {"elements", 34}};
+  check.looked_at = {{"tensors", 5}, {"elements", 6}};
+  verdict.references.clear();
+  verdict.cells.resize(1);
+  verdict.cells[0].checks = {check};
+
+  const CsvTable table = table_of(verdict);
+
+  EXPECT_EQ(table.rows.at(0).cells[table.column("compared_tensors")], "12");
+  EXPECT_EQ(table.rows.at(0).cells[table.column("compared_elements")], "34");
+}
+
 TEST(ResultsCsv, TheDocsNameEveryColumn) {
   const std::string docs =
       testing::bytes_of(std::filesystem::path(PLUMBLINE_FIXTURES).parent_path() / "docs" / "verdict.md");

@@ -38,6 +38,14 @@ TEST(RunSpeed, IsOfTheSlowestRankAndWithoutTheFirstStep) {
   EXPECT_DOUBLE_EQ(speed->recording.value(), 0.5);
 }
 
+TEST(RunSpeed, TheFirstRankMayBeTheSlowest) {
+  const auto speed = run_speed(record_of({{step_of(0, 9, 9), step_of(1, 4, 0.4), step_of(2, 4, 0.8)},
+                                          {step_of(0, 9, 9), step_of(1, 2, 0.2), step_of(2, 2, 0.2)}}));
+  ASSERT_TRUE(speed.has_value());
+  EXPECT_DOUBLE_EQ(speed->tokens_per_s, 25);
+  EXPECT_NEAR(speed->recording.value(), 0.15, 1e-12) << "without the first step, whose share is 1";
+}
+
 TEST(RunSpeed, OfARunThatWasGoneOnWithLeavesOutTheFirstStepItMade) {
   Record record = record_of({{step_of(3, 9, 9), step_of(4, 1, 0.25)}});
   record.manifest.first_step = 3;

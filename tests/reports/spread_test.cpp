@@ -99,6 +99,35 @@ TEST(Spread, ShowsWhereItBeginsAndOnWhichRankItGoesOn) {
   EXPECT_THAT(drawn, HasSubstr("rank 1  b"));
 }
 
+TEST(Spread, WhatTheReferenceDoesNotTellIsNotCompared) {
+  Record reference = alone(), candidate = pipelined();
+  candidate.ranks[0].tensors.push_back(tensor(0, "gradient", "unknown", "z"));
+  reference.ranks[0].boundaries.push_back(boundary(0, "forward", "send", "z"));  // not what it computed
+
+  EXPECT_TRUE(spread_of(reference, candidate).nothing());
+}
+
+TEST(Spread, DirectionsAndMicrobatchesAreHeldApart) {
+  Record reference = alone(), candidate = pipelined();
+  reference.ranks[0].boundaries[2].digest = "y";  // microbatch 1, forward
+  for (auto& rank : candidate.ranks) rank.boundaries[1].digest = "y";
+  EXPECT_TRUE(spread_of(reference, candidate).nothing());
+
+  candidate.ranks[0].boundaries.push_back(boundary(0, "backward", "receive", "other"));
+  const Spread spread = spread_of(reference, candidate);
+  ASSERT_EQ(spread.rows.size(), 1U);
+  EXPECT_EQ(spread.rows[0].steps.at(0).first.differing, 0);
+  EXPECT_EQ(spread.rows[0].steps.at(0).second.differing, 1);
+}
+
+TEST(Spread, WhatDiffersBeforeTheFirstStepIsTheStart) {
+  Record reference = alone(), candidate = pipelined();
+  reference.ranks[0].tensors.push_back(tensor(-1, "parameter", "a", "p"));
+  candidate.ranks[0].tensors.push_back(tensor(-1, "parameter", "a", "q"));
+
+  EXPECT_THAT(draw_spread(spread_of(reference, candidate), "t"), HasSubstr(">start</text>"));
+}
+
 TEST(Spread, OfManyTensorsTheRestIsCounted) {
   Record one = alone(), other = pipelined();
   for (int i = 0; i < 100; ++i) {
@@ -132,6 +161,21 @@ TEST(GradientRatios, KeepTheirRangeAndLeaveOutWhatHasNone) {
   const std::string drawn = draw_gradient_ratios({{"1f1b, P = 2", ratios}}, "t");
   EXPECT_EQ(testing::parse_markup(drawn, false).error, "");
   EXPECT_THAT(drawn, HasSubstr(">8</text>")) << "a tick at the ratio";
+}
+
+TEST(GradientRatios, OfAReferenceWithoutAGradientThereIsNone) {
+  Record reference = alone(), candidate = pipelined();
+  reference.ranks[0].tensors[0].l2 = 0;  // a, step 0
+  candidate.ranks[0].tensors[2].l2 = 8;  // a, step 1
+
+  const GradientRatios ratios = gradient_ratios(reference, candidate);
+
+  EXPECT_EQ(ratios.compared, 3);
+  EXPECT_EQ(ratios.parameters[0].low, 4);
+  reference.ranks[0].tensors[0].l2 = 2;
+  const GradientRatios all = gradient_ratios(reference, candidate);
+  EXPECT_EQ(all.parameters[0].low, 1);
+  EXPECT_EQ(all.parameters[0].high, 4) << "in a later step";
 }
 
 TEST(GradientRatios, OfZeroAndOfHugeStayInThePicture) {

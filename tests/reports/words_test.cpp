@@ -19,6 +19,8 @@ TEST(Words, NumbersAreGroupedByThousands) {
 TEST(Words, SecondsPastAMinuteAreMinutes) {
   EXPECT_EQ(seconds_text(0.314), "0.31 s");
   EXPECT_EQ(seconds_text(59.94), "59.9 s");
+  EXPECT_EQ(seconds_text(60), "1 min 00 s");
+  EXPECT_EQ(seconds_text(75), "1 min 15 s");
   EXPECT_EQ(seconds_text(187), "3 min 07 s");
 }
 
@@ -38,6 +40,22 @@ TEST(Words, EveryOutcomeHasASignOfItsOwn) {
   EXPECT_EQ(signs.size(), 5u);
 }
 
+TEST(Words, ATitleAndALabelSayWhatTellsACellFromOthers) {
+  CellVerdict cell;
+  cell.model = "tiny";
+  cell.optimizer = "sgd";
+  cell.schedule = "1f1b";
+  cell.world = 2;
+  cell.run = "tiny-sgd";
+  EXPECT_EQ(cell_title(cell), "tiny, sgd, 1f1b, P = 2");
+  EXPECT_EQ(run_label(cell), "1f1b, P = 2");
+  cell.balance = {2, 0};
+  cell.variant = "resumed";
+  cell.run = "other";
+  EXPECT_EQ(cell_title(cell), "tiny, sgd, 1f1b, P = 2, balance [2, 0], resumed, run other");
+  EXPECT_EQ(run_label(cell), "1f1b, P = 2, [2, 0], resumed");
+}
+
 TEST(Words, AnUnknownMicrobatchIsLeftOutOfThePlace) {
   FirstDivergence divergence;
   divergence.step = 2;
@@ -45,6 +63,8 @@ TEST(Words, AnUnknownMicrobatchIsLeftOutOfThePlace) {
   divergence.stage = 0;
 
   EXPECT_EQ(place_text(divergence), "step 2, stage 0, model.norm.weight");
+  divergence.step = 0;
+  EXPECT_EQ(place_text(divergence), "step 0, stage 0, model.norm.weight");
   divergence.step = -1;
   EXPECT_EQ(place_text(divergence), "before the first step, stage 0, model.norm.weight");
 }

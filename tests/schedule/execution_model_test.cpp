@@ -61,6 +61,41 @@ TEST(ExecutionModels, TheCircleIsSpelledOut) {
                     HasSubstr("(rank 1"), HasSubstr("same order")));
 }
 
+std::string circle_of(const Schedule& lowered, ExecutionModel model) {
+  const auto findings = verify(lowered, {.model = model, .tied = false});
+  return findings.empty() ? "no circle" : to_text(findings.front());
+}
+
+/// Rank 0 wants its first gradient before it sends the second microbatch, the last rank both before it gives any.
+TEST(ExecutionModels, ComputeThatWaitsInACircleIsFoundUnderEachAndSpelledOut) {
+  const Schedule two{"two",
+                     {2, 1},
+                     2,
+                     {actions("0F0 0SEND_F0 0RECV_B0 0B0 0F1 0SEND_F1 0RECV_B1 0B1 0STEP"),
+                      actions("1RECV_F0 1F0 1RECV_F1 1F1 1B0 1SEND_B0 1B1 1SEND_B1 1STEP")}};
+  EXPECT_THAT(circle_of(two, ExecutionModel::pair_direction),
+              HasSubstr("0B0 (rank 0, position 3) needs 0RECV_B0 (rank 0, position 2), which needs 1SEND_B0 on rank 1, "
+                        "which comes there only after 1F1 (rank 1, position 3), which needs 1RECV_F1 (rank 1, position "
+                        "2), which needs 0SEND_F1 on rank 0, which comes there only after 0B0 (rank 0, position 3);"));
+  EXPECT_THAT(
+      circle_of(two, ExecutionModel::buffered),
+      HasSubstr("0B0 (rank 0, position 3) needs 1SEND_B0, before which rank 1 must get past 1F1 (rank 1, "
+                "position 3), which needs 0SEND_F1, before which rank 0 must get past 0B0 (rank 0, position 3);"));
+  for (const ExecutionModel model : execution_models)
+    EXPECT_THAT(circle_of(two, model), HasSubstr("under the model " + std::string(name(model))));
+
+  const Schedule three{
+      "three",
+      {3, 1},
+      2,
+      {actions("0F0 0SEND_F0 0F1 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1 0STEP"),
+       actions("1RECV_F0 1F0 1SEND_F0 1RECV_B0 1B0 1SEND_B0 1RECV_F1 1F1 1SEND_F1 1RECV_B1 1B1 1SEND_B1 1STEP"),
+       actions("2RECV_F0 2F0 2RECV_F1 2F1 2B0 2SEND_B0 2B1 2SEND_B1 2STEP")}};
+  EXPECT_THAT(circle_of(three, ExecutionModel::pair_direction),
+              AllOf(HasSubstr("rank 1, position 4, 1B0: "), ::testing::Not(HasSubstr("rank 0"))))
+      << "rank 0 waits for the circle and is not in it";
+}
+
 TEST(ExecutionModels, NamesAndBack) {
   for (const ExecutionModel model : execution_models) EXPECT_EQ(parse_execution_model(name(model)), model);
   EXPECT_FALSE(parse_execution_model("rendezvous"));

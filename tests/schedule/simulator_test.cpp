@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "schedule/bubble.hpp"
@@ -132,6 +133,32 @@ TEST(Simulate, LoweredMessagesHaveTimesAndTheSameMakespan) {
   });
 }
 
+TEST(Simulate, AMessageLeavesWhereItsSendStandsAndTakesTheTimeOfItsCut) {
+  const Schedule late{"late",
+                      {2, 1},
+                      2,
+                      {actions("0F0 0F1 0SEND_F0 0SEND_F1 0RECV_B0 0B0 0RECV_B1 0B1"),
+                       actions("1RECV_F0 1F0 1RECV_F1 1F1 1B0 1B1 1SEND_B0 1SEND_B1")}};
+  const Simulation run = simulate(late, {{{1, 1, 1}}, {.5}});
+  EXPECT_EQ(run.actions[0][2].start, 2);  // 0SEND_F0, behind 0F1
+  EXPECT_EQ(run.actions[0][2].end, 2.5);
+  EXPECT_EQ(run.actions[1][0].end, 2.5);    // 1RECV_F0
+  EXPECT_EQ(run.actions[1][1].start, 2.5);  // 1F0
+  EXPECT_EQ(run.actions[1][6].start, 8.5);  // 1SEND_B0, behind 1B1
+  EXPECT_EQ(run.actions[0][5].start, 9);    // 0B0
+
+  const Schedule three = lower(make_schedule("1f1b", 3, 1), false);
+  const Simulation cuts = simulate(three, {{{1, 1, 1}}, {.5, 2}});
+  const auto length_of = [&](std::size_t rank, const Action& action) {
+    const auto& list = three.ranks[rank];
+    const auto at = static_cast<std::size_t>(std::find(list.begin(), list.end(), action) - list.begin());
+    return cuts.actions[rank].at(at).end - cuts.actions[rank].at(at).start;
+  };
+  EXPECT_EQ(length_of(1, {1, ActionType::send_forward, 0}), 2);
+  EXPECT_EQ(length_of(1, {1, ActionType::send_backward, 0}), .5);
+  EXPECT_EQ(length_of(2, {2, ActionType::send_backward, 0}), 2);
+}
+
 TEST(Simulate, ChunksOfOneRankPayNoCommunication) {
   const Schedule local{"local", {1, 2}, 1, {actions("0F0 1F0 1B0 0B0")}};
 
@@ -148,6 +175,7 @@ TEST(Simulate, RefusesWhatIsNoDuration) {
   EXPECT_THAT(fault({{{1, 1, INFINITY}}, {}}), HasSubstr("T_W"));
   EXPECT_THAT(fault({{{1, 1, 1, NAN}}, {}}), HasSubstr("full backward"));
   EXPECT_THAT(fault({{{1, 1, 1}}, {NAN}}), HasSubstr("T_comm"));
+  EXPECT_THAT(fault({{{1, 1, 1}}, {1, 1, 1}}), HasSubstr("3 communication times for 2 stages; give one, or 1"));
   EXPECT_THAT(fault({{}, {}}), HasSubstr("0 rows of times for 2 stages"));
   EXPECT_THAT(fault({{{}, {}, {}}, {}}), HasSubstr("give one, or 2"));
 }

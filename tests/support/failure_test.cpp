@@ -38,6 +38,14 @@ TEST(Failure, APathThatCannotBeUsedIsNamedAsInput) {
   EXPECT_THAT(failure.words, ::testing::Not(HasSubstr("filesystem error")));
 }
 
+TEST(Failure, OfTwoPathsBothAreNamed) {
+  const testing::TemporaryFolder folder;
+  const Failure failure = failure_of([&] { std::filesystem::rename(folder / "absent", folder / "b"); }).value();
+
+  EXPECT_THAT(failure.words,
+              StartsWith((folder / "absent").string() + " and " + (folder / "b").string() + ": cannot be"));
+}
+
 TEST(Failure, MemoryThatRanOutIsToldInPlainWords) {
   const auto largest = static_cast<std::size_t>(-1);
   const char* of_torch = "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -24,6 +25,18 @@ TEST(Paths, WhatStandsThereIsFound) {
   EXPECT_FALSE(path_exists(folder / "absent"));
   EXPECT_FALSE(folder_exists(folder / "absent"));
   EXPECT_FALSE(path_exists(folder / "f/below-a-file"));
+}
+
+TEST(Paths, FilesThatMatchComeInTheOrderOfTheirNames) {
+  const TemporaryFolder folder;
+  std::vector<std::filesystem::path> expected;
+  for (char name = 'z'; name >= 'a'; --name)
+    expected.insert(expected.begin(), folder.file(std::string(1, name) + ".txt", ""));
+  folder.file("other.bin", "");
+
+  EXPECT_EQ(files_matching(folder / "*.txt"), expected);
+  EXPECT_EQ(files_matching(folder / "b.txt"), std::vector{folder / "b.txt"});
+  EXPECT_TRUE(files_matching(folder / "b.md").empty());
 }
 
 TEST(Paths, WhatCannotBeToldIsNamed) {

@@ -59,6 +59,8 @@ TEST_F(Toml, AWrongTypeIsNamedWithItsPlace) {
               EndsWith("run.toml:1:9, key steps: must be a whole number"));
   EXPECT_THAT(error_of<InputError>([&] { train.number("rate"); }), HasSubstr("run.toml:3:8, key train.rate: must be"));
   EXPECT_THAT(error_of<InputError>([&] { train.integers("lengths"); }), HasSubstr("run.toml:4:15, key train.lengths"));
+  EXPECT_THAT(error_of<InputError>([&] { train.integers("rate"); }), HasSubstr("must be an array of whole numbers"));
+  EXPECT_THAT(error_of<InputError>([&] { train.texts("rate"); }), HasSubstr("must be an array of texts in quotes"));
   EXPECT_THAT(error_of<InputError>([&] { train.integer_rows("rows"); }), HasSubstr("run.toml:5:13, key train.rows"));
   EXPECT_THAT(error_of<InputError>([&] { train.number("bad"); }), HasSubstr("must be a finite number"));
   EXPECT_THAT(error_of<InputError>([&] { table.text("train"); }), HasSubstr("must be a text"));
@@ -95,6 +97,8 @@ TEST_F(Toml, TheFirstUnknownKeyOfTheFileIsNamed) {
 
   EXPECT_THAT(error_of<InputError>([&] { table.refuse_unknown_keys(); }),
               EndsWith("run.toml:1:1: unknown key zz_first; known here: seed, steps"));
+  EXPECT_THAT(error_of<InputError>([&] { read("aa_first = 1\nzz_second = 2\n").refuse_unknown_keys(); }),
+              HasSubstr("run.toml:1:1: unknown key aa_first"));
 }
 
 TEST_F(Toml, AnUnknownTableIsAnUnknownKey) {

@@ -114,6 +114,10 @@ TEST_F(ScheduleCommand, ConvertsThereAndBack) {
   const Result back = run("convert --schedule " + old + " --dialect torch-old --to plumbline");
 
   EXPECT_EQ(back.out, run("convert --schedule zb-h1 --ranks 2 --microbatches 2 --to plumbline").out);
+  const std::string lowered =
+      file(run("convert --schedule 1f1b --ranks 2 --microbatches 2 --lowered --to plumbline").out);
+  EXPECT_EQ(run("convert --schedule " + lowered + " --lowered --to plumbline").out, read_file(lowered))
+      << "what has messages gets no more of them";
   EXPECT_THAT(run("convert --schedule 1f1b --ranks 2 --microbatches 1 --lowered --tied --to plumbline").out,
               HasSubstr("0SEND_F0,0RECV_B0,0B0,0REDUCE,0STEP"));
 }

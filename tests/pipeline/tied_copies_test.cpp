@@ -1,0 +1,126 @@
+// Where two ranks hold the tied weight: their copies are held together, and what each waits for and sums is told.
+#include <ATen/Tensor.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "pipeline/launch.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
+#include "record/progress_page.hpp"
+#include "record/rank_folder.hpp"
+#include "record/record.hpp"
+#include "support/safetensors.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/parity.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What a test does around the calls of a rank that are no messages of its list.
+struct Around {
+  std::function<void(int rank)> before_gather = [](int) {};
+  std::function<void(int rank)> before_tied = [](int) {};
+  std::function<void(int rank, at::Tensor&)> received_tied = [](int, at::Tensor&) {};
+};
+
+class Watched : public mutant::ForwardingTransport {
+ public:
+  Watched(std::unique_ptr<Transport> inner, const Around& around)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), around_(around) {}
+
+  std::vector<std::string> gather(const std::string& bytes) override {
+    around_.before_gather(rank());
+    return inner_.gather(bytes);
+  }
+  void receive_tied(int peer, at::Tensor& tensor) override {
+    around_.before_tied(rank());
+    inner_.receive_tied(peer, tensor);
+    around_.received_tied(rank(), tensor);
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+  const Around& around_;
+};
+
+class TiedCopies : public ::testing::Test {
+ protected:
+  /// A tied model on two ranks, which are threads; gives the exit code.
+  int train() {
+    const auto run =
+        folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                 "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                 "/corpus/\"\nlengths = [9, 4]\n[train]\nsteps = 2\n[record]\nlevel = \"dump\"\n");
+    PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
+    asked.make_transports = [this](int world, TransportSettings settings) {
+      auto transports = make_threads_transports(world, settings);
+      for (auto& each : transports) each = std::make_unique<Watched>(std::move(each), around_);
+      return transports;
+    };
+    return train_pipeline(asked);
+  }
+  std::filesystem::path rank(std::int64_t number) const { return folder_ / "r" / rank_folder(number); }
+
+  testing::TemporaryFolder folder_;
+  Around around_;
+};
+
+TEST_F(TiedCopies, ThatDifferAfterTheUpdateEndTheRun) {
+  around_.received_tied = [](int rank, at::Tensor& gradient) {
+    if (rank == 1) gradient.view({-1})[7] += 1;  // the sum, on its way back to the head
+  };
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(train(), 1);
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      HasSubstr("step 0: the copies of the tied weight on the first and the last stage differ after the update"));
+}
+
+TEST_F(TiedCopies, WhileTheyAreSummedThePageNamesTheOtherRank) {
+  std::int64_t peer = -1;  // of rank 0, which receives first
+  around_.before_tied = [&](int number) {
+    if (number == 0) peer = read_progress(folder_ / "r", 0)->peer;
+  };
+  ASSERT_EQ(train(), 0);
+  EXPECT_EQ(peer, 1);
+}
+
+TEST_F(TiedCopies, TheirUsesAreDumpedBeforeTheyAreSummed) {
+  ASSERT_EQ(train(), 0);
+  for (const auto& [number, name] : {std::pair(0, "model.embed_tokens.weight"), std::pair(1, "lm_head.weight")}) {
+    const SafetensorsFile dump(rank(number) / "dumps/step-1.safetensors");
+    const auto use = dump.entries().find("gradient_use/" + std::string(name));
+    ASSERT_NE(use, dump.entries().end()) << name;
+    const auto sum = dump.entries().find("gradient/" + std::string(name));
+    ASSERT_NE(sum, dump.entries().end()) << name;
+    EXPECT_FALSE(std::ranges::equal(use->second.bytes, sum->second.bytes)) << name;
+  }
+}
+
+TEST_F(TiedCopies, TheWaitForTheNormIsToldAsAWait) {
+  around_.before_gather = [](int number) {
+    if (number == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  ASSERT_EQ(train(), 0);
+  int steps = 0;
+  for (const ActionRow& row : read_record(folder_ / "r").ranks[0].actions) {
+    if (row.action != "0STEP") continue;
+    ++steps;
+    EXPECT_GE(row.wait_ns, 40'000'000) << "rank 0 has all norms when rank 1 gives its own";
+  }
+  EXPECT_EQ(steps, 2);
+}
+
+}  // namespace
+}  // namespace plumbline
