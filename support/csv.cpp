@@ -18,17 +18,16 @@ std::size_t CsvTable::column(const std::string& name) const {
   return column_of(path, header, name);
 }
 
-CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns,
-                  UnfinishedLine unfinished) {
-  CsvStream stream(path, unfinished);
-  CsvTable table{path, stream.header(), {}, stream.cut_off()};
+CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns) {
+  CsvStream stream(path);
+  CsvTable table{path, stream.header(), {}};
   for (const std::string& name : required_columns) table.column(name);
   for (CsvRow row; stream.next(row);) table.rows.push_back(row);
   return table;
 }
 
 CsvTable read_headless_csv(const std::filesystem::path& path) {
-  CsvTable table{path, {}, {}, false};
+  CsvTable table{path, {}, {}};
   CsvRows rows(path, UnfinishedLine::refuse);
   for (CsvRow row; rows.next(row);) table.rows.push_back(row);
   return table;

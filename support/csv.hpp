@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "support/file_lines.hpp"
 
 namespace plumbline {
 
@@ -21,7 +20,6 @@ struct CsvTable {
   std::filesystem::path path;
   std::vector<std::string> header;  ///< empty for a table read without one
   std::vector<CsvRow> rows;
-  bool cut_off = false;  ///< a last line without its line break was left out
 
   bool has(const std::string& column) const;
   /// Index of a column. Throws InputError naming file and column.
@@ -32,8 +30,7 @@ struct CsvTable {
 ///
 /// Reads a table whose first row names the columns; every row must be as wide. LF or CRLF; a file not ending in a line
 /// break is truncated.
-CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {},
-                  UnfinishedLine unfinished = UnfinishedLine::refuse);
+CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {});
 
 /// Reads rows of any width, no header (a schedule file).
 CsvTable read_headless_csv(const std::filesystem::path& path);

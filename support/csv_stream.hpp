@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/csv.hpp"
+#include "support/file_lines.hpp"
 
 namespace plumbline {
 
