@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(, ForeignKey,
                              {"attention_chunk_size", "8192"},
                              {"layer_types", "[\"full_attention\"]"},
                              {"auto_map", "{}"}}),
-                         [](const auto& info) { return std::string(info.param.first); });
+                         [](const auto& tested) { return std::string(tested.param.first); });
 
 TEST(Config, ADropoutOrArchitectureBehindAPermittedOneIsRefused) {
   EXPECT_THAT(error_of<InputError>([] {

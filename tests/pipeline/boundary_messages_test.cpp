@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(, HeaderOf,
                                            Message{"1SEND_F3", 2, Direction::forward, 1, 2},
                                            Message{"1RECV_B3", 2, Direction::backward, 2, 1},
                                            Message{"1SEND_B3", 0, Direction::backward, 1, 0}),
-                         [](const auto& info) { return std::string(info.param.action); });
+                         [](const auto& tested) { return std::string(tested.param.action); });
 
 TEST_F(MiddleRank, TakesWhatItWaitsForAndTellsOfIt) {
   post({"1RECV_F0", "1RECV_B1"});

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                   rope_words("null", "10000.0", "default"), rope_words("null", "5000.5", "default")},
         SaidByOne{"rope_type", with_model({{"rope_scaling", {{"type", "linear"}, {"factor", 2.5}}}}), "model: RoPE",
                   rope_words("null", "10000.0", "default"), rope_words("2.5", "10000.0", "linear")}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Hyperparameters, OneSideSays,
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "learning rate schedule: warmup_steps",
                   "1",
                   "0"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(Comparability, TwoThatSayTheSameMayBeCompared) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         SaidAlike{"GpusThatOneDoesNotTell", {{"machine", {{"gpus", {"A100"}}}}}, Json::object()},
         SaidAlike{"GpusOfAnEmptyMachine", {{"machine", {{"gpus", {"A100"}}}}}, {{"machine", Json::object()}}},
         SaidAlike{"AnotherGpuOfItsKind", {{"device", "cuda:0"}}, {{"device", "cuda:1"}}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(Comparability, ThreadsThatBothTell) {
   EXPECT_THAT(why_not_comparable(reference_manifest({{"threads", 2}}), candidate_manifest({{"threads", 4}})),

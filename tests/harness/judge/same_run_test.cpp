@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"machine", "bf16_instructions"}, std::pair{"machine", "gpus"},
                       std::pair{"environment", "ATEN_CPU_CAPABILITY"}, std::pair{"environment", "ONEDNN_MAX_CPU_ISA"},
                       std::pair{"environment", "MKL_ENABLE_INSTRUCTIONS"}, std::pair{"environment", "MKL_CBWR"}),
-    [](const auto& info) { return info.param.second; });
+    [](const auto& tested) { return tested.param.second; });
 
 TEST(OtherKernelsOf, AnotherDeviceAreTold) {
   EXPECT_EQ(why_other_kernels(reference_manifest().manifest, reference_manifest({{"device", "cuda:1"}}).manifest),

@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                       OfKind{"OtherSigns", "float32", second_is(0x1p-149F), second_is(-0x1p-149F),
                              "element [1] of 4: expected 1e-45, got -1e-45 (2 ULP); 1 of 4 elements differ"},
                       OfKind{"OtherKinds", "float64", second_is(2.0), second_is(2.0F), ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST_F(FirstElement, DumpsOfOtherStepsGo) {
   for (const char* step : {"initial", "0", "1"})

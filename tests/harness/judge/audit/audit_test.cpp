@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {divided, by_reciprocal, divided32, by_reciprocal32},
                      {divided16, by_reciprocal16}},
         Coefficients{"canonical_with_epsilon", "float32", "canonical", 1, {0.1 / 62}, {divided, divided32}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST_P(RightCoefficientsOf, AreThoseOfItsPrecisions) {
   Manifest manifest;

@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(, AuditedMoment,
                          ::testing::Values(MomentOf{"float32", 2 * (15 * 0x1p-24 + 1e-10)},
                                            MomentOf{"bfloat16", 2 * (12 * 0x1p-24 + 3 * 0x1p-8 + 1e-10)},
                                            MomentOf{"float64", 2 * (11 * 0x1p-53 + 4 * 0x1p-24 + 1e-10)}),
-                         [](const auto& info) { return info.param.dtype; });
+                         [](const auto& tested) { return tested.param.dtype; });
 
 TEST_P(AuditedMoment, OfTheFirstStepMayBeOffByRoundingAndNoMore) {
   TensorRow& row = tensor_row(run, 0, "moment1", layer_norm);

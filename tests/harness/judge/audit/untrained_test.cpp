@@ -22,7 +22,7 @@ class Untrained : public AuditedValues, public ::testing::WithParamInterface<con
 };
 
 INSTANTIATE_TEST_SUITE_P(, Untrained, ::testing::Values("sgd_without_momentum", "sgd", "adamw"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(Untrained, FrozenIsWhatItWas) {
   freeze();
@@ -81,7 +81,7 @@ class Idle : public AuditedValues, public ::testing::WithParamInterface<const ch
 };
 
 INSTANTIATE_TEST_SUITE_P(, Idle, ::testing::Values("sgd", "adamw"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(Idle, ThenBeginsFromMomentsOfZeroByEitherCountOfItsUpdates) {
   const auto in_both = updated(write());

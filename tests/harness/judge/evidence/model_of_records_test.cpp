@@ -56,10 +56,10 @@ class ModelOfRecords : public ::testing::Test {
     const auto record = [&](const SyntheticRun& run, const std::string& name) {
       const auto folder = folder_ / (name + std::to_string(written_));
       write_run(run, folder);
-      Record record;
-      record.path = folder;
-      record.manifest = read_manifest(folder);
-      return record;
+      Record made;
+      made.path = folder;
+      made.manifest = read_manifest(folder);
+      return made;
     };
     return judging::model_of_records(record(reference, "reference"), record(candidate, "candidate"));
   }
