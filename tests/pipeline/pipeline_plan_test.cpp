@@ -16,8 +16,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TrainingRun run_with(const testing::TemporaryFolder& folder, const std::string& pipeline,
-                     const std::string& lengths = "[9, 4, 6, 5]") {
+TrainingRun training_with(const testing::TemporaryFolder& folder, const std::string& pipeline,
+                          const std::string& lengths = "[9, 4, 6, 5]") {
   return load_training_run(
       folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
                               "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
@@ -28,20 +28,21 @@ TrainingRun run_with(const testing::TemporaryFolder& folder, const std::string& 
 
 TEST(PipelinePlan, HasAsManyChunksAsTheRunFileSays) {
   const testing::TemporaryFolder folder;
-  EXPECT_EQ(make_plan(run_with(folder, "schedule = \"interleaved-1f1b\"\n"), 2).stages.size(), 4U);
-  EXPECT_EQ(make_plan(run_with(folder, "schedule = \"interleaved-1f1b\"\nchunks = 3\n"), 2).stages.size(), 6U);
+  EXPECT_EQ(make_plan(training_with(folder, "schedule = \"interleaved-1f1b\"\n"), 2).stages.size(), 4U);
+  EXPECT_EQ(make_plan(training_with(folder, "schedule = \"interleaved-1f1b\"\nchunks = 3\n"), 2).stages.size(), 6U);
 }
 
 TEST(PipelinePlan, SaysWhatWasLeftOutOfAFile) {
   const testing::TemporaryFolder folder;
   const std::string file = folder.file("mine.csv", "0UNSHARD,0F0,0B0\n1F0,1B0\n").string();
   const std::string pipeline = "schedule = \"" + file + "\"\nschedule_dialect = \"torch\"\n";
-  EXPECT_THAT(make_plan(run_with(folder, pipeline, "[9]"), 2).notes, ElementsAre(StartsWith("1 UNSHARD left out")));
+  EXPECT_THAT(make_plan(training_with(folder, pipeline, "[9]"), 2).notes,
+              ElementsAre(StartsWith("1 UNSHARD left out")));
 }
 
 TEST(PipelinePlan, AnErrorNamesTheRunFile) {
   const testing::TemporaryFolder folder;
-  const TrainingRun training = run_with(folder, "balance = [1, 1]\n");
+  const TrainingRun training = training_with(folder, "balance = [1, 1]\n");
   EXPECT_THAT(testing::error_of<InputError>([&] { make_plan(training, 2); }),
               AllOf(StartsWith((folder / "run.toml").string() + ": "), HasSubstr("adds up to 2 layers")));
 }

@@ -34,9 +34,9 @@ struct Around {
   std::function<void(int rank, at::Tensor&)> received_tied = [](int, at::Tensor&) {};
 };
 
-class Watched : public mutant::ForwardingTransport {
+class WatchedTransport : public mutant::ForwardingTransport {
  public:
-  Watched(std::unique_ptr<Transport> inner, const Around& around)
+  WatchedTransport(std::unique_ptr<Transport> inner, const Around& around)
       : ForwardingTransport(*inner), kept_(std::move(inner)), around_(around) {}
 
   std::vector<std::string> gather(const std::string& bytes) override {
@@ -65,7 +65,7 @@ class TiedCopies : public ::testing::Test {
     PipelineOptions asked = options(run, folder_ / "r", 2, "1f1b");
     asked.make_transports = [this](int world, TransportSettings settings) {
       auto transports = make_threads_transports(world, settings);
-      for (auto& each : transports) each = std::make_unique<Watched>(std::move(each), around_);
+      for (auto& each : transports) each = std::make_unique<WatchedTransport>(std::move(each), around_);
       return transports;
     };
     return train_pipeline(asked);

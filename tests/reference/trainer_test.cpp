@@ -206,20 +206,6 @@ TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {
   EXPECT_FALSE(std::filesystem::exists(folder / "record")) << "nothing is begun on bad input";
 }
 
-TEST(ReferenceTrainer, MixedPrecisionHasNoShadow) {
-  const testing::TemporaryFolder folder;
-  const auto run = folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
-                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
-                                           "/corpus/\"\nlengths = [4]\n[train]\nsteps = 1\nprecision = \"mixed\"\n");
-  ReferenceOptions options;
-  options.run_file = run;
-  options.record = folder / "record";
-  options.shadow = true;
-  options.progress = false;
-  EXPECT_THAT(testing::error_of<InputError>([&] { train_reference(options); }),
-              HasSubstr("key train.precision: mixed has no shadow"));
-}
-
 Record train_variant(const std::filesystem::path& folder, std::optional<std::uint64_t> perturb, bool shadow,
                      const std::string& run = quick) {
   ReferenceOptions options;
@@ -269,6 +255,13 @@ TEST(ReferenceTrainer, ShadowComputesInFloat64FromTheRunsOwnValues) {
   const double norm = shadow.ranks[0].steps[0].gradient_norm.value();
   EXPECT_NE(own.ranks[0].steps[0].gradient_norm.value(), norm);
   EXPECT_NEAR(own.ranks[0].steps[0].gradient_norm.value(), norm, 0.02 * norm);  // measured: half an ULP of bfloat16
+}
+
+TEST(ReferenceTrainer, MixedPrecisionHasNoShadow) {
+  const testing::TemporaryFolder folder;
+  EXPECT_THAT(testing::error_of<InputError>(
+                  [&] { train_variant(folder / "record", {}, true, PLUMBLINE_FIXTURES "/runs/mixed-tied.toml"); }),
+              HasSubstr("key train.precision: mixed has no shadow"));
 }
 
 TEST(ReferenceTrainer, StartsFromAnotherRecordsStart) {
