@@ -175,6 +175,19 @@ TEST(StartUp, RefusesUnequalVersionsOnAllRanks) {
   }
 }
 
+/// The library does not say its version.
+class UnknownVersion : public ForwardingNccl {
+ public:
+  using ForwardingNccl::ForwardingNccl;
+  int version() override { throw GpuError("ncclGetVersion", "planted"); }
+};
+
+TEST(StartUp, TellsEveryRankWhoseVersionIsUnknown) {
+  const Outcome outcome = run_strict({.ranks = 3, .seam = plant_nccl<UnknownVersion>({1})}, [](Transport&) {});
+
+  EXPECT_THAT(outcome.errors, ::testing::Each(HasSubstr("NCCL cannot start: rank 1: ncclGetVersion: planted")));
+}
+
 TEST(StartUp, TellsEveryRankWhyThereIsNoId) {
   Settings behaviour;
   behaviour.unique_id_error = "unhandled system error (planted)";
@@ -203,6 +216,26 @@ TEST(StartUp, FindsLinksThatDoNotDeliverWhatWasSent) {
   const Outcome outcome = run_strict({.behaviour = behaviour}, [](Transport&) {});
 
   EXPECT_THAT(all_words(outcome), HasSubstr("forward does not deliver what was sent"));
+}
+
+/// In place of what the rank sends first, what its peer sends it.
+class SendsItsPeersPattern : public ForwardingNccl {
+ public:
+  using ForwardingNccl::ForwardingNccl;
+  void send(const void* /*data*/, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
+            GpuStream stream) override {
+    inner_.send(pattern_.data(), count, type, peer, communicator, stream);
+  }
+
+ private:
+  std::vector<float> pattern_ = std::vector<float>(4096, 1000);  // rank 0's
+};
+
+TEST(StartUp, FindsALinkThatBringsARankItsOwnMessage) {
+  const Outcome outcome = run_strict({.seam = plant_nccl<SendsItsPeersPattern>({1})}, [](Transport&) {});
+
+  EXPECT_THAT(outcome.errors[0], HasSubstr("rank 0: the NCCL communicator of ranks 0 and 1, forward does not deliver "
+                                           "what was sent"));
 }
 
 TEST(StartUp, OneRankNeedsNoLibrary) {

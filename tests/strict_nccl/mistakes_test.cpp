@@ -11,6 +11,7 @@
 #include "pipeline/transport/operation.hpp"
 #include "schedule/direction.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
+#include "tests/strict_nccl/one_end.hpp"
 #include "tests/strict_nccl/strict_run.hpp"
 
 namespace plumbline::strict {
@@ -178,52 +179,21 @@ TEST(Mistakes, SendThatDoesNotWaitForItsComputeIsFound) {
                                             "forward writes at that moment, and no event orders the two"));
 }
 
-/// One rank's end of an exchange, below the transport: here the buffer is the caller's.
-class OneEnd {
- public:
-  OneEnd(StrictWorld& world, int rank, GpuApi gpu, const std::string& id)
-      : world_(world), events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, id, {}) {}
-
-  NcclEdge& edge() { return edge_; }
-  void give(PayloadChannel::Ticket ticket, const at::Tensor& tensor, bool send) {
-    if (send) edge_.send(ticket, tensor);
-    if (!send) edge_.receive(ticket);
-    if (!send) edge_.supply(ticket, tensor);
-    edge_.end_batch();
-  }
-
- private:
-  StrictWorld& world_;
-  GpuEvents events_;
-  NcclEdge edge_;
-};
-
-/// Moves both ends on until `over`; both ranks are this thread.
-template <typename Over>
-void move_on(OneEnd& one, OneEnd& other, const Over& over) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!over()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    one.edge().progress();
-    other.edge().progress();
-  }
-}
-
 /// A receive into memory that a kernel of the receiver still reads: an allocator hands such memory out again.
 std::vector<std::string> receive_into_memory_in_use(const GpuSeam& seam, bool* kernel_saw_old) {
   StrictWorld world(2, prompt());
   const at::Tensor buffer = content(1, 0, {64});
   const at::Tensor old = buffer.clone();
   {
-    OneEnd sender(world, 0, world.gpu(0), "id");
-    OneEnd receiver(world, 1, seam ? seam(1, world.gpu(1)) : world.gpu(1), "id");
+    OneEnd sender(0, world.gpu(0));
+    OneEnd receiver(1, seam ? seam(1, world.gpu(1)) : world.gpu(1));
     world.launch(1, {.name = "backward",
                      .reads = {{buffer.const_data_ptr(), buffer.nbytes()}},
                      .writes = {},
                      .body = [&] { *kernel_saw_old = at::equal(buffer, old); },
                      .time = milliseconds(500)});
-    receiver.give(1, buffer, false);
-    sender.give(1, content(0, 0, {64}), true);
+    receiver.receive(1, buffer);
+    sender.send(1, content(0, 0, {64}));
     move_on(sender, receiver, [&] { return world.compute_idle(1); });
     move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
     move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
@@ -240,7 +210,7 @@ TEST(Mistakes, ReceiveIntoMemoryThatComputeStillReadsIsFound) {
 
   EXPECT_FALSE(kernel_saw_old);
   EXPECT_THAT(findings, ::testing::Contains(HasSubstr("rank 1's receive of 64 float32 from rank 0 writes memory that "
-                                                    "rank 1's kernel backward reads at that moment")));
+                                                      "rank 1's kernel backward reads at that moment")));
 }
 
 TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
@@ -248,16 +218,16 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
   at::Tensor buffer = at::zeros({64});
   at::Tensor seen;
   {
-    OneEnd sender(world, 0, world.gpu(0), "id");
-    OneEnd receiver(world, 1, world.gpu(1), "id");
-    receiver.give(1, buffer, false);
+    OneEnd sender(0, world.gpu(0));
+    OneEnd receiver(1, world.gpu(1));
+    receiver.receive(1, buffer);
     for (int i = 0; i < 3; ++i) receiver.edge().progress();  // until its stream has got to it
     world.launch(1,
                  {.name = "forward", .reads = {{buffer.const_data_ptr(), buffer.nbytes()}}, .writes = {}, .body = [&] {
                     seen = buffer.clone();
                   }});
     EXPECT_TRUE(world.compute_idle(1));
-    sender.give(1, content(0, 0, {64}), true);
+    sender.send(1, content(0, 0, {64}));
     move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
     move_on(sender, receiver, [&] { return sender.edge().take_ended(1).has_value(); });
   }
@@ -266,7 +236,7 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
   EXPECT_TRUE(at::equal(buffer, content(0, 0, {64})));
   EXPECT_THAT(world.findings(),
               ::testing::Contains(HasSubstr("rank 1's kernel forward reads memory that rank 1's "
-                                          "receive of 64 float32 from rank 0 writes at that moment")));
+                                            "receive of 64 float32 from rank 0 writes at that moment")));
 }
 
 TEST(Mistakes, SendBufferReusedByComputeIsFound) {
@@ -322,15 +292,16 @@ TEST(Mistakes, AnEventBehindAGroupThatHasNotStartedIsFound) {
   const GpuSeam seam = plant_nccl<ImpatientGroups>({0});
   StrictWorld world(2);
   {
-    OneEnd sender(world, 0, seam(0, world.gpu(0)), "id");
-    OneEnd receiver(world, 1, world.gpu(1), "id");
-    sender.give(1, payload, true);
-    receiver.give(1, buffer, false);
+    OneEnd sender(0, seam(0, world.gpu(0)));
+    OneEnd receiver(1, world.gpu(1));
+    sender.send(1, payload);
+    receiver.receive(1, buffer);
     move_on(sender, receiver, [&] { return receiver.edge().take_ended(1).has_value(); });
   }
 
-  EXPECT_THAT(world.findings(), ::testing::Contains(HasSubstr("rank 0 records an event behind a group that is not on the "
-                                                            "stream yet")));
+  EXPECT_THAT(world.findings(),
+              ::testing::Contains(HasSubstr("rank 0 records an event behind a group that is not on the "
+                                            "stream yet")));
 }
 
 TEST(Mistakes, AGroupIsClosedWhenTheLibraryRefusesACallInIt) {

@@ -8,9 +8,10 @@ namespace {
 /// A group that was handed over is on its stream in microseconds; NCCL's own start-up is long over.
 constexpr std::chrono::seconds longest_start{10};
 
+/// `data` is not before `begin`.
 bool lies_within(const void* data, std::size_t bytes, const void* begin, std::size_t size) {
-  const auto first = reinterpret_cast<std::uintptr_t>(data), from = reinterpret_cast<std::uintptr_t>(begin);
-  return first >= from && first - from <= size && bytes <= size - (first - from);
+  const auto before = reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(begin);
+  return before <= size && bytes <= size - before;
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// Payloads by NCCL without a transport above them: rules that a transport keeps, so that no run of one shows them.
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "pipeline/transport/control.hpp"
+#include "pipeline/transport/nccl/nccl_payloads.hpp"
+#include "pipeline/transport/threads_link.hpp"
+#include "schedule/direction.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
+#include "tests/strict_nccl/strict_run.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Runs `body(payloads, control, wait)` on two ranks.
+template <typename Body>
+void on_two_ranks(const Body& body) {
+  StrictWorld world(2);
+  const auto links = make_threads_links(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      NcclPayloads payloads(world.gpu(rank), rank, {});
+      const Control::Wait wait = [&](const std::string& /*what*/, const std::function<bool()>& ended) {
+        while (!ended()) payloads.progress();
+      };
+      Control control(*links.at(static_cast<std::size_t>(rank)), wait);
+      try {
+        body(rank, payloads, control, wait);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(world.leftovers(), ::testing::IsEmpty());
+}
+
+TEST(NcclPayloads, ATicketIsSpentWhenItsMessageHasEnded) {
+  on_two_ranks([](int rank, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
+    payloads.connect({{0, 1}}, control, wait);
+    const at::Tensor buffer = at::zeros({6});
+    const PayloadChannel::Ticket ticket =
+        rank == 0 ? payloads.send(1, Direction::forward, content(0, 1, {6})) : payloads.receive(0, Direction::forward);
+    if (rank == 1) payloads.supply(ticket, buffer);
+    payloads.flush();
+    wait("the message", [&] { return payloads.test(ticket).has_value(); });
+
+    EXPECT_THAT(thrown_by<std::logic_error>([&] { payloads.test(ticket); }),
+                HasSubstr("a ticket was used after its message had ended"));
+    payloads.close(wait);
+  });
+}
+
+TEST(NcclPayloads, APairIsConnectedOnce) {
+  on_two_ranks([](int /*rank*/, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
+    EXPECT_EQ(thrown_by<std::logic_error>([&] {
+                payloads.connect({{0, 1}, {1, 0}}, control, wait);
+              }),
+              "two connections of the same ranks");
+  });
+}
+
+TEST(NcclPayloads, AnEndThatIsBrokenOffAbortsOnlyWhatIsStillThere) {
+  on_two_ranks([](int /*rank*/, NcclPayloads& payloads, Control& control, const Control::Wait& wait) {
+    payloads.connect({{0, 1}}, control, wait);
+    const std::string second = "the end of the NCCL communicator of ranks 0 and 1, backward";
+    const Control::Wait impatient = [&](const std::string& what, const std::function<bool()>& ended) {
+      if (what == second) throw RunError("planted");
+      wait(what, ended);
+    };
+    EXPECT_EQ(thrown_by<RunError>([&] { payloads.close(impatient); }), "planted");
+  });
+}
+
+}  // namespace
+}  // namespace plumbline::strict
