@@ -21,10 +21,10 @@ ended() {
   mv "$1/rank-$2/exit.new" "$1/rank-$2/exit.json"
 }
 looked_at() {
-  local r glances=${0%/*}/glances
+  local r glances=${0%/*}/glances # not there before the first glance
   for ((r = 0; r < $2; r++)); do until [[ -e $1/rank-$r/progress ]]; do sleep 0.02; done; done
-  local before=$(stat -c %s "$glances")
-  until (($(stat -c %s "$glances") >= before + 2)); do sleep 0.02; done
+  local before=$(cat "$glances" 2>/dev/null | wc -c)
+  until (($(cat "$glances" 2>/dev/null | wc -c) >= before + 2)); do sleep 0.02; done
 }
 )";
 

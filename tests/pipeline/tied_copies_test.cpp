@@ -114,7 +114,8 @@ TEST_F(TiedCopies, TheWaitForTheNormIsToldAsAWait) {
   };
   ASSERT_EQ(train(), 0);
   int steps = 0;
-  for (const ActionRow& row : read_record(folder_ / "r").ranks[0].actions) {
+  const Record record = read_record(folder_ / "r");
+  for (const ActionRow& row : record.ranks[0].actions) {
     if (row.action != "0STEP") continue;
     ++steps;
     EXPECT_GE(row.wait_ns, 40'000'000) << "rank 0 has all norms when rank 1 gives its own";

@@ -106,8 +106,10 @@ void expect_one_pass_and_no_growth(LongRun run) {
 
   EXPECT_EQ(many.reference.most_held, some.reference.most_held);
   EXPECT_EQ(many.candidate.most_held, some.candidate.most_held);
+#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed, so as to see who still uses it
   // What an allocator leaves unused differs a little from run to run.
   EXPECT_LE(many.peak_kib, some.peak_kib + some.peak_kib / 10);
+#endif
 }
 
 TEST(LongRecords, AreJudgedInOnePassAndInMemoryThatDoesNotGrowWithTheSteps) {
