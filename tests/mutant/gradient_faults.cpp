@@ -1,6 +1,7 @@
 #include "tests/mutant/gradient_faults.hpp"
 
 #include <ATen/Tensor.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
 
