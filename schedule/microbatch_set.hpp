@@ -9,11 +9,8 @@ namespace plumbline {
 class MicrobatchSet {
  public:
   MicrobatchSet(std::int32_t stages, std::int32_t microbatches)
-      : stages_(stages), microbatches_(microbatches), bits_(index(stages, 0), false) {}
+      : microbatches_(microbatches), bits_(index(stages, 0), false) {}
 
-  bool in_range(std::int32_t stage, std::int32_t microbatch) const {
-    return stage >= 0 && stage < stages_ && microbatch >= 0 && microbatch < microbatches_;
-  }
   bool has(std::int32_t stage, std::int32_t microbatch) const { return bits_[index(stage, microbatch)]; }
   /// False when it was in already.
   bool add(std::int32_t stage, std::int32_t microbatch) {
@@ -27,7 +24,6 @@ class MicrobatchSet {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(microbatches_) +
            static_cast<std::size_t>(microbatch);
   }
-  std::int32_t stages_;
   std::int32_t microbatches_;
   std::vector<bool> bits_;
 };

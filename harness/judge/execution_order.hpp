@@ -70,83 +70,25 @@ struct ExecutionPoint {
   friend auto operator<=>(const ExecutionPoint&, const ExecutionPoint&) = default;
 };
 
-namespace order {
-
-template <class Enumeration>
-constexpr std::int64_t number(Enumeration value) {
-  return static_cast<std::int64_t>(value);
-}
-
-inline ExecutionPoint in_microbatch(std::int64_t step, std::int64_t microbatch, MicrobatchPart part,
-                                    std::int64_t position = 0, BoundaryEnd end = BoundaryEnd::sent) {
-  return {OrderGroup::run, step, StepPhase::forward_backward, microbatch, part, position, number(end), 0};
-}
-
-inline ExecutionPoint in_step(std::int64_t step, StepPhase phase, std::int64_t position = 0, std::int64_t detail = 0,
-                              std::int64_t place = 0) {
-  return {OrderGroup::run, step, phase, 0, MicrobatchPart::data, position, detail, place};
-}
-
-}  // namespace order
-
-inline ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0) {
-  ExecutionPoint point;
-  point.position = order::number(place);
-  point.detail = position;
-  return point;
-}
-inline ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch) {
-  return order::in_microbatch(step, microbatch, MicrobatchPart::data);
-}
+ExecutionPoint at_structure(Structure place = Structure::records, std::int64_t position = 0);
+ExecutionPoint at_data(std::int64_t step, std::int64_t microbatch);
 /// `boundary`: index of the crossing along the model.
-inline ExecutionPoint at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
-  return order::in_microbatch(step, microbatch, MicrobatchPart::forward, boundary, end);
-}
-inline ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch) {
-  return order::in_microbatch(step, microbatch, MicrobatchPart::loss);
-}
+ExecutionPoint at_forward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end);
+ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch);
 /// Backward boundaries run from the last cut to the first.
-inline ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end) {
-  return order::in_microbatch(step, microbatch, MicrobatchPart::backward, -boundary, end);
-}
-inline ExecutionPoint at_step_loss(std::int64_t step) {
-  return order::in_step(step, StepPhase::step_loss);
-}
+ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end);
+ExecutionPoint at_step_loss(std::int64_t step);
 /// `position`: the parameter's place in canonical order.
-inline ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
-  return order::in_step(step, StepPhase::gradients, position, 0, stage);
-}
-inline ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm) {
-  return order::in_step(step, StepPhase::norm, 0, order::number(part));
-}
-inline ExecutionPoint at_learning_rate(std::int64_t step) {
-  return order::in_step(step, StepPhase::learning_rate);
-}
+ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage);
+ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm);
+ExecutionPoint at_learning_rate(std::int64_t step);
 /// Step -1 is the start.
-inline ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage) {
-  return order::in_step(step, StepPhase::update, position, order::number(kind), stage);
-}
+ExecutionPoint at_parameter(std::int64_t step, std::int64_t position, StateKind kind, std::int64_t stage);
 /// Behind the step.
-inline ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch) {
-  return order::in_step(step, StepPhase::evaluation, microbatch);
-}
-inline ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index = 0) {
-  ExecutionPoint point;
-  point.group = OrderGroup::beside;
-  point.step = step;
-  point.position = order::number(place);
-  point.detail = index;
-  point.place = rank;
-  return point;
-}
+ExecutionPoint at_evaluation(std::int64_t step, std::int64_t microbatch);
+ExecutionPoint beside(std::int64_t step, Beside place, std::int64_t rank, std::int64_t index = 0);
 /// `index`: of the action in its rank's list.
-inline ExecutionPoint beside_action(std::int64_t step, std::int64_t index, std::int64_t rank) {
-  return beside(step, Beside::actions, rank, index);
-}
-inline ExecutionPoint at_the_end() {
-  ExecutionPoint point;
-  point.group = OrderGroup::end;
-  return point;
-}
+ExecutionPoint beside_action(std::int64_t step, std::int64_t index, std::int64_t rank);
+ExecutionPoint at_the_end();
 
 }  // namespace plumbline::judging

@@ -66,6 +66,13 @@ class ReadRecord : public ::testing::Test {
   std::filesystem::path record = folder / "run";
 };
 
+TEST_F(ReadRecord, OfLevelNoneNoTableIsLookedAt) {
+  write(sample_of("pipeline", "none"));
+  for (const char* name : {"steps.csv", "tensors.csv"}) overwrite(rank_file(0, name), "no table at all\n1,2,3");
+
+  EXPECT_THAT(read().ranks.at(0).steps, IsEmpty());
+}
+
 TEST_F(ReadRecord, ReadsBackWhatWasWritten) {
   write();
 

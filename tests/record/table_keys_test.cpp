@@ -11,6 +11,7 @@ namespace plumbline {
 namespace {
 
 using namespace testing;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 /// A record of three steps of two microbatches; one line of one table is changed.
@@ -93,6 +94,10 @@ TEST_F(TableKeysOfARecord, ADoubledRowOfAnyTableIsNamedWithItsLine) {
   for (const char* name :
        {"steps.csv", "microbatches.csv", "boundaries.csv", "actions.csv", "memory.csv", "traffic.csv"})
     EXPECT_THAT(doubled(name, 2), HasSubstr(file(name).string() + ":4: a second row of the same key: step ")) << name;
+}
+
+TEST_F(TableKeysOfARecord, OfADoubledRowOnlyItsKeyIsTold) {
+  EXPECT_THAT(doubled("microbatches.csv", 1), EndsWith(":3: a second row of the same key: step 0, microbatch 1"));
 }
 
 TEST_F(TableKeysOfARecord, AStepWithoutItsRowIsNamed) {

@@ -266,8 +266,8 @@ class AsAskedCheck::OfRecord {
     std::string words = whose_ + (rank ? ", rank " + std::to_string(*rank) : "") +
                         (step >= 0 ? ", step " + std::to_string(step) : "") + ": " + item + " is " + ran +
                         ", asked for was " + asked;
-    const std::int64_t position =
-        (candidate_ ? order::number(Part::parts) : 0) + order::number(part);  // of one part the first that is met
+    const int before = candidate_ ? static_cast<int>(Part::parts) : 0;
+    const int position = before + static_cast<int>(part);  // of one part the first that is met
     judgement_.diverge(at_structure(Structure::as_asked, position), step, rank, item, asked, ran, words);
   }
 

@@ -92,43 +92,6 @@ TEST(Judgement, ADifferenceFailsEvenWhereNothingTells) {
   EXPECT_EQ(judgement.conclude("", {}, {"nonzero_elements"}).result.outcome, Outcome::fails);
 }
 
-TEST(ExecutionOrder, IsThatOfOneDevice) {
-  const std::vector<ExecutionPoint> in_order = {at_structure(),
-                                                at_structure(Structure::census),
-                                                at_structure(Structure::census, 1),
-                                                at_structure(Structure::audit),
-                                                at_parameter(-1, 0, StateKind::parameter, 0),
-                                                at_data(0, 0),
-                                                at_forward(0, 0, 0, BoundaryEnd::sent),
-                                                at_forward(0, 0, 0, BoundaryEnd::received),
-                                                at_forward(0, 0, 1, BoundaryEnd::sent),
-                                                at_loss(0, 0),
-                                                at_backward(0, 0, 1, BoundaryEnd::sent),
-                                                at_backward(0, 0, 0, BoundaryEnd::sent),
-                                                at_data(0, 1),
-                                                at_loss(0, 1),
-                                                at_step_loss(0),
-                                                at_gradient(0, 0, 0),
-                                                at_gradient(0, 1, 0),
-                                                at_norm(0),
-                                                at_norm(0, NormPart::clip_coefficient),
-                                                at_learning_rate(0),
-                                                at_parameter(0, 0, StateKind::parameter, 1),
-                                                at_parameter(0, 0, StateKind::moment1, 0),
-                                                at_parameter(0, 1, StateKind::parameter, 0),
-                                                at_data(1, 0),
-                                                beside(-1, Beside::whole_record, 0),
-                                                beside(0, Beside::state_of_rank, 1),
-                                                beside(0, Beside::leak, 0),
-                                                beside_action(0, 0, 0),
-                                                beside_action(0, 0, 1),
-                                                beside_action(0, 1, 0),
-                                                beside(0, Beside::activation_peak, 0),
-                                                at_the_end()};
-
-  for (std::size_t i = 1; i < in_order.size(); ++i) EXPECT_LT(in_order[i - 1], in_order[i]) << i;
-}
-
 TEST(Judgement, OneDifferenceIsToldInItsOwnWords) {
   Judgement judgement("gradients", "R3", "0 ULP");
   judgement.diverge(at_norm(0), item("norm"));
