@@ -31,6 +31,14 @@ CellEvidence::CellEvidence(const CellPlan& cell_plan, const Record& reference_re
   }
 }
 
+std::int64_t CellEvidence::compared_steps() const {
+  return parted ? *parted - first_step() + 1 : steps();
+}
+
+std::int64_t CellEvidence::compared_updates() const {
+  return parted ? *parted - first_step() : steps();
+}
+
 bool lacks(const Record& record, const std::string& file) {
   if (file == "schedule.csv") return !record.schedule_csv;
   return std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {

@@ -44,8 +44,8 @@ struct CellEvidence {
   std::int64_t last_step() const { return reference.manifest.steps - 1; }
   std::int64_t steps() const { return reference.steps(); }
   /// Steps of which bits are compared: of all that comes before the update, and of the update.
-  std::int64_t compared_steps() const { return parted ? *parted - first_step() + 1 : steps(); }
-  std::int64_t compared_updates() const { return parted ? *parted - first_step() : steps(); }
+  std::int64_t compared_steps() const;
+  std::int64_t compared_updates() const;
   std::int64_t microbatches() const { return reference.manifest.microbatches; }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
