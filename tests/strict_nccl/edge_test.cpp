@@ -105,12 +105,20 @@ TEST_F(Edge, HandsATicketOutOnce) {
   EXPECT_EQ(end.edge().take_ended(1), std::nullopt);
 }
 
-TEST(EdgeMemory, AMessageWithoutElementsNeedsNone) {
-  StrictWorld world(2, {.busy_answers = 0});
-  RegisteredMemory memory(world.gpu(0).nccl, *world.gpu(0).segments, at::kCPU);
-  OneEnd end(0, world.gpu(0));
-  OneEnd other(1, world.gpu(1));
-  move_on(end, other, [&] { return end.edge().connected() && other.edge().connected(); });
+/// Two ends that are connected, and memory for one of them to register.
+class EdgeMemory : public ::testing::Test {
+ protected:
+  EdgeMemory() {
+    move_on(end, other, [&] { return end.edge().connected() && other.edge().connected(); });
+  }
+
+  StrictWorld world{2, {.busy_answers = 0}};
+  RegisteredMemory memory{world.gpu(0).nccl, *world.gpu(0).segments, at::kCPU};
+  OneEnd end{0, world.gpu(0)};
+  OneEnd other{1, world.gpu(1)};
+};
+
+TEST_F(EdgeMemory, AMessageWithoutElementsNeedsNone) {
   const at::Tensor stays = at::empty({1});
   end.edge().use(&memory);
   end.send(1, at::empty({0}));
@@ -134,12 +142,7 @@ TEST(EdgeEnds, AnEdgeThatGoesTakesItsCommunicatorAndItsMessagesAlong) {
   EXPECT_THAT(world.leftovers(), IsEmpty());
 }
 
-TEST(EdgeEnds, MemoryOfACommunicatorThatWasGivenUpIsNotTakenBackFromIt) {
-  StrictWorld world(2, {.busy_answers = 0});
-  RegisteredMemory memory(world.gpu(0).nccl, *world.gpu(0).segments, at::kCPU);
-  OneEnd end(0, world.gpu(0));
-  OneEnd other(1, world.gpu(1));
-  move_on(end, other, [&] { return end.edge().connected() && other.edge().connected(); });
+TEST_F(EdgeMemory, OfACommunicatorThatWasGivenUpIsNotTakenBackFromIt) {
   at::Tensor registered = at::empty({1 << 16});  // a segment of its own
   end.edge().use(&memory);
   EXPECT_GT(memory.count().segments, 0);
@@ -151,12 +154,7 @@ TEST(EdgeEnds, MemoryOfACommunicatorThatWasGivenUpIsNotTakenBackFromIt) {
   EXPECT_THAT(world.findings(), IsEmpty());
 }
 
-TEST(EdgeEnds, WhatIsRegisteredIsTakenBackBeforeTheCommunicatorEnds) {
-  StrictWorld world(2, {.busy_answers = 0});
-  RegisteredMemory memory(world.gpu(0).nccl, *world.gpu(0).segments, at::kCPU);
-  OneEnd end(0, world.gpu(0));
-  OneEnd other(1, world.gpu(1));
-  move_on(end, other, [&] { return end.edge().connected() && other.edge().connected(); });
+TEST_F(EdgeMemory, WhatIsRegisteredIsTakenBackBeforeTheCommunicatorEnds) {
   const at::Tensor stays = at::empty({1 << 16});
   end.edge().use(&memory);
   end.edge().start_to_close();

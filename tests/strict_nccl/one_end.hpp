@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <string>
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/nccl_edge.hpp"
@@ -18,8 +17,8 @@ class OneEnd {
  public:
   using Ticket = PayloadChannel::Ticket;
 
-  OneEnd(int rank, GpuApi gpu, const std::string& id = "id")
-      : events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, id, {}) {}
+  OneEnd(int rank, GpuApi gpu)
+      : events_(gpu.cuda), edge_(gpu, events_, {rank, 1 - rank, Direction::forward}, "id", {}) {}
 
   NcclEdge& edge() { return edge_; }
   /// A batch of one message.
