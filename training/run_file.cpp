@@ -388,6 +388,10 @@ class Reader {
 
 }  // namespace
 
+double OptimizerSettings::decay_of(std::int64_t dimensions) const {
+  return decay == "matrices" && dimensions < 2 ? 0.0 : weight_decay;
+}
+
 void OptimizerSettings::use(const std::string& optimizer) {
   if (std::ranges::find(known_optimizers, optimizer) == known_optimizers.end()) {
     throw InputError("optimizer \"" + optimizer + "\" is unknown; give one of " + join(known_optimizers, ", "));

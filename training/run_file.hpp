@@ -34,7 +34,7 @@ struct OptimizerSettings {
   double momentum = 0.0;
 
   /// What acts on a parameter of this many dimensions: norms and biases are no matrices.
-  double decay_of(std::int64_t dimensions) const { return decay == "matrices" && dimensions < 2 ? 0.0 : weight_decay; }
+  double decay_of(std::int64_t dimensions) const;
 
   /// Another optimiser than the run file names (a sweep's), with what the file says of it. Throws InputError naming the
   /// known ones.

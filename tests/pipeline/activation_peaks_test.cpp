@@ -1,0 +1,50 @@
+#include "pipeline/activation_peaks.hpp"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include "support/csv.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+at::Tensor bytes(std::int64_t count) {
+  const MemoryScope scope(MemoryOwner::activations);
+  return at::empty({count}, at::kByte);
+}
+
+TEST(ActivationPeaks, AreOfEachPassAndAboveWhatLivedWhenTheStepBegan) {
+  install_memory_meter();
+  new_memory_meter().attach();
+  const testing::TemporaryFolder folder;
+  const TrainingRun training = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  RunMonitor monitor(training, folder.path(), {});
+  ActivationPeaks peaks(monitor);
+  monitor.add(peaks);
+  const at::Tensor older = bytes(1000);
+  monitor.step_began(0);
+
+  const auto run = [&](const StepAction& action, std::int64_t largest) {
+    monitor.action_began(action);
+    bytes(largest);
+    monitor.action_ended(action);
+  };
+  run({0, 0, "0F0", 0, 0, true}, 400);
+  const at::Tensor kept = bytes(10);
+  run({0, 1, "0SEND_F0", 0, 0, false}, 7000);
+  run({0, 2, "0B0", 0, 0, true}, 20);
+  monitor.step_ended(0);
+
+  const auto column = [&](const char* file, const char* name) {
+    const CsvTable table = read_csv(folder.path() / "rank-0" / file);
+    std::vector<std::string> cells;
+    for (const CsvRow& row : table.rows) cells.push_back(row.cells[table.column(name)]);
+    return cells;
+  };
+  EXPECT_EQ(column("actions.csv", "peak_bytes"), (std::vector<std::string>{"400", "", "30"}));
+  EXPECT_EQ(column("memory.csv", "activation_peak_bytes"), std::vector<std::string>{"400"});
+}
+
+}  // namespace
+}  // namespace plumbline

@@ -1,0 +1,37 @@
+#include "training/unrecorded_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+TEST(UnrecordedRun, EachRankRemovesItsOwnAndTheLastOneTheFolder) {
+  const testing::TemporaryFolder parent;
+  const std::filesystem::path folder = parent / "run";
+  for (const char* file : {"run/manifest.json", "run/rank-0/progress", "run/rank-1/progress"}) parent.file(file, "{}");
+  {
+    const UnrecordedRun first(folder, 0);
+    { const UnrecordedRun second(folder, 1); }
+
+    EXPECT_EQ(first.folder(), folder);
+    EXPECT_FALSE(std::filesystem::exists(folder / "rank-1"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "rank-0/progress"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "manifest.json"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(UnrecordedRun, RankZeroLeavesWhatOthersStillNeed) {
+  const testing::TemporaryFolder parent;
+  parent.file("run/manifest.json", "{}");
+  parent.file("run/rank-1/progress", "{}");
+  { const UnrecordedRun first(parent / "run", 0); }
+
+  EXPECT_FALSE(std::filesystem::exists(parent / "run/manifest.json"));
+  EXPECT_TRUE(std::filesystem::exists(parent / "run/rank-1/progress"));
+}
+
+}  // namespace
+}  // namespace plumbline
