@@ -12,8 +12,8 @@ namespace plumbline {
 /// "Holds", "Holds in part" of a selection that holds, "Does not hold".
 std::string verdict_word(const Verdict& verdict);
 
-/// "Holds: 123 of 123 cells", "Holds in part: 3 of 123 cells", "Does not hold: 2 of 4 cells hold, 1 unstable, 1 not run",
-/// "Holds in part: 6 of 6 cells, 2 of 15 checks", and "(within calibrated limits, not in bits)" where it is so.
+/// "Holds: 123 of 123 cells", "Holds in part: 3 of 123 cells", "Does not hold: 2 of 4 cells hold, 1 unstable, 1 not
+/// run", "Holds in part: 6 of 6 cells, 2 of 15 checks", and "(within calibrated limits, not in bits)" where it is so.
 std::string headline(const Verdict& verdict);
 
 /// What was shown, in a sentence or two. That bits are the same is said only where every comparison of values was asked

@@ -36,8 +36,8 @@ std::string why_not(const Speeds& before, const Speeds& now) {
   for (const auto& [which, speeds] : {std::pair{"baseline's", &before}, {"new", &now}})
     if (!speeds->quiet)
       return std::string("speed: the machine was not quiet during the ") + which +
-             " bench: the median of a second reference over the first may lie " + number_text(100 * speeds->noise, "%.1f") +
-             " % off 1";
+             " bench: the median of a second reference over the first may lie " +
+             number_text(100 * speeds->noise, "%.1f") + " % off 1";
   return "";
 }
 

@@ -57,10 +57,12 @@ MedianInterval in_percent(const MedianInterval& of) {
 
 /// Whether the machine let anything be measured, in one sentence.
 std::string quiet_words(const BenchResult& result) {
-  const std::string difference = "the median over the rounds of a second run of the reference over the first lies, with 95 %, within " +
-                                 number(100 * result.noise, "%.1f") + " % of 1";
+  const std::string difference =
+      "the median over the rounds of a second run of the reference over the first lies, with 95 %, within " +
+      number(100 * result.noise, "%.1f") + " % of 1";
   if (result.quiet())
-    return "The machine was quiet enough: " + difference + " (limit " + number(100 * result.quiet_limit, "%.1f") + " %).";
+    return "The machine was quiet enough: " + difference + " (limit " + number(100 * result.quiet_limit, "%.1f") +
+           " %).";
   return "THE MACHINE WAS NOT QUIET: " + difference + ", and not within " + number(100 * result.quiet_limit, "%.1f") +
          " %. Something else ran beside it; take no figure below for the programs' own, and measure again.";
 }

@@ -20,8 +20,8 @@ void summarise(const ReferenceRounds& rounds, BenchReference& reference);
 void summarise(const std::vector<BenchRound>& rounds, const ReferenceRounds& reference, std::int64_t cores,
                BenchCell& cell);
 
-/// By how large a share the median of ratios of two equal programs may lie off 1: the farthest end of the interval of any
-/// reference's `second`.
+/// By how large a share the median of ratios of two equal programs may lie off 1: the farthest end of the interval of
+/// any reference's `second`.
 double noise_of(const std::vector<BenchReference>& references);
 
 }  // namespace plumbline

@@ -33,8 +33,8 @@ struct CellPlan {
   bool clipping_must_act = false;
   bool bench = false;   ///< the data were chosen to let every fault be seen: what they do not show is required too
   bool repeat = false;  ///< R0 asked for
-  std::optional<double>
-      process_memory_limit;  ///< share of the reference's private memory that no rank may pass (0.6), on cells that ask for it
+  std::optional<double> process_memory_limit;  ///< share of the reference's private memory that no rank may pass (0.6),
+                                               ///< on cells that ask for it
   std::optional<ProcessBase> process_base;
   std::string why_no_process_base;                    ///< where it was not measured
   std::optional<std::filesystem::path> calibration;   ///< calibration.json: the calibrated tier; absent = bits

@@ -13,9 +13,9 @@ namespace plumbline {
 /// end; one whose plumbline was ended by SIGKILL goes when the next is made.
 class ScratchFolder {
  public:
-  /// Below the first of `parents` that can be written to and has so many bytes left. `before_lock`, for tests, is called
-  /// between the making of a folder and the lock that keeps other plumblines off it. Throws SystemError when there is no
-  /// such parent.
+  /// Below the first of `parents` that can be written to and has so many bytes left. `before_lock`, for tests, is
+  /// called between the making of a folder and the lock that keeps other plumblines off it. Throws SystemError when
+  /// there is no such parent.
   explicit ScratchFolder(std::int64_t bytes = 0, const std::vector<std::filesystem::path>& parents = default_parents(),
                          const std::function<void(const std::filesystem::path&)>& before_lock = {});
   ~ScratchFolder();

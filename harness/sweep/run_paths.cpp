@@ -8,8 +8,11 @@ void change_paths(toml::table& run, const std::function<std::string(const std::s
   const auto change_one = [&](toml::node& node) {
     if (auto* text = node.as_string()) *text = change(text->get());
   };
-  for (const auto& [table, key] :
-       {std::pair{"model", "config"}, {"model", "weights"}, {"data", "text"}, {"data", "tokens"}, {"data", "validation"}}) {
+  for (const auto& [table, key] : {std::pair{"model", "config"},
+                                   {"model", "weights"},
+                                   {"data", "text"},
+                                   {"data", "tokens"},
+                                   {"data", "validation"}}) {
     toml::node* node = run[table][key].node();
     if (node == nullptr) continue;
     change_one(*node);

@@ -1,5 +1,6 @@
-// main of an instrumented test program. With $SERVE_TESTS it reads requests, mutant|reached|seconds|output|filter, a line each, and answers each
-// with exit status (or -signal, -99 past the limit) and seconds. Every request runs in a fork, so that LibTorch is loaded once.
+// main of an instrumented test program. With $SERVE_TESTS it reads requests, mutant|reached|seconds|output|filter, a
+// line each, and answers each with exit status (or -signal, -99 past the limit) and seconds. Every request runs in a
+// fork, so that LibTorch is loaded once.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -54,7 +55,8 @@ void answer(const Request& request, char* program) {
   if (child == 0) run(request, program);
   int status = 0;
   bool late = false;
-  for (auto nap = std::chrono::microseconds(500); waitpid(child, &status, WNOHANG) != child; nap = std::min(2 * nap, std::chrono::microseconds(10000))) {
+  for (auto nap = std::chrono::microseconds(500); waitpid(child, &status, WNOHANG) != child;
+       nap = std::min(2 * nap, std::chrono::microseconds(10000))) {
     if (seconds() > std::stod(request.seconds)) {
       late = true;
       kill(-child, SIGKILL);

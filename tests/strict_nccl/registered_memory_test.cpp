@@ -248,10 +248,11 @@ class RegistersTooLittle : public ForwardingNccl {
 };
 
 TEST(RegisteredMistakes, AMessageFromOtherMemoryIsFoundAndSoIsItsRegisteredPeer) {
-  EXPECT_THAT(words_with<RegistersTooLittle>(),
-              AllOf(::testing::ContainsRegex("the memory of rank 1's send of [0-9]+ float32 to rank 0 is not registered, "
-                                           "and other memory is"),
-                    HasSubstr("NCCL does not define what that does")));
+  EXPECT_THAT(
+      words_with<RegistersTooLittle>(),
+      AllOf(::testing::ContainsRegex("the memory of rank 1's send of [0-9]+ float32 to rank 0 is not registered, "
+                                     "and other memory is"),
+            HasSubstr("NCCL does not define what that does")));
 }
 
 /// Says that a communicator is idle when it is not.

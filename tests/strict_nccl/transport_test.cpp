@@ -53,7 +53,7 @@ struct StrictRanks {
 };
 
 using Worlds = ::testing::Types<StrictRanks<2>, StrictRanks<3>, StrictRanks<5>, StrictRanks<2, Timing::jittery>,
-                              StrictRanks<3, Timing::jittery>>;
+                                StrictRanks<3, Timing::jittery>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(StrictNccl, TransportSuite, Worlds);
 
 }  // namespace

@@ -38,7 +38,9 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/history", {{"harness/baseline", "reports", "record", "support"}, {}}},
       {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"harness/bench", "harness/history", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
+       {{"harness/bench", "harness/history", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch",
+         "reports", "record", "schedule", "support"},
+        {}}},
   };
   return table;
 }

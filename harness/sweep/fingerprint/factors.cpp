@@ -15,7 +15,8 @@ std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const
   const auto microbatches = static_cast<double>(facts.microbatches), tokens = static_cast<double>(facts.valid_tokens);
   std::vector<FactorCause> causes;
   const auto fits = [&](double value) {
-    return std::isfinite(value) && value != 0 && value != 1 && std::fabs(factor - value) <= tolerance * std::fabs(value);
+    return std::isfinite(value) && value != 0 && value != 1 &&
+           std::fabs(factor - value) <= tolerance * std::fabs(value);
   };
   const std::string count = std::to_string(facts.microbatches), tokens_text = std::to_string(facts.valid_tokens);
   if (fits(microbatches))

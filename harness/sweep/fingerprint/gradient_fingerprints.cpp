@@ -195,7 +195,8 @@ std::optional<Fingerprint> not_zeroed(const std::vector<GradientPair>& wrong, co
     if (before == nullptr || before->entry.shape != pair.got->entry.shape) return std::nullopt;
     const auto earlier = numbers_of(before->entry), expected = numbers_of(pair.expected->entry),
                got = numbers_of(pair.got->entry);
-    if (earlier.size() != got.size() || expected.size() != got.size()) return std::nullopt;  // of another shape or dtype
+    if (earlier.size() != got.size() || expected.size() != got.size())
+      return std::nullopt;  // of another shape or dtype
     for (std::size_t i = 0; i < got.size(); ++i) {
       kept.left.push_back(got[i] - expected[i]);
       kept.before.push_back(earlier[i]);

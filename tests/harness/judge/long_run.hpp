@@ -22,7 +22,7 @@ struct RowsOfRun {
   std::int64_t each_step = 0;
   std::int64_t of_no_step = 0;
   std::int64_t of_start = 0;  ///< of step -1
-  std::int64_t tables = 0;  ///< that have steps, of all ranks
+  std::int64_t tables = 0;    ///< that have steps, of all ranks
 };
 
 RowsOfRun write_long_reference(const LongRun& run, const std::filesystem::path& folder);

@@ -180,7 +180,8 @@ TEST_F(ControlMessages, ATiedTensorOfAnotherDtypeIsRefused) {
   ControlHeader header = tied_header();
   header.dtype = static_cast<std::int32_t>(at::kInt);  // of the same size, and no dtype of ours
 
-  EXPECT_THAT(error_of_receiving(header), AllOf(HasSubstr("expected 2x3 float32"), HasSubstr("rank 0 sent 2x3 dtype 3")));
+  EXPECT_THAT(error_of_receiving(header),
+              AllOf(HasSubstr("expected 2x3 float32"), HasSubstr("rank 0 sent 2x3 dtype 3")));
 }
 
 TEST_F(ControlMessages, ATiedTensorOfOtherDimensionsIsRefused) {
