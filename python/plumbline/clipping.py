@@ -21,8 +21,10 @@ def coefficient(norm: Any, limit: float, epsilon: float) -> float:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(norm, torch.Tensor):
         return float(torch.clamp(limit / (norm + epsilon), max=1.0))
-    norm = float(norm)
-    return norm if math.isnan(norm) else min(1.0, limit / (norm + epsilon))
+    divisor = float(norm) + epsilon
+    if divisor == 0:  # limit / 0 is infinite where it is a tensor
+        return 1.0
+    return divisor if math.isnan(divisor) else min(1.0, limit / divisor)
 
 
 _steps = threading.local()  # records whose step is under way in this thread

@@ -41,9 +41,16 @@ def pieces(tensor: Any) -> Iterator[memoryview]:
     if flat.device.type == "cpu":
         yield memoryview(flat.numpy())
         return
-    pinned = torch.empty(min(CHUNK_BYTES, max(flat.numel(), 1)), dtype=torch.uint8, pin_memory=flat.device.type == "cuda")
-    for begin in range(0, flat.numel(), CHUNK_BYTES):
-        part = flat[begin : begin + CHUNK_BYTES]
+    yield from through_the_host(flat, CHUNK_BYTES)
+
+
+def through_the_host(flat: Any, chunk_bytes: int) -> Iterator[memoryview]:
+    """Of bytes on another device. Each piece lies where the next one will."""
+    import torch
+
+    pinned = torch.empty(min(chunk_bytes, max(flat.numel(), 1)), dtype=torch.uint8, pin_memory=flat.device.type == "cuda")
+    for begin in range(0, flat.numel(), chunk_bytes):
+        part = flat[begin : begin + chunk_bytes]
         pinned[: part.numel()].copy_(part)
         yield memoryview(pinned[: part.numel()].numpy())
 
@@ -81,10 +88,12 @@ def statistics(tensor: Any) -> Statistics:
     values = numpy.asarray(tensor, dtype=numpy.float64)
     marks = values != 0
     row_count = int(marks.any(axis=1).sum()) if values.ndim == 2 else None
-    top = float(numpy.abs(values).max()) if values.size else 0.0
+    with numpy.errstate(over="ignore"):  # of squares, and float64 beyond float32
+        l2 = math.sqrt(float(numpy.square(values).sum()))
+        top = numpy.float32(float(numpy.abs(values).max()) if values.size else 0.0)
     return Statistics(
-        float(math.sqrt(float(numpy.square(values).sum()))),
-        numpy.float32(top),
+        l2,
+        top,
         int(marks.sum()),
         row_count,
         int(numpy.isnan(values).sum()),

@@ -32,7 +32,7 @@ def told_by(record: Record) -> Told:
         [(stage.number, stage.units) for stage in record.stages],
         [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         tied_in(named),
-        training.optimizer_of(record._optimizers[0] if record._optimizers else record._optimizer),
+        training.optimizer_of_all(record._optimizers or [record._optimizer]),
     )
 
 
@@ -93,7 +93,7 @@ def _manifest(
             "accumulation_digest": None if accumulation is None else hash_hex(accumulation),
         },
         "stages": [{"stage": number, "rank": rank, "units": units} for number, rank, units in places],
-        "tied": record._tied or [group for told in everyone for group in told.tied],
+        "tied": _tied(record._tied, everyone),
         "frozen": [name for told in everyone for name in told.frozen],
         "loss_scaling": record.loss_scaling,
         "optimizer": _optimizer(everyone),
@@ -112,6 +112,11 @@ def _optimizer(everyone: list[Told]) -> dict[str, Any]:
     """Rank 0's; groups with numbers of their own may be another rank's alone."""
     groups = max(int(told.optimizer.get("groups", 0)) for told in everyone)
     return everyone[0].optimizer | ({"groups": groups} if groups else {})
+
+
+def _tied(given: list[list[str]], everyone: list[Told]) -> list[list[str]]:
+    """What the trainer said, and what ranks found beside it."""
+    return given + [group for told in everyone for group in told.tied if not any(set(group) <= set(names) for names in given)]
 
 
 def _named(record: Record) -> list[tuple[str, Any]]:

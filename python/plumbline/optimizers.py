@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 def watch(record: Record, optimizer: Any) -> None:
     if not hasattr(optimizer, "register_step_pre_hook"):
         return
-    rows: list[list[Any]] = []
-
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         now = record._now
         if now is None:
@@ -24,11 +22,12 @@ def watch(record: Record, optimizer: Any) -> None:
             )
         record.gradients()
         now.learning_rate = float(optimizer.param_groups[0]["lr"])
-        rows.append(record._begin_action(min(stage.number for stage in record.stages), "STEP"))
+        if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
+            now.update = record._begin_action(min(stage.number for stage in record.stages), "STEP")
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if rows:
-            record._end_action(rows.pop())
+        if record._now is not None and record._now.update is not None:
+            record._end_action(record._now.update)
 
     optimizer.register_step_pre_hook(before)
     optimizer.register_step_post_hook(after)

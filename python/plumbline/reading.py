@@ -21,10 +21,10 @@ class RecordTables:
     exits: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> list[dict[str, Any]]:
-        try:
-            return self.__dict__["tables"][name]
-        except KeyError:
-            raise AttributeError(f"{self.folder}: no table {name}.csv; there are {', '.join(sorted(self.tables))}") from None
+        tables = self.__dict__.get("tables", {})  # none yet while a copy is made
+        if name not in tables:
+            raise AttributeError(f"{self.__dict__.get('folder')}: no table {name}.csv; there are {', '.join(sorted(tables))}")
+        return tables[name]
 
 
 def _value(column: str, text: str) -> Any:

@@ -24,6 +24,7 @@ class StepInHand:
     coefficient: float | None = None
     learning_rate: float | None = None
     index: int = 0  # of the next action
+    update: list[Any] | None = None  # the row of its STEP, where an optimiser is watched
     fed: dict[int, list[Any]] = field(default_factory=dict)
 
 

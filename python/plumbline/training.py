@@ -35,6 +35,17 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     return known
 
 
+def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any]:
+    """The first one's; where another has other numbers, all of them are groups of one, and of several kinds the name has each."""
+    told = [optimizer_of(one) for one in optimizers]
+    first, names = told[0], sorted({str(one["name"]) for one in told})
+    if all(one == first for one in told):
+        return first
+    if len(names) > 1:
+        first = {"name": "+".join(names), "learning_rate": first["learning_rate"]}
+    return first | {"groups": sum(int(one.get("groups", 1)) for one in told)}
+
+
 def _numbers(group: dict[str, Any]) -> dict[str, Any]:
     """What the step's formula is made of, beside the rate, which a scheduler sets."""
     return {key: value for key, value in group.items() if key not in ("params", "initial_lr", "lr")}
