@@ -1,0 +1,203 @@
+"""Digests, statistics, progress page and readers, by themselves."""
+
+import copy
+import json
+import math
+import os
+import pathlib
+import pickle
+import socket
+import struct
+import tempfile
+import time
+import unittest
+import warnings
+from unittest import mock
+
+import numpy
+import plumbline
+from plumbline import digests, progress, reading, verdicts
+from test_package_record import Pipeline, judge
+
+
+class StatisticsTest(unittest.TestCase):
+    def test_sums_are_float64_and_the_largest_float32(self):
+        wide = numpy.float32([3e30, -4e30])
+        found = digests.statistics(wide)
+        self.assertEqual(found.l2, math.sqrt(float(wide[0]) ** 2 + float(wide[1]) ** 2))
+        self.assertEqual((found.max_abs, type(found.max_abs)), (numpy.float32(4e30), numpy.float32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a value that float32 has not is no matter for people
+            self.assertEqual(str(digests.statistics(numpy.array([-1e300])).max_abs), "inf")
+
+    def test_rows_are_counted_of_a_matrix_alone(self):
+        for shape, rows in (((2, 3), 2), ((6,), None), ((1, 2, 3), None), ((0, 4), 0), ((4, 0), 0), ((), None)):
+            self.assertEqual(digests.statistics(numpy.ones(shape)).nonzero_rows, rows, shape)
+
+    def test_minus_zero_is_no_value_and_another_digest(self):
+        found = digests.statistics(numpy.float32([[-0.0, 0.0], [0.0, -2.0]]))
+        self.assertEqual((found.nonzero, found.nonzero_rows, str(found.max_abs)), (1, 1, "2.0"))
+        self.assertNotEqual(plumbline.digest(numpy.float32([-0.0])), plumbline.digest(numpy.float32([0.0])))
+
+    def test_a_digest_is_of_the_rows_in_order_whatever_lies_in_memory(self):
+        whole = numpy.arange(24, dtype="float64").reshape(4, 6)
+        for part in (whole.T, whole[::2, 1:], whole[:, ::-1]):
+            self.assertEqual(plumbline.digest(part), plumbline.digest(part.copy()))
+        self.assertNotEqual(plumbline.digest(whole), plumbline.digest(whole.reshape(6, 4)))
+        self.assertNotEqual(plumbline.digest(numpy.zeros(2, "float64")), plumbline.digest(numpy.zeros(2, "int64")))
+
+    def test_numbers_read_back_to_the_same_bits(self):
+        third = numpy.float32(1) / numpy.float32(3)
+        values = (third, float(third), 1e-8, float("nan"), float("inf"), -numpy.float32("inf"), numpy.int64(7), True, None)
+        self.assertEqual([digests.number_text(value) for value in values], ["0.33333334", "0.3333333432674408", "1e-08", "nan", "inf", "-inf", "7", "1.0", ""])
+
+
+class ProgressTest(unittest.TestCase):
+    def test_every_field_stands_at_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "progress"
+            page = progress.ProgressPage(path)
+            self.assertEqual((path.stat().st_size, path.read_bytes()[:16]), (4096, b"PLMBPRG1" + bytes(8)))
+            before = time.monotonic_ns()
+            page.tell(5, 6, "a" * 80, 7, 8, 1 << 40)
+            text = path.read_bytes()
+            sequence, step, index, peer, microbatch, size, clock, process = struct.unpack_from("<QqqiiQQi", text, 8)
+            self.assertEqual((sequence, step, index, peer, microbatch, size, process), (2, 5, 6, 7, 8, 1 << 40, os.getpid()))
+            self.assertTrue(before <= clock <= time.monotonic_ns())
+            self.assertEqual((text[60:124], text[128:192].rstrip(b"\0")), (b"a" * 63 + b"\0", socket.gethostname().encode()[:63]))
+            page.tell(9, 0, "")
+            text = path.read_bytes()
+            self.assertEqual(struct.unpack_from("<QqqiiQ", text, 8), (4, 9, 0, -1, -1, 0))
+            self.assertEqual(text[60:124], bytes(64))
+            page.close()
+
+    def test_a_reader_that_comes_between_sees_that_it_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, seen = progress.ProgressPage(pathlib.Path(folder) / "progress"), []
+            real = progress._VALUES
+
+            class Slow:
+                def pack_into(self, memory, *values):
+                    seen.append(struct.unpack_from("<Q", memory, 8)[0])
+                    real.pack_into(memory, *values)
+
+            with mock.patch.object(progress, "_VALUES", Slow()):
+                page.tell(0, 0, ""), page.tell(0, 1, "")
+            page.close()
+        self.assertEqual(seen, [1, 3])
+
+    def test_a_long_host_name_keeps_its_end(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch("socket.gethostname", lambda: "h" * 80):
+            path = pathlib.Path(folder) / "progress"
+            page = progress.ProgressPage(path)
+            page.tell(0, 0, "")
+            page.close()
+            self.assertEqual(path.read_bytes()[128:200], b"h" * 63 + bytes(9))
+
+
+class ReadingTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def test_cells_are_numbers_or_words_or_absent(self):
+        columns = ("kind", "name", "dtype", "shape", "digest", "direction", "cut", "side", "action", "data_digest", "unit")
+        self.assertEqual([reading._value(column, "12") for column in columns], ["12"] * len(columns))
+        self.assertEqual([reading._value("step", text) for text in ("-1", "0.5", "nan", "")][:2], [-1, 0.5])
+        self.assertIs(type(reading._value("step", "3")), int)
+        self.assertTrue(math.isnan(reading._value("loss", "nan")))
+        self.assertIsNone(reading._value("name", ""))
+
+    def test_rows_bear_the_rank_that_wrote_them(self):
+        two = Pipeline(self.folder / "two", 2).run()
+        (two / "rank-1" / "exit.json").unlink()  # killed
+        found = plumbline.read(str(two))
+        self.assertEqual([row["rank"] for row in found.steps], [0, 0, 1, 1])
+        self.assertEqual(list(found.exits), [0])
+        self.assertEqual(sorted(found.tables), ["actions", "boundaries", "memory", "microbatches", "steps", "tensors"])
+        self.assertEqual(found.folder, two)
+
+    def test_tables_can_be_copied_and_sent_to_another_process(self):
+        found = plumbline.read(Pipeline(self.folder / "one", 1).run())
+        for again in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+            self.assertEqual(again, found)
+            with self.assertRaisesRegex(AttributeError, "one: no table nothing.csv; there are actions, boundaries"):
+                again.nothing
+
+
+class VerdictTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def program(self, text, name="judge"):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return str(path)
+
+    def test_the_judge_is_given_what_was_asked(self):
+        cell = {"holds": True, "checks": [], "first_divergence": None}
+        program = self.program(f"printf '%s\\n' \"$@\" > {self.folder}/words\necho '{json.dumps({'cells': [cell]})}'\n")
+        for options, words in (
+            ({}, []), ({"calibration": "c.json"}, ["--calibration", "c.json"]), ({"replica": 0}, ["--replica", "0"]), ({"page": self.folder}, ["--page", str(self.folder)]),
+        ):
+            self.assertTrue(plumbline.compare(pathlib.Path("one"), "two", program=program, **options))
+            self.assertEqual((self.folder / "words").read_text().split("\n")[:-1], ["compare", "one", "two", "--json", *words])
+
+    def test_a_judge_that_ends_otherwise_is_an_error_in_its_own_words(self):
+        for text, words in (("echo '  why ' >&2; exit 2", "^why$"), ("exit 3", "judge ended with 3$"), ("kill -9 $$", "judge ended with -9$")):
+            with self.assertRaisesRegex(ValueError, words):
+                plumbline.compare("one", "two", program=self.program(text))
+
+    def test_a_verdict_in_words(self):
+        checks = [{"name": name, "outcome": outcome, "requirement": "told", "reason": "r-" + name} for name, outcome in (
+            ("a", "holds"), ("b", "fails"), ("c", "not_run"), ("d", "not_applicable"), ("e", "not_triggered"))]
+        cell = {"holds": False, "checks": checks, "first_divergence": {"words": "there"}}
+        found = plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'; exit 1\n"))
+        self.assertFalse(found)
+        self.assertEqual(str(found), "DOES NOT HOLD\nb: fails: r-b\nc: not_run: r-c\ne: not_triggered: r-e\nfirst divergence: there")
+        self.assertEqual(found.checks["c"], verdicts.CheckVerdict("c", "not_run", "told", "r-c"))
+        self.assertEqual((found.first_divergence, found.verdict), ({"words": "there"}, {"cells": [cell]}))
+        cell |= {"holds": True, "checks": checks[:1], "first_divergence": None}
+        self.assertEqual(str(plumbline.compare("one", "two", program=self.program(f"echo '{json.dumps({'cells': [cell]})}'\n"))), "HOLDS")
+
+    def test_the_program_is_the_one_that_was_set_or_came_along_or_is_on_the_path(self):
+        on_path, scripts = self.program("", "plumbline"), self.folder / "scripts"
+        with mock.patch.dict(os.environ, {"PATH": str(self.folder), "PLUMBLINE": "set"}), mock.patch("sysconfig.get_path", lambda name: str(self.folder / name)):
+            self.assertEqual(verdicts.program_path(), "set")
+            del os.environ["PLUMBLINE"]
+            self.assertEqual(verdicts.program_path(), on_path)
+            scripts.mkdir()
+            came_along = self.program("", "scripts/plumbline")
+            self.assertEqual(verdicts.program_path(), came_along)
+            (scripts / "plumbline").unlink()
+            os.environ["PATH"] = str(scripts)
+            with self.assertRaisesRegex(FileNotFoundError, "no program `plumbline` on PATH"):
+                verdicts.program_path()
+            with self.assertRaises(FileNotFoundError):
+                plumbline.compare("one", "two")
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_a_page_is_written_where_it_is_asked_for(self):
+        one, two = Pipeline(self.folder / "one", 1).run(), Pipeline(self.folder / "two", 2).run()
+        self.assertTrue(plumbline.compare(one, two, page=self.folder / "page"))
+        self.assertTrue((self.folder / "page" / "report.html").stat().st_size)
+        with self.assertRaisesRegex(ValueError, "nowhere.json"):
+            plumbline.compare(one, two, calibration=self.folder / "nowhere.json")
+
+    def test_torch_is_looked_for_where_it_is_used_alone(self):
+        with self.assertRaisesRegex(AttributeError, "module 'plumbline' has no attribute 'tensorflow'"):
+            plumbline.tensorflow
+        import subprocess
+        import sys
+
+        parent = str(pathlib.Path(plumbline.__file__).parents[1])
+        said = subprocess.run([sys.executable, "-c", "import sys, plumbline; print('torch' in sys.modules)"], env=os.environ | {"PYTHONPATH": parent}, capture_output=True, text=True)
+        self.assertEqual(said.stdout, "False\n", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

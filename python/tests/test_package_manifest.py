@@ -1,0 +1,129 @@
+"""What rank 0 writes of the run, key by key, and the order files beside it."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import plumbline
+from plumbline.digests import hash_hex
+from test_package_record import OPTIMIZER, RATE, STEPS, Pipeline, batch, weights
+
+
+class ManifestTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def written(self, name="one", change=lambda record: None, stages=None, **options):
+        usual = {"model": {}, "steps": 1, "microbatches": 2, "optimizer": OPTIMIZER}
+        record = plumbline.Record(self.folder / name, **(usual | options))
+        for number, parameters in enumerate(stages or [{"first.weight": weights()[0]}]):
+            record.stage(number, [f"unit{number}"], parameters)
+        change(record)
+        with record.step(*batch(0)):
+            record.loss(1), record.loss(1), record.learning_rate(RATE), record.gradients(), record.norm(1)
+        return json.loads((self.folder / name / "manifest.json").read_text())
+
+    def test_every_key_of_a_plain_run(self):
+        found = self.written(steps=1, model={"kind": "plain"})
+        self.assertRegex(found.pop("run_id"), r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+        self.assertRegex(found.pop("started"), r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        versions = found.pop("versions")
+        self.assertEqual((versions["python"], versions["plumbline-python"]), ("%d.%d.%d" % sys.version_info[:3], plumbline.__version__))
+        self.assertEqual(versions.get("torch"), str(sys.modules["torch"].__version__) if "torch" in sys.modules else None)
+        self.assertEqual(found, {
+            "schema": "plumbline-record/2", "role": "external", "command": sys.argv, "model": {"kind": "plain"}, "seed": 0, "dtype": "float32", "device": "cpu",
+            "world_size": 1, "steps": 1, "data": {"source": "", "microbatches": 2},
+            "schedule": {"name": "sequential", "chunks_per_rank": 1, "microbatches": 2, "digest": None, "accumulation": "ascending", "accumulation_digest": None},
+            "stages": [{"stage": 0, "rank": 0, "units": ["unit0"]}], "tied": [], "frozen": [], "loss_scaling": "before", "optimizer": OPTIMIZER,
+            "clip_norm": None, "norm_order": "canonical", "clip_epsilon": 0, "level": "full",
+        })
+
+    def test_what_was_told_of_the_run_stands_in_it(self):
+        mesh = {"axes": {"dp": 1, "pp": 1}, "pipeline": "pp", "replicas": [[0]], "replica": 0}
+        told = {"seed": 7, "device": "abacus", "data_source": "noise", "loss_scaling": "after", "clip_norm": 0.5, "level": "summary", "every": 3, "mesh": mesh}
+        record = plumbline.Record(self.folder / "meshed", model={}, steps=7, microbatches=1, optimizer=OPTIMIZER, **told)
+        record.stage(0, ["unit0"], {})
+        with self.assertRaises(KeyboardInterrupt), record.step(*batch(0)):
+            raise KeyboardInterrupt
+        found = plumbline.read(self.folder / "meshed" / "replica-0").manifest
+        self.assertEqual((found["steps"], found["data"]["source"]), (3, told.pop("data_source")))
+        self.assertEqual({key: found[key] for key in told}, told)
+        self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("per_rank", 1e-6))
+        found = self.written("canonical", clip_norm=0.5, norm_order="canonical", clip_epsilon=0.25)
+        self.assertEqual((found["norm_order"], found["clip_epsilon"]), ("canonical", 0.25))
+
+    def test_two_runs_are_two(self):
+        self.assertNotEqual(self.written("one")["run_id"], self.written("two")["run_id"])
+
+    def test_orders_that_were_told_stand_beside_it_with_their_digests(self):
+        def change(record):
+            record.schedule_rows, record.schedule_name, record.chunks_per_rank = [["0F0", "0F1", "0B1", "0B0"]], "mine", 2
+            record.accumulation_rows = [("unit0", 1), ("unit0", 0)]
+
+        found = self.written(change=change, accumulation="listed")
+        schedule, order = ((self.folder / "one" / name).read_text() for name in ("schedule.csv", "accumulation.csv"))
+        self.assertEqual((schedule, order), ("0F0,0F1,0B1,0B0\n", "unit,microbatch\nunit0,1\nunit0,0\n"))
+        expected = {"name": "mine", "chunks_per_rank": 2, "microbatches": 2, "digest": hash_hex(schedule), "accumulation": "listed", "accumulation_digest": hash_hex(order)}
+        self.assertEqual(found["schedule"], expected)
+        self.assertEqual(self.written("descending", accumulation="descending")["schedule"]["accumulation"], "descending")
+        self.assertEqual(sorted(file.name for file in (self.folder / "descending").iterdir()), ["manifest.json", "rank-0"])
+
+    def test_a_pipeline_by_hand_is_called_so(self):
+        found = plumbline.read(Pipeline(self.folder / "two", 2).run()).manifest
+        self.assertEqual((found["world_size"], found["steps"], found["schedule"]["name"]), (2, STEPS, "by hand"))
+
+    def test_weights_that_are_one_are_found_beside_those_that_were_told(self):
+        one, two = weights()
+        here = {"a": one, "b": two, "c": one, "d": two, "e": weights()[0]}
+        self.assertEqual(self.written("found", stages=[here])["tied"], [["a", "c"], ["b", "d"]])
+        self.assertEqual(self.written("told", stages=[here], tied=(("a", "c"), ("e", "elsewhere")))["tied"], [["a", "c"], ["e", "elsewhere"], ["b", "d"]])
+
+    def test_weights_without_a_gradient_are_frozen(self):
+        one, two = weights()
+        two.requires_grad = False
+        self.assertEqual(self.written(stages=[{"a": one}, {"b": two, "c": weights()[0]}])["frozen"], ["b"])
+
+    def test_the_dtype_is_that_of_the_first_parameter_that_a_rank_has(self):
+        half = weights()[0]
+        half.dtype, half.values = numpy.dtype("float16"), half.values.astype("float16")
+        self.assertEqual(self.written("wide", stages=[{}, {"a": half}, {"b": weights()[0]}])["dtype"], "float16")
+        self.assertEqual(self.written("none", stages=[{}])["dtype"], "float32")
+
+    def test_groups_of_another_rank_alone_are_told(self):
+        from plumbline.manifest import Told, _optimizer
+
+        told = [Told((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
+        self.assertEqual(_optimizer(told), {"name": "sgd", "groups": 3})
+        self.assertEqual(_optimizer(told[:1]), {"name": "sgd"})
+
+    def test_a_model_is_what_json_has_of_its_configuration(self):
+        class Config:
+            def __init__(self):
+                self.size, self.rates, self.none, self.kind, self.inner = 3, [0.5, (True, "a")], None, dict, {"a": {1: 2}, "b": [set()]}
+
+        class Transformers(Config):
+            def to_diff_dict(self):
+                return {}
+
+            def to_dict(self):
+                return {"whole": 1, "dtype": Config}
+
+        @dataclasses.dataclass
+        class Shape:
+            width: int = 4
+
+        for model, expected in (
+            (Config(), {"size": 3, "rates": [0.5, [True, "a"]], "none": None}), (Transformers(), {"whole": 1}), (Shape(), {"width": 4}),
+            ({"kept": {"a": [1]}, "left": {2: 1}, "out": {"a": numpy.ones(1)}}, {"kept": {"a": [1]}}),
+        ):
+            self.assertEqual(self.written(type(model).__name__, model=model)["model"], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

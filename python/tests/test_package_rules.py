@@ -1,0 +1,196 @@
+"""What a record refuses, and what it says where something is forgotten."""
+
+import json
+import pathlib
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import numpy
+import plumbline
+from test_package_record import OPTIMIZER, RATE, Pipeline, batch, weights
+
+
+class RulesTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def record(self, name="one", **options):
+        usual = {"model": {}, "steps": 1, "microbatches": 2, "optimizer": OPTIMIZER}
+        record = plumbline.Record(self.folder / name, **(usual | options))
+        record.stage(0, ["first"], {"first.weight": weights()[0]})
+        return record
+
+    def step(self, record, number=0, losses=(1, 1), rate=RATE):
+        with record.step(*batch(number)):
+            for loss in losses:
+                record.loss(loss)
+            if rate is not None:
+                record.learning_rate(rate)
+
+    def ended(self, name="one", rank=0):
+        return json.loads((self.folder / name / f"rank-{rank}" / "exit.json").read_text())
+
+    def test_a_record_has_a_step_and_a_microbatch(self):
+        for options in ({"steps": 0}, {"microbatches": 0}):
+            with self.assertRaisesRegex(ValueError, "at least one step and one microbatch, not {} and {}".format(options.get("steps", 1), options.get("microbatches", 2))):
+                self.record(**options)
+        self.record("least", microbatches=1)
+        self.assertEqual(self.record("tenth", every=10).steps, 1)
+        self.assertEqual(self.record("tenth", steps=11, every=10, level="full").steps, 2)
+
+    def test_stages_are_told_before_the_first_step(self):
+        record = self.record(steps=2)
+        self.step(record)
+        with self.assertRaisesRegex(RuntimeError, "stages are told before the first step"):
+            record.stage(1, ["second"], {})
+        self.step(record)
+
+    def test_one_step_more_than_was_told_is_refused(self):
+        record = self.record(steps=2, every=2)
+        self.step(record)
+        self.step(record)
+        self.assertEqual(self.ended()["status"], "ok")
+        with self.assertRaisesRegex(RuntimeError, "made for 2 steps, and this is one more"):
+            self.step(record)
+        self.assertEqual(len(plumbline.read(self.folder / "one").steps), 1)
+
+    def test_a_step_is_given_as_many_microbatches_as_the_record_has(self):
+        with self.assertRaisesRegex(ValueError, "also one that is fed none of it"):
+            with self.record().step(None):
+                pass
+        for inputs, targets in (([numpy.ones(1)] * 3, None), ([numpy.ones(1)] * 2, (numpy.ones(1),))):
+            with self.assertRaisesRegex(ValueError, f"given {len(targets or inputs)} microbatches, and the record was made for 2"):
+                record = self.record(f"of {len(targets or inputs)}")
+                with record.step(inputs, targets):
+                    pass
+            record._left()
+            self.assertEqual(self.ended(record.folder.name)["where"], "the program ended after 0 of 1 steps")
+        record = self.record("lists")
+        with record.step([numpy.ones((1, 2)), numpy.ones((5, 2))]):
+            record.loss(1), record.loss(1), record.learning_rate(RATE)
+        self.assertEqual([row["batch"] for row in plumbline.read(self.folder / "lists").microbatches], [1, 5])
+
+    def test_what_a_step_was_not_told_is_named(self):
+        for name, options, told, words in (
+            ("some", {}, {"losses": (1,)}, r"step 0: losses of microbatches \[0\], of 2 that there are"),
+            ("more", {}, {"losses": (1, 1, 1)}, r"losses of microbatches \[0, 1, 2\], of 2"),
+            ("none", {}, {"losses": ()}, r"step 0: no loss was told; call record.loss"),
+            ("rate", {}, {"rate": None}, r"step 0: no optimiser stepped; call record.learning_rate"),
+            ("infinite", {}, {"rate": float("inf")}, r"step 0: the learning rate is inf"),
+            ("norm", {"clip_norm": 2.5}, {}, r"step 0: clip_norm is 2.5, yet no norm was seen"),
+        ):
+            with self.subTest(name), self.assertRaisesRegex(RuntimeError, words):
+                self.step(self.record(name, **options), **told)
+            self.assertIn("RuntimeError", self.ended(name)["where"])
+
+    def test_a_norm_comes_after_the_gradients(self):
+        record = self.record(clip_norm=1.0)
+        with self.assertRaisesRegex(RuntimeError, r"record.norm\(\) came before record.gradients\(\)"):
+            with record.step(*batch(0)):
+                record.norm(1.0)
+
+    def test_what_belongs_to_a_step_is_refused_outside_of_one(self):
+        record, one = self.record(), numpy.ones(1)
+        for name, tell in {
+            "loss": lambda: record.loss(1), "fed": lambda: record.fed(0, one), "gradients": record.gradients, "norm": lambda: record.norm(1),
+            "learning_rate": lambda: record.learning_rate(1), "boundary": lambda: record.computed("first", "forward", 0, one),
+        }.items():
+            with self.assertRaisesRegex(RuntimeError, rf"record.{name}\(\) is told within"):
+                tell()
+        self.assertFalse(record.in_step)
+
+    def test_a_step_that_is_passed_over_hears_nothing(self):
+        record, one = self.record(steps=2, every=2), numpy.ones(1)
+        self.step(record)
+        with record.step(one):
+            self.assertFalse(record.in_step)
+            record.loss("no number"), record.fed(9), record.gradients(), record.norm("none"), record.learning_rate("none")
+            record.sent(0, 9, 0, one), record.received(0, 9, 0, one), record.handed_over(0, 9, 0, one), record.computed("none", "none", 0, one)
+            with record.action(0, "F", 0), record.waiting(3):
+                pass
+        found = plumbline.read(self.folder / "one")
+        self.assertEqual((len(found.steps), len(found.actions), len(found.boundaries), found.exits[0]["status"]), (1, 0, 0, "ok"))
+
+    def test_how_a_rank_ended_is_said_once(self):
+        record = self.record(steps=3)
+        self.step(record)
+        record.finish("stopped", 7, "here")
+        record.finish("error", 1)
+        expected = {"rank": 0, "status": "stopped", "code": 7, "signal": None, "last_action": None, "where": "here"}
+        ended = self.ended()
+        self.assertRegex(ended.pop("data_digest"), "^[0-9a-f]{32}$")
+        self.assertEqual(ended, expected)
+        self.record("never").finish()  # before its first step it has no place to say so
+        self.assertFalse((self.folder / "never").exists())
+
+    def test_a_rank_that_leaves_between_steps_says_after_how_many(self):
+        record = self.record(steps=3)
+        self.step(record)
+        record._left()
+        self.assertEqual((self.ended()["status"], self.ended()["code"], self.ended()["where"]), ("error", 1, "the program ended after 1 of 3 steps"))
+        whole = self.record("whole")
+        self.step(whole)
+        whole._left()
+        self.assertEqual(self.ended("whole")["status"], "ok")
+
+    def test_an_exception_in_a_step_that_is_passed_over_says_its_line(self):
+        record = self.record(steps=2, every=2)
+        self.step(record)
+        with self.assertRaises(ZeroDivisionError):
+            with record.step(numpy.ones(1)):
+                1 / 0
+        self.assertRegex(self.ended()["where"], r"test_package_rules.py:\d+: ZeroDivisionError: division by zero")
+        self.assertEqual((self.ended()["status"], self.ended()["code"]), ("error", 1))
+
+    def test_stages_that_are_not_each_there_once_are_refused(self):
+        for told, numbers in (((0, 2), r"\[0, 2\]"), ((0, 0), r"\[0, 0\]"), ((1,), r"\[1\]")):
+            record = plumbline.Record(self.folder / "none", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER)
+            for number in told:
+                record.stage(number, ["first"], {})
+            with self.assertRaisesRegex(ValueError, f"stages together are {numbers}, not each number from 0 once"):
+                with record.step(numpy.ones(1)):
+                    pass
+        self.assertFalse((self.folder / "none").exists())
+
+    def test_an_empty_folder_is_taken_and_a_file_is_not(self):
+        (self.folder / "empty").mkdir()
+        self.step(self.record("empty"))
+        (self.folder / "file").write_text("")
+        with self.assertRaisesRegex(FileExistsError, "file: is not empty, so it may hold another run"):
+            self.step(self.record("file"))
+        self.step(self.record("deep/within/folders"))
+
+    def test_the_place_of_a_rank_is_what_was_told_or_what_torch_says(self):
+        distributed = types.SimpleNamespace(
+            is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda group: group[0], get_world_size=lambda group: group[1]
+        )
+        with mock.patch.dict("sys.modules", {"torch": types.SimpleNamespace(distributed=distributed)}):
+            options = {"model": {}, "steps": 1, "microbatches": 1, "optimizer": OPTIMIZER, "group": (3, 5)}
+            record = plumbline.Record(self.folder / "none", **options)
+            self.assertEqual((record.rank, record.world_size), (3, 5))
+            record = plumbline.Record(self.folder / "none", **options, rank=1, world_size=2)
+            self.assertEqual((record.rank, record.world_size), (1, 2))
+            distributed.is_initialized = lambda: False
+            record = plumbline.Record(self.folder / "none", **options)
+            self.assertEqual((record.rank, record.world_size), (0, 1))
+            record = plumbline.Record(self.folder / "none", **options, rank=1, world_size=2)
+            record.stage(1, ["first"], {})
+            with self.assertRaisesRegex(RuntimeError, "give gather=, or initialise torch.distributed"):
+                with record.step(numpy.ones(1)):
+                    pass
+
+    def test_ranks_that_record_otherwise_are_refused(self):
+        for key, value in (("every", 2), ("microbatches", 8), ("level", "summary")):
+            pipeline = Pipeline(self.folder / key, 2)
+            usual = pipeline.record
+            pipeline.record = lambda rank, usual=usual, key=key, value=value: usual(rank, **({key: value} if rank else {}))
+            with self.subTest(key), self.assertRaisesRegex(ValueError, "rank 1 records .*, rank 0 "):
+                pipeline.run()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,294 @@
+"""What is recorded of a model of torch that is watched, and of its optimisers and clipping."""
+
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+import plumbline
+from test_package_tables import rows
+
+if importlib.util.find_spec("torch") is None:
+    raise unittest.SkipTest("torch is not here")
+import torch
+
+
+def chain(width=2):
+    torch.manual_seed(4)
+    return torch.nn.Sequential(torch.nn.Linear(width, 3), torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+
+
+class WatchingTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(scratch.name)
+        self.addCleanup(scratch.cleanup)
+
+    def record(self, optimizer, name="one", **more):
+        options = {"model": {}, "steps": 1, "microbatches": 2}
+        return plumbline.Record(self.folder / name, **(options | more), optimizer=optimizer)
+
+    def cells(self, table, *columns, name="one"):
+        return [tuple(row[column] for column in columns) for row in rows(self.folder / name, table)]
+
+    def test_the_calls_of_a_step_that_build_a_graph_are_its_microbatches(self):
+        model = chain()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        record = self.record(optimizer, steps=2)
+        plumbline.torch.watch_model(record, model)
+        inputs = torch.ones(2, 2)
+        for _ in range(2):
+            model(inputs).sum().backward()  # outside of a step
+            optimizer.step()
+            optimizer.zero_grad()
+            with record.step(inputs):
+                with torch.no_grad():
+                    model(inputs)  # an evaluation
+                for x in inputs.split(1):
+                    loss = model(x).sum()
+                    record.loss(loss)
+                    loss.backward()
+                optimizer.step()
+            optimizer.zero_grad()
+        actions = [(step, str(index), action, microbatch) for step in "01" for index, (action, microbatch) in enumerate((("0F0", "0"), ("0B0", "0"), ("0F1", "1"), ("0B1", "1"), ("0STEP", "")))]
+        self.assertEqual(self.cells("actions", "step", "index", "action", "microbatch"), actions)
+        crossings = [(step, m, way, cut, "computed", "", "", "") for step in "01" for m in "01" for way, cut in (("forward", "1"), ("forward", "2"), ("backward", "2"), ("backward", "1"))]
+        self.assertEqual(self.cells("boundaries", "step", "microbatch", "direction", "cut", "side", "from_stage", "to_stage", "peer"), crossings)
+        self.assertEqual(self.cells("steps", "learning_rate", "gradient_norm", "clip_coefficient"), [("0.5", "", "")] * 2)
+
+    def test_units_that_are_named_are_the_cuts(self):
+        model = torch.nn.ModuleDict({"body": chain()})
+        model.forward = lambda x: model["body"](x)
+        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), microbatches=1)
+        plumbline.torch.watch_model(record, model, units=["body.0", "body.2"])
+        with record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward(), record.learning_rate(1)
+        self.assertEqual(plumbline.read(self.folder / "one").manifest["stages"], [{"stage": 0, "rank": 0, "units": ["body.0", "body.2"]}])
+        self.assertEqual(self.cells("boundaries", "cut", "direction"), [("body.2", "forward"), ("body.2", "backward")])
+
+    def test_a_stage_by_hand_has_the_units_of_its_module_and_each_name_of_a_weight(self):
+        model = torch.nn.ModuleDict({"in": torch.nn.Linear(2, 2, bias=False), "drop": torch.nn.Dropout(), "out": torch.nn.Linear(2, 2, bias=False)})
+        model["out"].weight = model["in"].weight
+        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5))
+        plumbline.torch.watch_stage(record, 3, model)
+        plumbline.torch.watch_stage(record, 4, chain(), ["all"])
+        self.assertEqual([(stage.number, stage.units) for stage in record.stages], [(3, ["in", "out"]), (4, ["all"])])
+        self.assertEqual([name for name, _ in record.stages[0].parameters], ["in.weight", "out.weight"])
+
+    def test_units_of_a_model_whose_layers_lie_within(self):
+        layers, body = torch.nn.ModuleList(torch.nn.Module() for _ in range(2)), torch.nn.Module()
+        for layer in layers:
+            layer.experts = torch.nn.ModuleList([torch.nn.Linear(1, 1)])
+        body.embed, body.layers, body.rotary, body.norm = torch.nn.Embedding(2, 1), layers, torch.nn.Module(), torch.nn.LayerNorm(1)
+        whole = torch.nn.Module()
+        whole.model, whole.head = body, torch.nn.Linear(1, 2)
+        self.assertEqual(plumbline.torch.units_of(whole), ["model.embed", "model.layers.0", "model.layers.1", "model.norm", "head"])
+
+    def test_several_tensors_are_one_behind_the_other(self):
+        one, two = torch.arange(4.0).reshape(2, 2).t(), torch.tensor([9.0])
+        self.assertIs(plumbline.torch.as_one(one), one)
+        self.assertIs(plumbline.torch.as_one([None, one, 3]), one)
+        self.assertEqual(plumbline.torch.as_one((one, None, two)).tolist(), [0, 2, 1, 3, 9])
+        with self.assertRaisesRegex(TypeError, "no tensor crosses the cut"):
+            plumbline.torch.as_one([None])
+
+    def test_what_crosses_carries_a_gradient_and_is_no_parameter(self):
+        crossing = plumbline.torch.crossing_of
+        mask, carrying, other, weight = torch.ones(1), torch.ones(1, requires_grad=True), torch.ones(2, requires_grad=True), torch.nn.Parameter(torch.ones(1))
+        for args, kwargs, expected in (
+            ((mask, carrying), {"more": [{"a": other}], "weight": weight, "flag": True}, [carrying, other]),
+            ((carrying, carrying), {"key": carrying}, [carrying]),
+            ((mask, torch.ones(3)), {}, [mask]), ((weight, mask), {}, [weight]), ((3,), {"x": None}, []),
+        ):
+            self.assertEqual([id(one) for one in crossing("unit", args, kwargs)], [id(one) for one in expected])
+
+    def test_a_unit_without_a_tensor_is_named(self):
+        class Table(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.table = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+
+            def forward(self, x):
+                return self.first(x) + self.table.forward(x) if x is None else self.table(None)
+
+        model = Table()
+        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5))
+        plumbline.torch.watch_model(record, model)
+        with self.assertRaisesRegex(TypeError, "unit table is called without a tensor"):
+            with record.step(torch.ones(2, 2)):
+                model(torch.ones(1, 2))
+
+    def test_integers_at_a_cut_have_no_way_back(self):
+        model = torch.nn.ModuleDict({"empty": torch.nn.Linear(1, 1), "embed": torch.nn.Embedding(4, 2)})
+        model.forward = lambda ids: model["embed"](ids)
+        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5), microbatches=1)
+        plumbline.torch.watch_model(record, model)
+        with record.step(torch.ones(1, 2, dtype=torch.int64)):
+            loss = model(torch.ones(1, 2, dtype=torch.int64)).sum()
+            record.loss(loss), loss.backward(), record.gradients(), record.learning_rate(1)
+        self.assertEqual(self.cells("boundaries", "direction", "dtype", "shape", "bytes"), [("forward", "int64", "1x2", "16")])
+        self.assertEqual({row["name"] for row in rows(self.folder / "one", "tensors") if row["kind"] == "gradient"}, {"embed.weight"})
+
+    def test_moments_are_told_by_their_kind(self):
+        for name, make, expected in (
+            ("adamw", lambda p: torch.optim.AdamW(p, amsgrad=True), {"moment1": "exp_avg", "moment2": "exp_avg_sq"}),
+            ("sgd", lambda p: torch.optim.SGD(p, momentum=0.9), {"moment1": "momentum_buffer"}),
+        ):
+            model = chain()
+            optimizer = make(model.parameters())
+            record = self.record(optimizer, name, microbatches=1)
+            plumbline.torch.watch_model(record, model)
+            with record.step(torch.ones(1, 2)):
+                loss = model(torch.ones(1, 2)).sum()
+                record.loss(loss), loss.backward(), optimizer.step()
+            state = optimizer.state[model[1].weight]
+            found = {row["kind"]: row["digest"] for row in rows(self.folder / name, "tensors") if row["name"] == "1.weight" and row["kind"].startswith("moment")}
+            self.assertEqual(found, {kind: plumbline.digest(state[key]) for kind, key in expected.items()})
+
+    def test_an_optimiser_is_told_by_its_numbers(self):
+        from plumbline.training import optimizer_of
+
+        parameters = list(chain().parameters())
+        adamw = torch.optim.AdamW(parameters, lr=0.25, betas=(0.5, 0.75), eps=0.125, weight_decay=0.0625)
+        numbers = {"learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625}
+        self.assertEqual(optimizer_of(adamw), {"name": "adamw"} | numbers)
+        adam = torch.optim.Adam(parameters, lr=torch.tensor(0.25), betas=(0.5, 0.75), eps=0.125, weight_decay=0.0625, amsgrad=True, fused=True)
+        self.assertEqual(optimizer_of(adam), {"name": "adam"} | numbers | {"amsgrad": True})
+        sgd = torch.optim.SGD(parameters, lr=0.25, momentum=0.5, nesterov=True)
+        self.assertEqual(optimizer_of(sgd), {"name": "sgd", "learning_rate": 0.25, "momentum": 0.5, "weight_decay": 0.0, "nesterov": True})
+        self.assertEqual(optimizer_of(torch.optim.RMSprop(parameters, lr=0.25, alpha=0.5)), {"name": "rmsprop", "learning_rate": 0.25, "alpha": 0.5, "eps": 1e-8})
+        torch.optim.lr_scheduler.LambdaLR(sgd, lambda step: 0.5)  # sets every group's rate: no numbers of its own
+        self.assertNotIn("groups", optimizer_of(sgd))
+
+    def test_several_optimisers_step_once_and_tell_that_their_numbers_differ(self):
+        for name, rate, groups in (("alike", 0.5, None), ("apart", 0.25, 2)):
+            model = chain()
+            optimizers = [torch.optim.SGD(model[0].parameters(), lr=0.5), torch.optim.SGD([*model[1].parameters(), *model[2].parameters()], lr=rate)]
+            record = self.record(optimizers, name, microbatches=1)
+            plumbline.torch.watch_model(record, model)
+            with record.step(torch.ones(1, 2)):
+                loss = model(torch.ones(1, 2)).sum()
+                record.loss(loss), loss.backward()
+                for optimizer in optimizers:
+                    optimizer.step()
+            self.assertEqual(plumbline.read(self.folder / name).manifest["optimizer"].get("groups"), groups)
+            self.assertEqual(self.cells("actions", "action", name=name), [("0F0",), ("0B0",), ("0STEP",)])
+
+    def test_optimisers_of_several_kinds_bear_all_their_names(self):
+        from plumbline.training import optimizer_of_all
+
+        one, two, three = ([parameter] for parameter in list(chain().parameters())[:3])
+        kinds = [torch.optim.SGD(one, lr=0.5), torch.optim.AdamW([{"params": two}, {"params": three, "lr": 0.25}], lr=0.125)]
+        self.assertEqual(optimizer_of_all(kinds), {"name": "adamw+sgd", "learning_rate": 0.5, "groups": 3})
+        self.assertEqual(optimizer_of_all(kinds[:1] * 2), {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0})
+
+    def test_the_step_stands_under_the_lowest_stage(self):
+        model = chain()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        record = self.record(optimizer, microbatches=1)
+        for number in (2, 0, 1):
+            plumbline.torch.watch_stage(record, number, model[number], [f"unit{number}"])
+        with record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward(), optimizer.step()
+        self.assertEqual(self.cells("actions", "action", "stage"), [("0STEP", "0")])
+
+    def clipped(self, name, clip, clip_norm=0.5, **more):
+        model = chain()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        record = self.record(optimizer, name, microbatches=1, clip_norm=clip_norm, **more)
+        plumbline.torch.watch_model(record, model)
+        with record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward()
+            gradients = [plumbline.digest(parameter.grad) for parameter in model.parameters()]
+            norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()])
+            clip(list(model.parameters()), norm)
+            optimizer.step()
+        self.assertEqual([row["digest"] for row in rows(self.folder / name, "tensors") if row["kind"] == "gradient"], gradients)
+        ((said, coefficient),) = self.cells("steps", "gradient_norm", "clip_coefficient", name=name)
+        self.assertEqual(float(said), float(norm))
+        return float(norm), float(coefficient)
+
+    def test_clipping_is_seen_whichever_way_torch_does_it(self):
+        utils = torch.nn.utils
+        for name, clip in {
+            "clip": lambda parameters, norm: utils.clip_grad_norm_(parameters, 0.5),
+            "clip by its module": lambda parameters, norm: utils.clip_grad.clip_grad_norm_(parameters, max_norm=0.5, foreach=False),
+            "clip with": lambda parameters, norm: utils.clip_grads_with_norm_(parameters, 0.5, norm),
+            "clip with by its module": lambda parameters, norm: utils.clip_grad.clip_grads_with_norm_(parameters, 0.5, total_norm=norm),
+        }.items():
+            norm, coefficient = self.clipped(name, clip)
+            self.assertEqual(coefficient, float(torch.tensor(0.5) / (torch.tensor(norm) + 1e-6)), name)
+        _, coefficient = self.clipped("long", lambda parameters, norm: utils.clip_grad_norm_(parameters, 1e9))
+        self.assertEqual(coefficient, 1.0)
+
+    def test_clipping_is_watched_once_and_told_to_those_whose_step_is_under_way(self):
+        with plumbline.clipping.watched(self.record({}, "none")):
+            watched = torch.nn.utils.clip_grad_norm_
+        with plumbline.clipping.watched(self.record({}, "other")):
+            self.assertIs(torch.nn.utils.clip_grad_norm_, watched)
+        parameter = torch.nn.Parameter(torch.ones(1))
+        parameter.grad = torch.ones(1)
+        self.assertEqual(float(torch.nn.utils.clip_grad_norm_([parameter], 0.5)), 1.0)
+        self.assertEqual(plumbline.clipping._recording(), [])
+
+    def test_parts_of_a_parameter_are_told_by_their_placement(self):
+        from plumbline.meshes import refuse_shards
+
+        class Placement:
+            def __init__(self, whole):
+                self.is_replicate = lambda: whole
+
+        whole, part = torch.nn.Parameter(torch.ones(1)), torch.nn.Parameter(torch.ones(1))
+        whole.placements, part.placements = (Placement(True), Placement(True)), (Placement(True), Placement(False))
+        refuse_shards([("whole", whole)])
+        with self.assertRaisesRegex(ValueError, "of part, again this rank holds a part, and one device the whole"):
+            refuse_shards([("whole", whole), ("part", part), ("again", part)])
+
+    def test_statistics_of_torch_are_those_of_numpy(self):
+        from plumbline.digests import number_text, statistics
+
+        infinity, nothing = float("inf"), float("nan")
+        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300]):
+            tensor = torch.tensor(values, dtype=torch.float64)
+            with self.subTest(values):
+                ours, theirs = statistics(tensor), statistics(tensor.numpy())
+                self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()])
+
+    def test_a_tensor_goes_through_the_host_in_chunks(self):
+        from plumbline import digests
+
+        tensor = torch.arange(7, dtype=torch.float32)
+        chunks = [bytes(piece) for piece in digests.through_the_host(tensor.view(torch.uint8), 8)]
+        self.assertEqual([len(chunk) for chunk in chunks], [8, 8, 8, 4])
+        self.assertEqual(b"".join(chunks), tensor.numpy().tobytes())
+        self.assertEqual(list(digests.through_the_host(tensor[:0].view(torch.uint8), 8)), [])
+
+    def test_a_digest_of_torch_is_that_of_numpy(self):
+        whole = torch.arange(24.0, dtype=torch.float64).reshape(4, 6)
+        for part in (whole, whole.t(), whole[::2, 1:], whole[:0], whole[1, 1], whole.expand(2, 4, 6), torch.nn.Parameter(whole[1:])):
+            self.assertEqual(plumbline.digest(part), plumbline.digest(part.detach().numpy()))
+            self.assertEqual(plumbline.digests.size_in_bytes(part), part.detach().numpy().nbytes)
+
+    def test_a_dump_holds_what_was_there_when_it_was_told(self):
+        from test_package_tables import tensors
+
+        record = self.record({"name": "sgd", "learning_rate": 1, "momentum": 0, "weight_decay": 0}, microbatches=1, level="dump")
+        record.stage(0, ["a"], {"a.w": torch.nn.Parameter(torch.ones(2, dtype=torch.bfloat16))})
+        sent = torch.tensor([1.0, 2.0], dtype=torch.float16)
+        with record.step(torch.ones(1)):
+            record.computed("a", "forward", 0, sent)
+            record.computed("a", "backward", 0, torch.tensor([3]))
+            sent.zero_()
+            record.loss(torch.tensor(2.0, requires_grad=True)), record.learning_rate(1)
+        found = tensors(self.folder / "one" / "rank-0" / "dumps" / "step-0.safetensors")
+        self.assertEqual(found, {
+            "boundary/forward/0/a/computed": ("F16", [2], b"\x00\x3c\x00\x40"), "boundary/backward/0/a/computed": ("I64", [1], b"\x03" + bytes(7)),
+            "parameter/a.w": ("BF16", [2], b"\x80\x3f" * 2),
+        })
+
+
+if __name__ == "__main__":
+    unittest.main()
