@@ -165,7 +165,7 @@ class Record:
         self._now = StepInHand(self._next_step, time.monotonic(), both)
         self._now.fed = {m: [*pair] for m, pair in enumerate(zip(fed_inputs, fed_targets))}
         assert self._progress is not None
-        self._progress.tell(self._next_step, 0, "")
+        self._progress.tell(self._run_step, 0, "")
         try:
             with clipping.watched(self):
                 yield
@@ -253,11 +253,11 @@ class Record:
         if now is None or self._rows is None or self._progress is None or peer < 0:
             yield
             return
-        self._progress.tell(now.number, now.index, self._rows.last_action, peer)
+        self._progress.tell(self._run_step, now.index, self._rows.last_action, peer)
         try:
             yield
         finally:
-            self._progress.tell(now.number, now.index, self._rows.last_action)
+            self._progress.tell(self._run_step, now.index, self._rows.last_action)
 
     def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
         """Called by itself after the last step, and where an exception leaves a step."""
@@ -348,7 +348,7 @@ class Record:
         now, rows = self._in_step("action"), self._rows
         assert rows is not None and self._progress is not None
         name = f"{stage}{kind}{'' if microbatch is None else microbatch}"
-        self._progress.tell(now.number, now.index, name, peer, -1 if microbatch is None else microbatch)
+        self._progress.tell(self._run_step, now.index, name, peer, -1 if microbatch is None else microbatch)
         row = rows.begin_action(now.number, now.index, name, stage, microbatch)
         now.index += 1
         return row

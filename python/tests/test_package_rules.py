@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import struct
 import tempfile
 import types
 import unittest
@@ -114,6 +115,26 @@ class RulesTest(unittest.TestCase):
                 pass
         found = plumbline.read(self.folder / "one")
         self.assertEqual((len(found.steps), len(found.actions), len(found.boundaries), found.exits[0]["status"]), (1, 0, 0, "ok"))
+
+    def test_the_page_tells_the_step_of_the_run_also_where_it_is_passed_over(self):
+        record, seen = self.record(steps=3, every=2), []
+
+        def look():
+            text = (self.folder / "one" / "rank-0" / "progress").read_bytes()
+            seen.append((*struct.unpack_from("<qqii", text, 16), text[60:124].rstrip(b"\0").decode()))
+
+        for step in range(3):
+            with record.step(*batch(0)):
+                look()
+                with record.action(0, "F", 1, peer=4):
+                    look()
+                with record.waiting(5):
+                    look()
+                with record.waiting(-1):
+                    look()
+                record.loss(1), record.loss(1), record.learning_rate(RATE)
+        recorded = [(0, -1, -1, ""), (0, 4, 1, "0F1"), (1, 5, -1, "0F1"), (1, -1, -1, "0F1")]
+        self.assertEqual(seen, [(0, *one) for one in recorded] + [(1, 0, -1, -1, "")] * 4 + [(2, *one) for one in [(0, -1, -1, ""), *recorded[1:]]])
 
     def test_how_a_rank_ended_is_said_once(self):
         record = self.record(steps=3)
