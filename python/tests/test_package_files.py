@@ -35,14 +35,16 @@ class StatisticsTest(unittest.TestCase):
             self.assertEqual(digests.statistics(numpy.ones(shape)).nonzero_rows, rows, shape)
 
     def test_minus_zero_is_no_value_and_another_digest(self):
-        found = digests.statistics(numpy.float32([[-0.0, 0.0], [0.0, -2.0]]))
-        self.assertEqual((found.nonzero, found.nonzero_rows, str(found.max_abs)), (1, 1, "2.0"))
+        found = digests.statistics(numpy.float32([[-0.0, 0.0, 0.0], [0.0, 1.0, -2.0]]))
+        self.assertEqual((found.nonzero, found.nonzero_rows, str(found.max_abs)), (2, 1, "2.0"))
         self.assertNotEqual(plumbline.digest(numpy.float32([-0.0])), plumbline.digest(numpy.float32([0.0])))
 
     def test_a_digest_is_of_the_rows_in_order_whatever_lies_in_memory(self):
         whole = numpy.arange(24, dtype="float64").reshape(4, 6)
         for part in (whole.T, whole[::2, 1:], whole[:, ::-1]):
             self.assertEqual(plumbline.digest(part), plumbline.digest(part.copy()))
+            text = f"float64|{part.shape[0]}x{part.shape[1]}|"
+            self.assertEqual(plumbline.digest(part), digests.hash_hex(text.encode() + part.tobytes()))
         self.assertNotEqual(plumbline.digest(whole), plumbline.digest(whole.reshape(6, 4)))
         self.assertNotEqual(plumbline.digest(numpy.zeros(2, "float64")), plumbline.digest(numpy.zeros(2, "int64")))
 

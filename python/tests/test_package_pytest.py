@@ -22,6 +22,19 @@ def test_lost_parity(plumbline_parity):
 @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not here")
 @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
 class FixtureTest(unittest.TestCase):
+    def tested(self, folder, suite, **environment):
+        (folder / "test_parity.py").write_text(suite)
+        paths = os.pathsep.join(path for path in sys.path if path)
+        words = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "plumbline.pytest", str(folder / "test_parity.py")]
+        own = {"PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        return subprocess.run(words, env=os.environ | own | environment, capture_output=True, text=True)
+
+    def test_without_a_judge_it_is_skipped_and_says_why(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            ended = self.tested(pathlib.Path(scratch), "def test_parity(plumbline_parity):\n    assert False\n", PATH=scratch, PLUMBLINE="")
+        self.assertIn("1 skipped", ended.stdout)
+        self.assertIn("no program `plumbline` on PATH", ended.stdout)
+
     def test_a_parity_test_is_green_or_tells_the_first_divergence(self):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
@@ -30,10 +43,7 @@ class FixtureTest(unittest.TestCase):
                 "two": str(Pipeline(folder / "two", 2).run()),
                 "wrong": str(Pipeline(folder / "wrong", 2, wrong="wire").run()),
             }
-            (folder / "test_parity.py").write_text(SUITE.format(**records))
-            paths = os.pathsep.join(path for path in sys.path if path)
-            words = [sys.executable, "-m", "pytest", "-q", "-p", "plumbline.pytest", str(folder / "test_parity.py")]
-            ended = subprocess.run(words, env=os.environ | {"PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, capture_output=True, text=True)
+            ended = self.tested(folder, SUITE.format(**records))
         self.assertIn("1 failed, 1 passed", ended.stdout)
         self.assertIn("first divergence: forward boundary at cut second, step 0, microbatch 0", ended.stdout)
 

@@ -145,7 +145,8 @@ class TablesTest(unittest.TestCase):
             self.assertEqual((there["direction"], there["from_stage"], there["to_stage"], there["side"], there["peer"]), ("forward", *first, side, str(1 - rank)))
             other = "receive" if side == "send" else "send"
             self.assertEqual((back["direction"], back["from_stage"], back["to_stage"], back["side"], back["peer"]), ("backward", *first[::-1], other, str(1 - rank)))
-            self.assertEqual((there["cut"], there["dtype"], there["shape"], there["bytes"]), ("second", "float32", "1x4", "16"))
+            for row in (there, back):
+                self.assertEqual((row["cut"], row["dtype"], row["shape"], row["bytes"]), ("second", "float32", "1x4", "16"))
 
     def test_losses_stand_on_the_rank_that_owns_them(self):
         two = Pipeline(self.folder / "two", 2).run()
@@ -188,7 +189,7 @@ class TablesTest(unittest.TestCase):
 
     def test_a_summary_has_no_tensors_and_a_dump_has_them_themselves(self):
         for level in ("summary", "dump"):
-            record = self.record(level, level=level)
+            record = self.record(level, level=level, steps=2)
             (_, weight), = record.stages[0].parameters
             before = weight.values.copy()
             with record.step(*batch(0)):
@@ -197,16 +198,19 @@ class TablesTest(unittest.TestCase):
                 record.gradients()
                 weight.values *= 2
                 record.loss(1), record.loss(1), record.learning_rate(RATE)
+            with record.step(*batch(1)):  # nothing crosses
+                record.loss(1), record.loss(1), record.learning_rate(RATE)
         made = sorted(file.name for file in (self.folder / "summary" / "rank-0").iterdir())
         self.assertEqual(made, ["actions.csv", "exit.json", "memory.csv", "microbatches.csv", "progress", "steps.csv"])
         dumps = self.folder / "dump" / "rank-0" / "dumps"
-        self.assertEqual(sorted(file.name for file in dumps.iterdir()), ["step-0.safetensors", "step-initial.safetensors"])
+        self.assertEqual(sorted(file.name for file in dumps.iterdir()), ["step-0.safetensors", "step-1.safetensors", "step-initial.safetensors"])
         self.assertEqual(tensors(dumps / "step-initial.safetensors"), {"parameter/first.weight": ("F32", [3, 4], before.tobytes())})
         self.assertEqual(tensors(dumps / "step-0.safetensors"), {
             "boundary/forward/1/second/computed": ("F64", [3], struct.pack("<3d", 2, 1, 0)),
             "gradient/first.weight": ("F32", [1, 2], struct.pack("<2f", 1, 2)),
             "parameter/first.weight": ("F32", [3, 4], (before * 2).tobytes()),
         })
+        self.assertEqual(list(tensors(dumps / "step-1.safetensors")), ["parameter/first.weight"])
 
 
 def tensors(path):

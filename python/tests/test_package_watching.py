@@ -175,6 +175,19 @@ class WatchingTest(unittest.TestCase):
             self.assertEqual(plumbline.read(self.folder / name).manifest["optimizer"].get("groups"), groups)
             self.assertEqual(self.cells("actions", "action", name=name), [("0F0",), ("0B0",), ("0STEP",)])
 
+    def test_the_rate_is_the_one_that_is_applied(self):
+        model = chain()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+        record = self.record(optimizer, steps=3, microbatches=1)
+        plumbline.torch.watch_model(record, model)
+        for _ in range(3):
+            with record.step(torch.ones(1, 2)):
+                loss = model(torch.ones(1, 2)).sum()
+                record.loss(loss), loss.backward(), optimizer.step(), rates.step()
+        self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",), ("0.25",), ("0.125",)])
+        self.assertEqual(plumbline.read(self.folder / "one").manifest["optimizer"]["learning_rate"], 0.5)
+
     def test_optimisers_of_several_kinds_bear_all_their_names(self):
         from plumbline.training import optimizer_of_all
 
@@ -251,7 +264,7 @@ class WatchingTest(unittest.TestCase):
         from plumbline.digests import number_text, statistics
 
         infinity, nothing = float("inf"), float("nan")
-        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300]):
+        for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300], [3e30, -4e30]):
             tensor = torch.tensor(values, dtype=torch.float64)
             with self.subTest(values):
                 ours, theirs = statistics(tensor), statistics(tensor.numpy())
