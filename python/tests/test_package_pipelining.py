@@ -68,19 +68,25 @@ def rank_of_two(rank, folder, name):
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     mine, stages = STAGES[name][rank], 2 * len(STAGES[name][0])
     each = len(UNITS) // stages
-    modules = [Part({unit: model()[unit] for unit in UNITS[stage * each : (stage + 1) * each]}) for stage in mine]
+    units = {stage: UNITS[stage * each : (stage + 1) * each] for stage in mine}
+    other_names = name == "1F1B"  # than the whole model's
+    modules = [Part({str(i) if other_names else unit: model()[unit] for i, unit in enumerate(units[stage])}) for stage in mine]
     parts = [PipelineStage(module, stage, stages, torch.device("cpu")) for module, stage in zip(modules, mine)]
     for part in parts:  # gloo has no message to the rank itself
         part._get_init_p2p_neighbors_ops = list
     made = schedules.get_schedule_class(name)(parts if len(mine) > 1 else parts[0], MICROBATCHES, torch.nn.functional.mse_loss)
     optimizer = torch.optim.SGD([parameter for module in modules for parameter in module.parameters()], lr=0.5)
     record = record_of(folder / "two", optimizer)
-    named = {"units": lambda stage: list(modules[mine.index(stage)]), "names": lambda stage, name: name} if name == "1F1B" else {}
+    named = {"units": units.get, "names": lambda stage, name: units[stage][int(name[0])] + name[1:]} if other_names else {}
     plumbline.torch.watch_pipelining(record, made, **named)
+    assert hasattr(schedules._wait_batch_p2p, "__wrapped__")  # test_package_torch: whom a rank waits for stands on its page
     for inputs, targets in batches():
-        given = ([inputs] if 0 in mine else [], targets if stages - 1 in mine else None)
-        with record.step(inputs, targets):
-            made.step(*given[0], target=given[1])
+        first, last = 0 in mine, stages - 1 in mine
+        fed = ([inputs] if first else [], targets if last else None)
+        made.step(*fed[0], target=fed[1])  # outside of a step nothing is recorded
+        optimizer.zero_grad()
+        with record.step(torch.zeros_like(inputs) if first else inputs, torch.zeros_like(targets) if last else targets):  # what is fed counts
+            made.step(*fed[0], target=fed[1])
             optimizer.step()
         optimizer.zero_grad()
     torch.distributed.destroy_process_group()

@@ -22,7 +22,7 @@ def test_lost_parity(plumbline_parity):
 @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not here")
 @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
 class FixtureTest(unittest.TestCase):
-    def tested(self, folder, suite, **environment):
+    def ended(self, folder, suite, **environment):
         (folder / "test_parity.py").write_text(suite)
         paths = os.pathsep.join(path for path in sys.path if path)
         words = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "plumbline.pytest", str(folder / "test_parity.py")]
@@ -31,7 +31,7 @@ class FixtureTest(unittest.TestCase):
 
     def test_without_a_judge_it_is_skipped_and_says_why(self):
         with tempfile.TemporaryDirectory() as scratch:
-            ended = self.tested(pathlib.Path(scratch), "def test_parity(plumbline_parity):\n    assert False\n", PATH=scratch, PLUMBLINE="")
+            ended = self.ended(pathlib.Path(scratch), "def test_parity(plumbline_parity):\n    assert False\n", PATH=scratch, PLUMBLINE="")
         self.assertIn("1 skipped", ended.stdout)
         self.assertIn("no program `plumbline` on PATH", ended.stdout)
 
@@ -43,7 +43,7 @@ class FixtureTest(unittest.TestCase):
                 "two": str(Pipeline(folder / "two", 2).run()),
                 "wrong": str(Pipeline(folder / "wrong", 2, wrong="wire").run()),
             }
-            ended = self.tested(folder, SUITE.format(**records))
+            ended = self.ended(folder, SUITE.format(**records))
         self.assertIn("1 failed, 1 passed", ended.stdout)
         self.assertIn("first divergence: forward boundary at cut second, step 0, microbatch 0", ended.stdout)
 

@@ -156,6 +156,7 @@ class RulesTest(unittest.TestCase):
         whole = self.record("whole")
         self.step(whole)
         whole._left()
+        self.assertEqual(sorted(self.ended("whole")), ["code", "data_digest", "last_action", "rank", "signal", "status"])
         self.assertEqual(self.ended("whole")["status"], "ok")
 
     def test_an_exception_in_a_step_that_is_passed_over_says_its_line(self):
