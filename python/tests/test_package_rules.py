@@ -128,13 +128,15 @@ class RulesTest(unittest.TestCase):
                 look()
                 with record.action(0, "F", 1, peer=4):
                     look()
+                with record.action(0, "B"):
+                    look()
                 with record.waiting(5):
                     look()
                 with record.waiting(-1):
                     look()
                 record.loss(1), record.loss(1), record.learning_rate(RATE)
-        recorded = [(0, -1, -1, ""), (0, 4, 1, "0F1"), (1, 5, -1, "0F1"), (1, -1, -1, "0F1")]
-        self.assertEqual(seen, [(0, *one) for one in recorded] + [(1, 0, -1, -1, "")] * 4 + [(2, *one) for one in [(0, -1, -1, ""), *recorded[1:]]])
+        recorded = [(0, -1, -1, ""), (0, 4, 1, "0F1"), (1, -1, -1, "0B"), (2, 5, -1, "0B"), (2, -1, -1, "0B")]
+        self.assertEqual(seen, [(0, *one) for one in recorded] + [(1, 0, -1, -1, "")] * 5 + [(2, *one) for one in [(0, -1, -1, ""), *recorded[1:]]])
 
     def test_how_a_rank_ended_is_said_once(self):
         record = self.record(steps=3)

@@ -258,6 +258,9 @@ class TorchTest(unittest.TestCase):
         described, group = place_of(Mesh(), "pp", None)
         self.assertEqual(described, {"axes": {"pp": 2, "dp": 2}, "pipeline": "pp", "replicas": [[0, 2], [1, 3]], "replica": 1})
         self.assertEqual(group, "the group of pp")
+        for more, folder in (({}, "replica-1"), ({"pipeline": "dp"}, "replica-1"), ({"mesh": None}, "one")):
+            record = recorded(self.folder / "one", {}, **({"mesh": Mesh(), "rank": 0, "world_size": 2} | more))
+            self.assertEqual(record.folder.name, folder)
         with self.assertRaisesRegex(ValueError, "none is pipeline='stage'"):
             place_of(Mesh(), "stage", None)
         with self.assertRaisesRegex(ValueError, "give mesh= or group="):

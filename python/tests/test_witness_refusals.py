@@ -58,7 +58,7 @@ class RunFile(unittest.TestCase):
                 read(**table)
 
 
-class Tokens_(unittest.TestCase):
+class TokensTest(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -85,6 +85,12 @@ class Tokens_(unittest.TestCase):
         (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + (1).to_bytes(8, "little") + b"\x06" + bytes(16))
         with self.assertRaisesRegex(InputError, "dtype 6 is none of whole numbers"):
             Tokens(self.data(bytes(4)))
+
+    def test_an_index_of_megatrons_says_the_type(self):
+        for code, kind in {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}.items():
+            (self.folder / "ids.idx").write_bytes(b"MMIDIDX\0\0" + (1).to_bytes(8, "little") + bytes([code]) + bytes(16))
+            read = Tokens(self.data(numpy.array([1, 100, 7], kind).tobytes()))
+            self.assertEqual([read[place] for place in range(len(read))], [1, 100, 7], kind)
 
     def test_a_step_has_tokens_enough_and_each_is_of_the_vocabulary(self):
         content = numpy.array([5, 6, 7, 9], "<u2").tobytes()
