@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy
 import plumbline
+from plumbline import manifest
 from test_package_record import OPTIMIZER, RATE, Pipeline, batch, weights
 
 
@@ -187,6 +188,20 @@ class RulesTest(unittest.TestCase):
         with self.assertRaisesRegex(FileExistsError, "file: is not empty, so it may hold another run"):
             self.step(self.record("file"))
         self.step(self.record("deep/within/folders"))
+
+    def test_one_rank_makes_the_folder(self):
+        asked = []
+
+        def gather(mine):
+            asked.append(mine)
+            return [mine] if len(asked) > 1 else [manifest.Told(mine.settings, [(0, ["before"])], [], [], {"name": "sgd"}), mine]
+
+        record = plumbline.Record(self.folder / "two", model={}, steps=1, microbatches=1, optimizer=OPTIMIZER, rank=1, world_size=2, gather=gather)
+        record.stage(1, ["behind"], {})
+        with self.assertRaises(FileNotFoundError):  # rank 0 has not made it
+            with record.step(numpy.ones(1)):
+                pass
+        self.assertFalse((self.folder / "two").exists())
 
     def test_the_place_of_a_rank_is_what_was_told_or_what_torch_says(self):
         distributed = types.SimpleNamespace(

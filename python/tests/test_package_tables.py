@@ -5,6 +5,7 @@ import json
 import pathlib
 import struct
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -114,6 +115,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual((empty.batch, empty.sequence_length, empty.tokens, empty.valid_tokens), (2, 1, 0, 0))
 
     def test_actions_stand_in_their_order_with_times(self):
+        before = time.monotonic_ns()
         record = self.record(steps=2)
         for step in range(2):
             with record.step(*batch(step)):
@@ -135,6 +137,7 @@ class TablesTest(unittest.TestCase):
             self.assertLess(start, end)
         self.assertEqual([waited for _, _, waited in times], [0, times[1][1] - times[1][0], 0, 0, times[4][1] - times[4][0], 0])
         self.assertEqual(times, sorted(times))
+        self.assertLessEqual(times[-1][1], time.monotonic_ns() - before)  # counted from the record's begin
         self.assertEqual(json.loads((self.folder / "one" / "rank-0" / "exit.json").read_text())["last_action"], "0STEP")
 
     def test_a_crossing_says_which_way_it_went_and_whom_it_met(self):

@@ -279,6 +279,16 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(b"".join(chunks), tensor.numpy().tobytes())
         self.assertEqual(list(digests.through_the_host(tensor[:0].view(torch.uint8), 8)), [])
 
+    def test_a_microbatch_of_torch_is_that_of_numpy(self):
+        from plumbline.data import microbatch, split
+
+        ids, labels = torch.arange(30).reshape(5, 6), torch.arange(30, 60).reshape(5, 6)
+        labels[0, 1:] = -100
+        self.assertEqual(microbatch(ids, labels), microbatch(ids.numpy(), labels.numpy()))
+        self.assertEqual(microbatch(ids.float(), labels), microbatch(ids.float().numpy(), labels.numpy()))
+        for batch in (ids, ids.numpy()):  # the first ones have a row more
+            self.assertEqual([len(part) for part in split(batch, 4)], [2, 1, 1, 1])
+
     def test_a_digest_of_torch_is_that_of_numpy(self):
         whole = torch.arange(24.0, dtype=torch.float64).reshape(4, 6)
         for part in (whole, whole.t(), whole[::2, 1:], whole[:0], whole[1, 1], whole.expand(2, 4, 6), torch.nn.Parameter(whole[1:])):
