@@ -102,6 +102,12 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual(_optimizer(told), {"name": "sgd", "groups": 3})
         self.assertEqual(_optimizer(told[:1]), {"name": "sgd"})
 
+    def test_an_optimiser_of_another_kind_needs_its_defaults_alone(self):
+        class Descent:
+            defaults = {"lr": 0.5, "friction": 0.25, "noise": 0}
+
+        self.assertEqual(self.written(optimizer=Descent())["optimizer"], {"name": "descent", "learning_rate": 0.5, "friction": 0.25})
+
     def test_a_model_is_what_json_has_of_its_configuration(self):
         class Config:
             def __init__(self):
@@ -120,7 +126,7 @@ class ManifestTest(unittest.TestCase):
 
         for model, expected in (
             (Config(), {"size": 3, "rates": [0.5, [True, "a"]], "none": None}), (Transformers(), {"whole": 1}), (Shape(), {"width": 4}),
-            ({"kept": {"a": [1]}, "left": {2: 1}, "out": {"a": numpy.ones(1)}}, {"kept": {"a": [1]}}),
+            ({"kept": {"a": [1]}, "left": {"a": 1, 2: 1}, "out": {"a": 1, "b": numpy.ones(1)}, "set": [1, set()]}, {"kept": {"a": [1]}}),
         ):
             self.assertEqual(self.written(type(model).__name__, model=model)["model"], expected)
 

@@ -158,6 +158,11 @@ class WatchingTest(unittest.TestCase):
         sgd = torch.optim.SGD(parameters, lr=0.25, momentum=0.5, nesterov=True)
         self.assertEqual(optimizer_of(sgd), {"name": "sgd", "learning_rate": 0.25, "momentum": 0.5, "weight_decay": 0.0, "nesterov": True})
         self.assertEqual(optimizer_of(torch.optim.RMSprop(parameters, lr=0.25, alpha=0.5)), {"name": "rmsprop", "learning_rate": 0.25, "alpha": 0.5, "eps": 1e-8})
+        for how in ("foreach", "fused", "capturable", "differentiable"):  # the same numbers, computed another way
+            self.assertEqual(optimizer_of(torch.optim.AdamW(parameters, **{how: True})), optimizer_of(torch.optim.AdamW(parameters)), how)
+        for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
+            self.assertEqual(optimizer_of(make(parameters, weight_decay=0.0))["weight_decay"], 0.0)
+        self.assertEqual(optimizer_of(torch.optim.Rprop(parameters, lr=0.25)), {"name": "rprop", "learning_rate": 0.25})  # pairs are no numbers
         torch.optim.lr_scheduler.LambdaLR(sgd, lambda step: 0.5)  # sets every group's rate: no numbers of its own
         self.assertNotIn("groups", optimizer_of(sgd))
 
@@ -194,7 +199,9 @@ class WatchingTest(unittest.TestCase):
         one, two, three = ([parameter] for parameter in list(chain().parameters())[:3])
         kinds = [torch.optim.SGD(one, lr=0.5), torch.optim.AdamW([{"params": two}, {"params": three, "lr": 0.25}], lr=0.125)]
         self.assertEqual(optimizer_of_all(kinds), {"name": "adamw+sgd", "learning_rate": 0.5, "groups": 3})
-        self.assertEqual(optimizer_of_all(kinds[:1] * 2), {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0})
+        alike = {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0}
+        self.assertEqual(optimizer_of_all(kinds[:1] * 2), alike)
+        self.assertEqual(optimizer_of_all([kinds[0], torch.optim.SGD(two, lr=0.25)]), alike | {"groups": 2})
 
     def test_the_step_stands_under_the_lowest_stage(self):
         model = chain()
