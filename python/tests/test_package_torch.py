@@ -261,6 +261,12 @@ class TorchTest(unittest.TestCase):
         for more, folder in (({}, "replica-1"), ({"pipeline": "dp"}, "replica-1"), ({"mesh": None}, "one")):
             record = recorded(self.folder / "one", {}, **({"mesh": Mesh(), "rank": 0, "world_size": 2} | more))
             self.assertEqual(record.folder.name, folder)
+        deep = Mesh()
+        deep.mesh_dim_names, deep.mesh = ("pp", "dp", "cp"), torch.arange(8).reshape(2, 2, 2)
+        self.assertEqual(place_of(deep, "pp", None)[0]["replicas"], [[0, 4], [1, 5], [2, 6], [3, 7]])
+        deep.mesh_dim_names = None
+        with self.assertRaisesRegex(ValueError, "the mesh has the axes None, and none is pipeline='pp'"):
+            place_of(deep, "pp", None)
         with self.assertRaisesRegex(ValueError, "none is pipeline='stage'"):
             place_of(Mesh(), "stage", None)
         with self.assertRaisesRegex(ValueError, "give mesh= or group="):

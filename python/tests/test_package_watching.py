@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import tempfile
 import unittest
+import warnings
 
 import plumbline
 from test_package_tables import rows
@@ -175,10 +176,14 @@ class WatchingTest(unittest.TestCase):
             with record.step(torch.ones(1, 2)):
                 loss = model(torch.ones(1, 2)).sum()
                 record.loss(loss), loss.backward()
+                seen = []
                 for optimizer in optimizers:
+                    optimizer.register_step_pre_hook(lambda *_, record=record, seen=seen: seen.append(record._rows._clock()))
                     optimizer.step()
             self.assertEqual(plumbline.read(self.folder / name).manifest["optimizer"].get("groups"), groups)
             self.assertEqual(self.cells("actions", "action", name=name), [("0F0",), ("0B0",), ("0STEP",)])
+            ((start, end),) = [map(int, cells[1:]) for cells in self.cells("actions", "action", "start_ns", "end_ns", name=name) if cells[0] == "0STEP"]
+            self.assertTrue(start < seen[0] < seen[1] < end)
 
     def test_the_rate_is_the_one_that_is_applied(self):
         model = chain()
@@ -273,7 +278,8 @@ class WatchingTest(unittest.TestCase):
         infinity, nothing = float("inf"), float("nan")
         for values in ([[]], [], [[0.0, 0.0], [0.0, -2.0]], [[1.0, -3.0], [2.0, 2.0]], [[infinity, nothing], [0.0, 1.0]], [[-infinity, -1.0]], [[[1.0]]], 2.0, [1e300, 1e300], [-1e-300], [3e30, -4e30]):
             tensor = torch.tensor(values, dtype=torch.float64)
-            with self.subTest(values):
+            with self.subTest(values), warnings.catch_warnings():
+                warnings.simplefilter("error")  # nor is a word said of what float32 has not
                 ours, theirs = statistics(tensor), statistics(tensor.numpy())
                 self.assertEqual([number_text(x) for x in vars(ours).values()], [number_text(x) for x in vars(theirs).values()])
 
