@@ -23,7 +23,12 @@ head=name,fault,run,schedule,world,expected,killed,red,place_right,first
 expect faults 0 <"$work/in"
 has "$said" '59 of 59 (95 %: 0.939 to 1)' # Clopper and Pearson: 0.025^(1/59)
 has "$said" 'survivors: none'
+has "$said" 'of those with a place, first divergence there: 59 of 59'
 lacks "$page" '<tr class="bad">'
+has "$page" '<th>ranks</th><th>loss</th><th>gradients</th><th>place</th><th>first divergence</th></tr>'
+has "$page" '<tr><td>killed-1</td><td>G1@rank=2</td><td>tied</td><td>1f1b</td><td>3</td><td class="expected">kills</td><td>kills</td><td>right</td><td>there</td></tr>'
+has "$page" '<meta name="description" content="faults that the check named for them killed: 59 of 59 (95 %: 0.939 to 1)">'
+has "$page" '<li>survivors: none</li>'
 echo '<survivor>,P1,tied,1f1b,2,memory,false,,,"nothing, at all"' >>"$work/in"
 expect faults 1 <"$work/in"
 has "$said" 'survivors: <survivor>'
@@ -31,19 +36,32 @@ has "$page" '<tr class="bad"><td>&lt;survivor&gt;</td>'
 lacks "$page" '<survivor>'
 expect faults 1 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,loss,,')
 has "$said" 'false alarm: 1 of 1 (95 %: 0.025 to 1)'
+expect faults 0 < <(printf '%s\n' $head 'harmless,N1,tied,1f1b,2,,,,,')
+has "$said" 'false alarm: 0 of 1 (95 %: 0 to 0.975)'
+has "$said" 'survivors: none' # a harmless change is none
 expect faults 1 < <(printf '%s\n' $head 'elsewhere,G1,tied,1f1b,2,loss,true,loss,false,')
 has "$page" WRONG
+has "$said" 'first divergence there: 0 of 1'
 echo '{"name": "default", "counts": {"cells": 300, "cells_holding": 300}, "harness": {"commit": "abc"}}' >"$work/verdict.json"
 expect faults 0 --clean "$work/verdict.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
 has "$said" '0 of 300 (95 %: 0 to 0.0122): default 300 at abc'
+has "$page" '0 of 300 (95 %: 0 to 0.0122): default 300 at abc'
+echo '{"name": "red", "counts": {"cells": 40, "cells_holding": 38}, "harness": {"commit": "def"}}' >"$work/red.json"
+expect faults 0 --clean "$work/verdict.json" "$work/red.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
+has "$said" '2 of 340 (95 %: 0.000713 to 0.0211): default 300 at abc, red 40 at def'
 
 expect sources 1 < <(printf '%s\n' mutant,file,killed_by,as_expected,seconds 'a,model/x.cpp,model_test X.*,true,3' 'b,record/y.cpp,,false,9')
+has "$said" 'faults that a test killed: 1 of 2 (95 %: 0.0126 to 0.987)'
+has "$said" 'of these, by the test named for them: 1 of 1'
 has "$said" 'survivors: b'
+has "$page" '<tr><td>a</td><td>model/x.cpp</td><td>model_test X.*</td><td>true</td><td>3</td></tr>'
 has "$said" 'model 1, record 1'
 
 rows=way,place,world,rank,culprit,exit_code,seconds,words,right
-expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'hangs,end,2,1,,1,3.10,,false')
+expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'leaves,end,2,0,0,1,0.50,"rank 0 left",true' 'slow,update,2,0,,0,9.00,,true' 'hangs,end,2,1,,1,3.10,,false')
+has "$said" 'the rank and its action named: 3 of 4'
 has "$said" '1.05 s after a crash, 3.10 s after a hang'
+has "$page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
 has "$said" 'red: hangs end rank 1 of 2'
 echo $rows | { code=0 && "$source/scripts/matrix-page" supervision /dev/stdin "$work/none.html" 2>"$work/error" || code=$?; [[ $code == 2 ]]; }
 has "$(cat "$work/error")" 'has no rows'
