@@ -140,15 +140,20 @@ std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) {
   return bytes ? grouped(*bytes) : "-";
 }
 
-/// "embed_tokens, layers.0-2": layers in a row are one range.
-std::string units_text(const std::vector<std::string>& units) {
+/// 3 of "layers.3"; nothing of a unit that is no layer.
+std::optional<std::int64_t> layer_of(const std::string& unit) {
   constexpr std::string_view layer = "layers.";
+  return unit.starts_with(layer) ? parse_integer(unit.substr(layer.size())) : std::nullopt;
+}
+
+/// "embed_tokens, layers.0-2, layers.7": layers in a row are one range; a rank of several stages may have others.
+std::string units_text(const std::vector<std::string>& units) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < units.size(); ++i) {
-    std::size_t last = i;
-    while (last + 1 < units.size() && units[i].starts_with(layer) && units[last + 1].starts_with(layer)) ++last;
-    parts.push_back(last == i ? units[i] : units[i] + "-" + units[last].substr(layer.size()));
-    i = last;
+    const auto first = layer_of(units[i]);
+    std::int64_t more = 0;
+    while (first && i + 1 < units.size() && layer_of(units[i + 1]) == *first + more + 1) ++more, ++i;
+    parts.push_back(more == 0 ? units[i] : "layers." + to_text(*first) + "-" + to_text(*first + more));
   }
   return parts.empty() ? "(none)" : join(parts, ", ");
 }

@@ -36,5 +36,12 @@ TEST(EnvironmentDifference, OfTheSameNothingAndOfNothingNothing) {
   EXPECT_TRUE(environment_difference(manifest_of("{}"), manifest_of("{}")).empty());
 }
 
+TEST(EnvironmentDifference, WhatOnlyProgramsThatSendMessagesHaveIsNone) {
+  const auto reference = manifest_of(R"({"versions": {"libtorch": "2.11.0"}})");
+  const auto candidate = manifest_of(R"({"versions": {"libtorch": "2.11.0", "mpi": "4.1", "nccl": "2.28"}})");
+
+  EXPECT_TRUE(environment_difference(reference, candidate).empty());
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -130,5 +130,66 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   EXPECT_THAT(text, HasSubstr("name=\"report\">/a/b&amp;c/report.html</CTestMeasurementFile>"));
 }
 
+TEST(Summary, ARedOneHasItsSignAndLeavesOutWhatHolds) {
+  Verdict verdict = broken();
+  testing::break_check(verdict, 1, "loss");
+  verdict.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, ""};
+  verdict.not_run = {"untied-w8: no mpirun"};
+
+  const std::string text = summary_md(verdict);
+
+  EXPECT_THAT(text, StartsWith("## \u2717 Does not hold: 10 of 12 cells hold"));
+  EXPECT_THAT(text, HasSubstr("| stories260k-adamw-1f1b-w1 (unstable) | loss fails | "));
+  EXPECT_THAT(text, Not(HasSubstr("stories260k-sgd-afab-w1")));
+  EXPECT_THAT(text, HasSubstr("\n### Not run\n\n* untied-w8: no mpirun\n"));
+}
+
+TEST(Summary, WhatDataCouldNotShowIsTold) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.references[0].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[0].checks[0].requirement = Requirement::told;
+  verdict.references[0].checks[0].reason = "no masked microbatch";
+
+  EXPECT_THAT(summary_md(verdict), HasSubstr("\n### What these data could not show\n\n* reference "
+                                             "stories260k-adamw: no masked microbatch\n"));
+  EXPECT_THAT(annotations(verdict),
+              HasSubstr("::warning title=not shown::reference stories260k-adamw: no masked microbatch\n"));
+}
+
+TEST(Summary, OfABaselineEqualAllowedAndNothingAreToldApart) {
+  const Verdict verdict = testing::sample_verdict(1);
+  BaselineResult baseline;
+  baseline.name = "release";
+  EXPECT_THAT(summary_md(verdict, baseline), HasSubstr("### Against baseline release\n\nNothing was comparable.\n"));
+
+  baseline.compared = "3 runs";
+  EXPECT_THAT(summary_md(verdict, baseline), HasSubstr("\n\nAll equal: 3 runs.\n"));
+  baseline.changes = {{"bytes", "cell", "fewer"}};
+  baseline.holds = true;
+  baseline.reason = "a smaller buffer";
+  EXPECT_THAT(summary_md(verdict, baseline),
+              HasSubstr("\n\nChanged as allowed: a smaller buffer\n\n* bytes, cell: fewer\n"));
+}
+
+TEST(Annotations, AReferenceThatShowsNothingIsAnError) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.holds = false;
+  verdict.references[1].checks[0].outcome = Outcome::not_triggered;
+  verdict.references[1].checks[0].reason = "no masked microbatch";
+
+  EXPECT_EQ(annotations(verdict), "::error title=reference stories260k-sgd::bench: no masked microbatch\n");
+}
+
+TEST(Annotations, WithoutADivergenceTheFirstCheckInTheWayIsTheReason) {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 0, "memory");
+  verdict.cells[0].first_divergence.reset();
+  verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::holds, ""};
+
+  EXPECT_EQ(annotations(verdict),
+            "::error title=stories260k-adamw-afab-w1 is unstable::memory fails: 12 of 640 tensors differ from the "
+            "reference's%0ARun it again: plumbline sweep sweeps/default.toml --cells stories260k-adamw-afab-w1\n");
+}
+
 }  // namespace
 }  // namespace plumbline

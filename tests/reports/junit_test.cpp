@@ -176,5 +176,36 @@ TEST(Junit, HostileTextStaysText) {
   EXPECT_THAT(xml, Not(HasSubstr("]]>")));
 }
 
+TEST(Junit, AFailureTellsLimitMeasureAndWhatWasExpected) {
+  Verdict verdict = two_cells();
+  testing::break_check(verdict, 1, "loss");
+  check_of(verdict.cells[1], "loss").measured = "12 of 640 tensors differ";
+
+  EXPECT_THAT(junit_xml(verdict),
+              HasSubstr("limit: 0 ULP: same microbatches on the same kind of device&#10;measured: 12 of 640 tensors "
+                        "differ&#10;first divergence: step 1, microbatch 3, stage 2, rank 2, backward, layers.3; "
+                        "expected e9ae472f8e0534b67486a13c09695146, got 77b3d71dc009b6ec2f49a7bfef15fa25&#10;"));
+}
+
+TEST(Junit, WhatASecondRunGaveAndWhatItLooksLikeAreProperties) {
+  Verdict verdict = two_cells();
+  testing::break_check(verdict, 0, "loss");
+  verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::fails_again, "loss fails"};
+  verdict.cells[0].values.emplace().otherwise = "no known cause fits";
+
+  const std::string xml = junit_xml(verdict);
+
+  EXPECT_THAT(xml, HasSubstr("<property name=\"second_run\" value=\"fails_again: loss fails\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"looks_like\" value=\"no known cause fits\"/>"));
+  EXPECT_EQ(count(xml, "type=\"unstable\""), 0U);
+}
+
+TEST(Junit, EachReferenceHasASuiteOfItsOwn) {
+  const std::string xml = junit_xml(testing::sample_verdict(1));
+
+  for (const char* name : {"stories260k/adamw/reference/stories260k-adamw", "untied/sgd/reference/untied-sgd"})
+    EXPECT_EQ(count(xml, std::string("<testsuite name=\"") + name + "\""), 1U) << name;
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -70,6 +70,16 @@ TEST(LossPlot, APointLiesOnTheBarExactlyWhenItIsEqual) {
   EXPECT_THAT(apart, Not(HasSubstr("M537.5 314" + std::string(circle))));
 }
 
+TEST(LossPlot, ALossAboveTheReferencesLiesAboveInBothHalves) {
+  const std::string near = draw_losses(reference, {{1, "a", {{1, 5.75F}}}}, "t");
+  const std::string far = draw_losses(reference, {{1, "a", {{1, 9.0F}}}}, "t");
+
+  // The axis of differences ends at 1.15 times the largest, 116 pixels from 372 upwards.
+  EXPECT_THAT(near, HasSubstr("M537.5 263.57" + std::string(circle))) << "0.25 of 0.2875 above 0";
+  EXPECT_THAT(near, HasSubstr(">2.3e-01</text>"));
+  EXPECT_THAT(far, HasSubstr("M537.5 59.75" + std::string(circle))) << "9 lies in the plot, of 4.76 to 9.24";
+}
+
 TEST(LossPlot, EqualLossesAreShownOnTheScaleOfOneUlp) {
   const std::string svg = draw_losses(reference, {{1, "a", reference}}, "t");
 

@@ -62,6 +62,43 @@ TEST(MemoryPlot, AScheduleNamedByAStrangerStaysAName) {
   EXPECT_THAT(svg, HasSubstr(">x&#39;&lt;b&gt;&#10;!</text>"));
 }
 
+TEST(MemoryPlot, AUnitIsOneOf1024) {
+  const auto axis = [](std::int64_t bytes) {
+    return draw_activations({{"afab", {{1, {rank_with(0, bytes)}}}}}, std::nullopt, "t");
+  };
+
+  EXPECT_THAT(axis(1'050'000'000), HasSubstr("peak activations (MiB)"));
+  EXPECT_THAT(axis(std::int64_t{1} << 30), HasSubstr("peak activations (GiB)"));
+  EXPECT_THAT(axis(1'020'000), HasSubstr("peak activations (KiB)"));
+}
+
+TEST(MemoryPlot, TheReferenceAndALawAboveAllMeasuredLieInThePlot) {
+  MemoryGroup group{1, {rank_with(0, 2 << 20)}};
+  EXPECT_THAT(draw_activations({{"1f1b", {group}}}, 4 << 20, "t"), HasSubstr("y1=\"64.07\"")) << "190 / 1.08 above 240";
+
+  group.ranks[0].predicted_bytes = 8 << 20;
+  EXPECT_THAT(draw_activations({{"1f1b", {group}}}, 4 << 20, "t"), HasSubstr(" 64.07H"));
+}
+
+TEST(MemoryPlot, SchedulesStandSideBySide) {
+  const MemoryGroup group{1, {rank_with(0, 512)}};
+
+  const std::string svg = draw_activations({{"afab", {group}}, {"1f1b", {group}}, {"zb-v", {group}}}, {}, "t");
+
+  EXPECT_THAT(svg, HasSubstr("M80 50V240H485"));
+  EXPECT_THAT(svg, HasSubstr("M580 50V240H985"));
+  EXPECT_THAT(svg, HasSubstr("M80 340V530H485"));
+}
+
+TEST(MemoryPlot, TheLegendOfStateNamesEachPart) {
+  const std::string svg = draw_state({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024), "t");
+
+  EXPECT_THAT(svg, HasSubstr("fill=\"#1b3a5c\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"/>\n<text x=\"30\" y=\"10\">"
+                             "parameters</text>"));
+  EXPECT_THAT(svg, HasSubstr("fill=\"#dbe8f3\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"/>\n<text x=\"30\" y=\"10\">"
+                             "optimiser state</text>"));
+}
+
 TEST(MemoryPlot, StateIsStackedFromZero) {
   const std::string svg = draw_state({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024), "t");
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/page.hpp"
+#include "tests/reports/page_sections.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
@@ -12,29 +13,20 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What a run without any delay would leave behind.
-MeasuredTimeline timeline_of(const std::string& schedule, std::int32_t world) {
-  MeasuredTimeline timeline;
-  timeline.step = 3;
-  timeline.steps_timed = 4;
-  timeline.schedule = timeline.executed = make_schedule(schedule, world, 8);
-  timeline.measured = timeline.planned = simulate(timeline.schedule, {{{1, 1, 1}}, {}});
-  timeline.median_makespan = timeline.planned.makespan;
-  timeline.median_bubble_rate = 0.125;
-  for (const ActionList& list : timeline.executed.ranks) timeline.waits.emplace_back(list.size(), 0.0);
-  return timeline;
+Evidence evidence_of(const Verdict& verdict, std::int64_t cores) {
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  for (const CellVerdict& cell : verdict.cells) {
+    RunSummary& run = evidence.cells.at(cell.id);
+    run.manifest.json["machine"]["cores"] = cores;
+    run.timeline = testing::sample_timeline(cell.schedule, static_cast<std::int32_t>(cell.world));
+  }
+  return evidence;
 }
 
 std::string page_of(std::int64_t worlds, std::int64_t cores, bool largest_first = false) {
   Verdict verdict = testing::sample_verdict(worlds);
   if (largest_first) std::ranges::reverse(verdict.cells);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  for (const CellVerdict& cell : verdict.cells) {
-    RunSummary& run = evidence.cells.at(cell.id);
-    run.manifest.json["machine"]["cores"] = cores;
-    run.timeline = timeline_of(cell.schedule, static_cast<std::int32_t>(cell.world));
-  }
-  return make_page(verdict, evidence);
+  return make_page(verdict, evidence_of(verdict, cores));
 }
 
 TEST(PageTimelines, EachScheduleAtItsLargestWorldSizeThatFitsTheCores) {
@@ -64,6 +56,31 @@ TEST(PageTimelines, WhereNoPipelineFitsTheSmallestIsShownAndSaidToShare) {
   EXPECT_THAT(page, HasSubstr("<summary>1f1b, P = 2 (more than cores): drawn</summary>"));
   EXPECT_THAT(page, HasSubstr("2 ranks shared 1 core: what is measured here is the machine&apos;s doing, not the "
                               "schedule&apos;s."));
+}
+
+TEST(PageTimelines, WhatWasMeasuredAndWhatWasPlannedStandInTheirColumns) {
+  Verdict verdict = testing::sample_verdict(3);
+  Evidence evidence = evidence_of(verdict, 8);
+  RunSummary& run = evidence.cells.at("stories260k-adamw-1f1b-w3");
+  run.timeline->median_makespan = 44;
+  run.timeline->measured.makespan = 36;
+  run.timeline->measured.bubble_rate = 0.4;
+  run.timeline->closed_form_rate = 1.0 / 3;
+  run.timeline->lengths_differ = true;
+  run.manifest.level = RecordLevel::summary;
+
+  const std::string page = make_page(verdict, evidence);
+
+  EXPECT_THAT(testing::bare(page), HasSubstr("<tr><td>1f1b</td><td>stories260k-adamw-1f1b-w3</td><td>3</td><td>44</td>"
+                                             "<td>30</td><td>12.5 %</td><td>20.0 %</td><td>33.3 %</td></tr>"))
+      << "not the balance of four ranks";
+  EXPECT_THAT(page,
+              HasSubstr("stories260k-adamw-1f1b-w3, step 3. Measured: 36 ms, bubble 40.0 %. Planned: 30 ms, bubble "
+                        "20.0 %, from the medians over 4 steps, one for each stage and kind of action and length "
+                        "of microbatch. Closed form, for equal stages with the mean of these times: 33.3 %."
+                        "</figcaption>"));
+  run.manifest.level = RecordLevel::full;
+  EXPECT_THAT(make_page(verdict, evidence), HasSubstr(" these times: 33.3 %. The ranks also digested every tensor"));
 }
 
 TEST(PageTimelines, CellsWithoutOneLeaveTheSectionOut) {

@@ -55,5 +55,21 @@ TEST(PublishedIndex, OfNothingIsRefused) {
   EXPECT_THAT(testing::error_of<InputError>([&] { published_index(folder.path()); }), HasSubstr("holds no folder"));
 }
 
+TEST(PublishedIndex, AVerdictWithoutAPageIsNotLinkedAndWithoutACommitSaysSo) {
+  testing::TemporaryFolder folder;
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.harness = Json::object();
+  for (const char* name : {"judged", "kept"}) {
+    make_folder(folder / name);
+    write_verdict(folder / name / "verdict.json", verdict);
+  }
+  write_file(folder / "kept/report.html", "page");
+
+  const std::string page = published_index(folder.path());
+
+  EXPECT_THAT(testing::parse_markup(page, true).references, ElementsAre("kept/report.html"));
+  EXPECT_THAT(page, HasSubstr("<td>2026-11-21T12:00:00Z</td><td>not known</td>"));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -106,7 +106,8 @@ void write_record(const fs::path& folder, std::int64_t world, const std::string&
       MemoryRow memory;
       memory.step = step;
       memory.activation_peak_bytes = 401 - step;
-      memory.parameter_bytes = memory.gradient_bytes = memory.peak_bytes = 1000;
+      memory.parameter_bytes = memory.peak_bytes = 1000;
+      memory.gradient_bytes = 900;
       memory.buffer_bytes = memory.process_peak_bytes = memory.process_private_bytes = 10;
       memory.live_bytes = memory.table_bytes = memory.data_bytes = memory.other_bytes = memory.other_peak_bytes = 0;
       if (world == 1) memory.optimizer_bytes = 2000;
@@ -202,6 +203,7 @@ TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {
   EXPECT_EQ(run.ranks[0].predicted_bytes, 400);
   EXPECT_EQ(run.ranks[1].predicted_bytes, 300);
   EXPECT_EQ(run.ranks[0].parameter_bytes, 1000);
+  EXPECT_EQ(run.ranks[0].gradient_bytes, 900);
   EXPECT_EQ(run.ranks[0].optimizer_bytes, std::nullopt) << "an empty column is no zero";
 }
 
@@ -295,6 +297,50 @@ TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
 
   EXPECT_THAT(evidence.missing, ElementsAre());
   EXPECT_TRUE(evidence.cells.contains(verdict.cells[0].id));
+}
+
+TEST_F(Report, TheTraceIsOfTheCellThatDoesNotHoldElseOfTheMostRanks) {
+  const auto traced = [&] {
+    write_verdict(folder / "verdict.json", verdict);
+    write_reports(folder.path());
+    return read_json(folder / "trace.json").at("otherData").at("cell").get<std::string>();
+  };
+
+  EXPECT_EQ(traced(), verdict.cells[1].id) << "of two ranks";
+  verdict.cells[0].holds = false;
+  EXPECT_EQ(traced(), verdict.cells[0].id);
+}
+
+TEST_F(Report, ATraceOfRecordsThatAreGoneGoesToo) {
+  write_reports(folder.path());
+  ASSERT_TRUE(fs::exists(folder / "trace.json"));
+  for (std::size_t i = 0; i < 2; ++i) fs::remove_all(cell(i));
+
+  write_reports(folder.path());
+
+  EXPECT_FALSE(fs::exists(folder / "trace.json"));
+}
+
+TEST_F(Report, ACellOfAnotherSeedHasNoReference) {
+  Json manifest = read_json(cell(1) / "manifest.json");
+  manifest["seed"] = 2;
+  write_json(cell(1) / "manifest.json", manifest);
+
+  EXPECT_FALSE(gather_evidence(folder.path(), verdict).reference_of.contains(verdict.cells[1].id));
+}
+
+TEST_F(Report, WhatAReferenceSaidStandsInJUnitAndWhatRanACellOnThePage) {
+  verdict.cells[0].holds = verdict.holds = false;
+  write_verdict(folder / "verdict.json", verdict);
+  for (const std::string& name : {"reference-" + verdict.references[0].id, verdict.cells[0].id})
+    make_folder(folder / "launches" / name);
+  write_file(folder / "launches" / ("reference-" + verdict.references[0].id) / "stderr.txt", "out of memory\n");
+  write_file(folder / "launches" / verdict.cells[0].id / "command.txt", "mpirun -n 1 x\nin /a/folder\n");
+
+  write_reports(folder.path());
+
+  EXPECT_THAT(bytes_of(folder / "junit.xml"), HasSubstr("<system-out>out of memory&#10;</system-out>"));
+  EXPECT_THAT(page(), HasSubstr("What was run:</p><pre>mpirun -n 1 x</pre>"));
 }
 
 }  // namespace

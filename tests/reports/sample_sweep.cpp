@@ -193,4 +193,16 @@ Evidence sample_evidence(const Verdict& verdict, std::int64_t steps) {
   return evidence;
 }
 
+MeasuredTimeline sample_timeline(const std::string& schedule, std::int32_t world) {
+  MeasuredTimeline timeline;
+  timeline.step = 3;
+  timeline.steps_timed = 4;
+  timeline.schedule = timeline.executed = make_schedule(schedule, world, microbatches);
+  timeline.measured = timeline.planned = simulate(timeline.schedule, {{{1, 1, 1}}, {}});
+  timeline.median_makespan = timeline.planned.makespan;
+  timeline.median_bubble_rate = 0.125;
+  for (const ActionList& list : timeline.executed.ranks) timeline.waits.emplace_back(list.size(), 0.0);
+  return timeline;
+}
+
 }  // namespace plumbline::testing

@@ -24,5 +24,7 @@ CheckResult& check_of(CellVerdict& cell, const std::string& name);
 Verdict sample_verdict(std::int64_t worlds);
 /// Losses and memory of every cell, equal to the reference's and to the law.
 Evidence sample_evidence(const Verdict& verdict, std::int64_t steps);
+/// What a run without any delay would leave behind: 8 microbatches, each action 1 ms long.
+MeasuredTimeline sample_timeline(const std::string& schedule, std::int32_t world);
 
 }  // namespace plumbline::testing

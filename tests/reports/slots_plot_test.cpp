@@ -25,6 +25,21 @@ TEST(SlotCurve, LeavesOutWhatAScheduleCannotHave) {
   EXPECT_GT(few.slots.front().first, 1) << "it needs 2 p microbatches";
 }
 
+TEST(SlotCurve, OfSeveralChunksARankCountsShares) {
+  const SlotCurve curve = slot_curve("zb-v", 4, 16);
+
+  ASSERT_FALSE(curve.slots.empty());
+  EXPECT_EQ(curve.slots.back().second, 4) << "as much as 1F1B's first rank, in chunks of half the size";
+}
+
+TEST(SlotsPlot, PointsAndTheMarkStandAtTheirNumbers) {
+  const std::string svg = draw_slots({slot_curve("afab", 2, 4)}, 3, "slots");
+
+  // Microbatches from 0.5 to 4.5 over 630 pixels from 70 on, slots to 4.32 over 230 upwards from 246.
+  EXPECT_THAT(svg, HasSubstr("M463.75 86.28m-3.5 0a")) << "3 of 3";
+  EXPECT_THAT(svg, HasSubstr("<line x1=\"463.75\" y1=\"16\"")) << "these runs";
+}
+
 TEST(SlotsPlot, DrawsEveryScheduleWithItsName) {
   const std::string svg = draw_slots({slot_curve("afab", 4, 8), slot_curve("1f1b", 4, 8)}, 5, "<slots>");
 

@@ -138,6 +138,42 @@ TEST(Spread, OfManyTensorsTheRestIsCounted) {
   EXPECT_THAT(draw_spread(spread_of(one, other), "t"), HasSubstr("and 40 more that differ"));
 }
 
+TEST(Spread, ASquareIsAsDarkAsItsShareAndEmptyWhereNothingDiffers) {
+  Spread spread;
+  spread.rows = {{2, "w", false, {{0, {{4, 1}, {4, 0}}}}}};
+
+  const std::string drawn = draw_spread(spread, "t");
+
+  EXPECT_THAT(drawn, HasSubstr("fill-opacity=\"0.51\"><title>gradient: 1 of 4 differ</title>")) << "0.35 + 0.65 / 4";
+  EXPECT_THAT(drawn, HasSubstr("fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.3\"/>"));
+  EXPECT_EQ(drawn.find("0 of 4"), std::string::npos);
+  EXPECT_THAT(drawn, HasSubstr(">rank 2  w</text>"));
+}
+
+TEST(Spread, StepsAreDrawnFromTheFirstThatDiffersOn) {
+  Spread spread;
+  SpreadRow row{0, "w", false, {}};
+  for (std::int64_t step = 0; step < 40; ++step) row.steps[step] = {{1, step < 20 ? 0 : 1}, {1, 0}};
+  spread.rows = {row};
+
+  const std::string drawn = draw_spread(spread, "t");
+
+  EXPECT_EQ(drawn.find(">step 19</text>"), std::string::npos);
+  EXPECT_THAT(drawn, HasSubstr(">step 20</text>"));
+  EXPECT_THAT(drawn, HasSubstr(">step 31</text>"));
+  EXPECT_EQ(drawn.find(">step 32</text>"), std::string::npos) << "twelve of them";
+}
+
+TEST(GradientRatios, BothEndsOfTheRangeAreDrawnAtTheirPowersOfTwo) {
+  const std::string drawn = draw_gradient_ratios({{"run", {2, {{"w", 0.5, 2}}}}}, "t");
+
+  // From 2^-1.5 to 2^1.5 over 200 pixels upwards from 216.
+  EXPECT_THAT(drawn, HasSubstr("M515 182.67m")) << "1/2";
+  EXPECT_THAT(drawn, HasSubstr("M515 49.33m")) << "2";
+  EXPECT_THAT(drawn, HasSubstr("<line x1=\"70\" y1=\"116\" x2=\"960\" y2=\"116\"")) << "1 is right";
+  for (const char* tick : {">0.5</text>", ">1</text>", ">2</text>"}) EXPECT_THAT(drawn, HasSubstr(tick));
+}
+
 TEST(GradientRatios, AreOneWhereNormsAreEqual) {
   const GradientRatios ratios = gradient_ratios(alone(), pipelined());
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/reports/page_sections.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/reports/well_formed.hpp"
 
@@ -67,6 +68,83 @@ TEST(ComparisonPage, ShowsWhatChangedAndWhyValuesWereNotCompared) {
   EXPECT_THAT(page, HasSubstr("Not compared: this sweep does not hold"));
   EXPECT_THAT(page, HasSubstr("stories260k/adamw/&lt;b&gt;/P1"));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
+}
+
+TEST(CellChanges, ChecksOfOneAloneAndUnstableCellsAreNamed) {
+  Verdict before = testing::sample_verdict(1), now = before;
+  before.cells[0].checks.push_back(testing::holding_check("zz_old"));
+  now.cells[0].checks.push_back(testing::holding_check("gpu_memory"));
+  testing::break_check(before, 1, "loss");
+  testing::break_check(now, 1, "loss");
+  now.cells[1].second_run = SecondRun{SecondRun::Outcome::holds, ""};
+
+  const auto changes = cell_changes(before, now);
+
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_THAT(changes[0].checks,
+              ElementsAre("gpu_memory: not there before, holds now", "zz_old: holds before, not there now"));
+  EXPECT_EQ(changes[1].before, "does not hold");
+  EXPECT_EQ(changes[1].now, "unstable");
+  EXPECT_THAT(changes[1].checks, IsEmpty());
+}
+
+TEST(ComparisonPage, EachSideTellsItsVerdictItsCommitAndItsTime) {
+  Verdict before = testing::sample_verdict(1), now = before;  // 12 cells of 2.5 s, 4 references of 1.5 s
+  before.started = "2026-11-20";
+  now.harness["commit"] = "ba9876543210";
+  now.cells.pop_back();
+  now.selection.cells = now.selection.of_cells = 11;
+
+  const std::string page = testing::bare(make_comparison_page(before, now, {std::nullopt, "no records"}));
+
+  EXPECT_THAT(page, HasSubstr("<tr><th>before</th><td>Holds: 12 of 12 cells</td><td>default, 2026-11-20</td>"
+                              "<td>0123456789ab</td><td>36.0 s</td></tr>\n"
+                              "<tr><th>now</th><td>Holds: 11 of 11 cells</td><td>default, 2026-11-21T12:00:00Z</td>"
+                              "<td>ba9876543210</td><td>33.5 s</td></tr>"));
+}
+
+TEST(ComparisonPage, ACellThatIsGoneIsForTheWorse) {
+  Verdict before = testing::sample_verdict(1), now = before;
+  now.cells.pop_back();
+
+  const std::string page = make_comparison_page(before, now, {std::nullopt, ""});
+
+  EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_THAT(page, HasSubstr("<header class=\"band bad\">"));
+  EXPECT_THAT(page, HasSubstr("<td>holds</td><td class=\"fail\">-</td>"));
+}
+
+TEST(ComparisonPage, OtherValuesAreNeverTheSame) {
+  const Verdict verdict = testing::sample_verdict(1);
+  BaselineResult values;
+  values.compared = "3 runs";
+  values.changes = {{"bits", "cell-1", "loss of step 2"}};
+
+  const std::string page = make_comparison_page(verdict, verdict, {values, ""});
+
+  EXPECT_THAT(page, HasSubstr("<h1>0 cells changed, 1 value changed</h1>"));
+  EXPECT_THAT(page, HasSubstr("<header class=\"band bad\">"));
+  EXPECT_THAT(page, HasSubstr("<td>bits</td><td>cell-1</td><td>loss of step 2</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("All equal")));
+}
+
+TEST(ComparisonPage, NothingComparedIsNotAllEqual) {
+  const Verdict verdict = testing::sample_verdict(1);
+
+  const std::string page = make_comparison_page(verdict, verdict, {BaselineResult{}, ""});
+
+  EXPECT_THAT(page, HasSubstr("Compared: nothing was comparable.</p>"));
+}
+
+TEST(ComparisonPage, WhatOnlyOneOfTheMachinesTellsIsADifference) {
+  Verdict before = testing::sample_verdict(1), now = before;
+  before.machine["environment"]["OLD"] = "1";
+  now.machine["environment"]["NEW"] = "2";
+
+  const std::string page = testing::bare(make_comparison_page(before, now, {std::nullopt, ""}));
+
+  EXPECT_THAT(page, HasSubstr("<tr><th>environment/NEW</th><td>-</td><td>2</td></tr>\n"
+                              "<tr><th>environment/OLD</th><td>1</td><td>-</td></tr>"));
 }
 
 }  // namespace

@@ -223,5 +223,67 @@ TEST(TraceRules, SeeWhatIsPlanted) {
   EXPECT_THAT(broken("C", [](Json& e) { e["args"]["bytes"] = "many"; }), ::testing::Contains(HasSubstr("no number")));
 }
 
+/// Those of a phase and a name.
+std::vector<Json> events_of(const Json& trace, const std::string& phase, const std::string& name) {
+  std::vector<Json> found;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == phase && event.at("name") == name) found.push_back(event);
+  }
+  return found;
+}
+
+TEST(Trace, ASliceHasItsActionsTimesAndItsKind) {
+  Record record = scheduled("1f1b", 2, 2, 2);
+  for (auto& row : record.ranks[1].actions) {
+    if (row.action == "1F0") row.wait_ns = 200'000;
+  }
+
+  const Json trace = trace_of(record);
+
+  const auto forward = events_of(trace, "X", "1F0");
+  ASSERT_EQ(forward.size(), 2U) << "a step each";
+  const auto& first = *std::ranges::find(record.ranks[1].actions, "1F0", &ActionRow::action);
+  EXPECT_EQ(forward[0].at("ts"), static_cast<double>(first.start_ns) / 1000) << "microseconds";
+  EXPECT_EQ(forward[0].at("cat"), "forward");
+  EXPECT_EQ(forward[0].at("pid"), 1);
+  EXPECT_EQ(forward[1].at("args").dump(), R"({"step":1,"stage":1,"wait_ms":0.2,"microbatch":0})");
+  EXPECT_EQ(events_of(trace, "X", "0B0").at(0).at("cat"), "backward");
+  EXPECT_EQ(events_of(trace, "X", "0STEP").at(0).at("cat"), "optimiser");
+  EXPECT_EQ(events_of(trace, "X", "0SEND_F0").at(0).at("cat"), "message");
+  EXPECT_EQ(events_of(trace, "M", "process_name").at(1).at("args").at("name"), "rank 1");
+}
+
+TEST(Trace, AnArrowGoesFromTheStartOfItsSendToTheEndOfItsReceiveInThatStep) {
+  const Record record = scheduled("1f1b", 2, 1, 2);
+
+  const Json trace = trace_of(record);
+
+  const auto times_of = [](const Json& at, const std::string& phase, const std::string& name) {
+    std::vector<double> times;
+    for (const Json& event : events_of(at, phase, name)) times.push_back(event.at("ts").get<double>());
+    return times;
+  };
+  const auto of_actions = [&](std::size_t rank, const std::string& action, std::int64_t ActionRow::*time) {
+    std::vector<double> times;
+    for (const auto& row : record.ranks[rank].actions) {
+      if (row.action == action) times.push_back(static_cast<double>(row.*time) / 1000);
+    }
+    return times;
+  };
+  EXPECT_EQ(times_of(trace, "s", "activation"), of_actions(0, "0SEND_F0", &ActionRow::start_ns));
+  EXPECT_EQ(times_of(trace, "f", "activation"), of_actions(1, "1RECV_F0", &ActionRow::end_ns));
+  EXPECT_EQ(times_of(trace, "s", "gradient"), of_actions(1, "1SEND_B0", &ActionRow::start_ns));
+  EXPECT_EQ(times_of(trace, "f", "gradient"), of_actions(0, "0RECV_B0", &ActionRow::end_ns));
+}
+
+TEST(Trace, TheCounterOfTheStateTellsItsPartsApart) {
+  Record record = scheduled("1f1b", 2, 1, 1);
+  record.ranks[0].memory[0].gradient_bytes = 7;
+  record.ranks[0].memory[0].optimizer_bytes = 9;
+
+  EXPECT_EQ(events_of(trace_of(record), "C", "model state, bytes").at(0).at("args"),
+            Json::parse(R"({"parameters": 5, "gradients": 7, "optimiser": 9})"));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -1,0 +1,90 @@
+// What is signed: each check's cells in the column of what came of them, and what changed since the baseline.
+#include <gmock/gmock.h>
+
+#include "reports/page.hpp"
+#include "tests/reports/page_sections.hpp"
+#include "tests/reports/sample_sweep.hpp"
+
+namespace plumbline {
+namespace {
+
+using testing::check_of;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string release_of(const Verdict& verdict) {
+  return testing::section_of(testing::rendered_page(verdict), "<h2 id=\"release\">", "<h2 id=\"checks\">");
+}
+
+TEST(PageRelease, EachColumnCountsItsOwn) {
+  Verdict verdict = testing::sample_verdict(1);  // 12 cells
+  const auto set = [&](std::size_t from, std::size_t to, Outcome outcome, Requirement requirement) {
+    for (std::size_t i = from; i < to; ++i) {
+      check_of(verdict.cells[i], "memory").outcome = outcome;
+      check_of(verdict.cells[i], "memory").requirement = requirement;
+    }
+  };
+  set(0, 1, Outcome::fails, Requirement::required);
+  set(1, 3, Outcome::not_run, Requirement::required);
+  set(3, 6, Outcome::not_triggered, Requirement::told);
+  set(6, 10, Outcome::not_applicable, Requirement::not_applicable);
+
+  const std::string text = release_of(verdict);
+
+  EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>check</th><th>holds</th><th>fails</th><th>required, not reached"
+                                             "</th><th>waived</th><th>not asked for</th><th>does not apply</th></tr>"));
+  EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>memory</th><td>2</td><td>1</td><td>2</td><td>3</td><td>0</td>"
+                                             "<td>4</td></tr>"));
+  EXPECT_THAT(testing::bare(text), HasSubstr("<tr><th>loss</th><td>12</td><td>0</td><td>0</td><td>0</td><td>0</td>"
+                                             "<td>0</td></tr>"));
+}
+
+TEST(PageRelease, WhatWasNotAskedForIsNotWaived) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.selection.checks = {"loss"};
+  for (CellVerdict& cell : verdict.cells) {
+    check_of(cell, "memory").outcome = Outcome::not_run;
+    check_of(cell, "memory").requirement = Requirement::told;
+  }
+
+  EXPECT_THAT(testing::bare(release_of(verdict)), HasSubstr("<tr><th>memory</th><td>0</td><td>0</td><td>0</td><td>0"
+                                                            "</td><td>12</td><td>0</td></tr>"));
+}
+
+TEST(PageRelease, ACheckThatFailsStandsOut) {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 0, "loss");
+
+  const std::string text = release_of(verdict);
+
+  EXPECT_THAT(text, HasSubstr("<tr class=\"fail\"><th scope=\"row\">loss</th>"));
+  EXPECT_THAT(text, HasSubstr("<tr><th scope=\"row\">data</th>"));
+}
+
+std::string baseline_section(const BaselineResult& baseline) {
+  const Verdict verdict = testing::sample_verdict(1);
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  evidence.baseline = baseline;
+  return testing::section_of(make_page(verdict, evidence), "<h2 id=\"baseline\">", "<h2 id=\"release\">");
+}
+
+TEST(PageRelease, OfABaselineTheCommitsAndWhatMayChangeAreTold) {
+  BaselineResult baseline{.name = "release-1", .commit_before = "aaa", .commit_now = "bbb", .compared = "12 runs"};
+  EXPECT_THAT(baseline_section(baseline), HasSubstr("Commits aaa..bbb. Compared: 12 runs. <b>All equal.</b></p>"));
+  EXPECT_THAT(baseline_section(baseline), Not(HasSubstr("Allowed to change")));
+
+  baseline.changes = {{"bytes", "cell-1", "fewer"}};
+  baseline.allowed = {"bytes", "speed"};
+  baseline.reason = "a smaller buffer";
+  EXPECT_THAT(baseline_section(baseline), HasSubstr("Compared: 12 runs.</p>"));
+  EXPECT_THAT(baseline_section(baseline),
+              HasSubstr("<b>Allowed to change:</b> bytes, speed, because: a smaller buffer</p>"));
+}
+
+TEST(PageRelease, NothingComparedIsNotAllEqual) {
+  EXPECT_THAT(baseline_section({.name = "release-1"}),
+              HasSubstr("Commits not told. Compared: nothing was comparable.</p>"));
+}
+
+}  // namespace
+}  // namespace plumbline

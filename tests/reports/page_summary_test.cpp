@@ -1,0 +1,120 @@
+// The first screen of a page that is not simply green, and what its counts count.
+#include <gmock/gmock.h>
+
+#include "reports/headline.hpp"
+#include "reports/page.hpp"
+#include "tests/reports/page_sections.hpp"
+#include "tests/reports/sample_sweep.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using testing::check_of;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Of 20 cells one fails, two lack a check, one had nothing to trigger one, and one more was not run.
+Verdict mixed_verdict() {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::break_check(verdict, 1, "loss");
+  for (const std::size_t cell : {2U, 3U, 4U}) {
+    CheckResult& check = check_of(verdict.cells[cell], "memory");
+    check.outcome = cell == 4 ? Outcome::not_triggered : Outcome::not_run;
+    verdict.cells[cell].holds = false;
+  }
+  verdict.not_run = {"untied-w8: no mpirun"};
+  sum_up(verdict);
+  return verdict;
+}
+
+TEST(PageSummary, ItsBandAndItsSignAreThoseOfTheVerdict) {
+  EXPECT_THAT(testing::rendered_page(testing::sample_verdict(1)),
+              AllOf(HasSubstr("<header class=\"band\">"), HasSubstr(">\u2713</span>Holds</h1>")));
+  EXPECT_THAT(testing::rendered_page(mixed_verdict()),
+              AllOf(HasSubstr("<header class=\"band bad\">"), HasSubstr(">\u2717</span>Does not hold</h1>")));
+}
+
+TEST(PageSummary, TheTilesCountWhatDoesNotHoldApart) {
+  const std::string page = testing::rendered_page(mixed_verdict());
+
+  EXPECT_THAT(page, HasSubstr("<b>16 / 20</b><span>cells hold</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>280 / 284</b><span>checks hold (4 of them of references, 20 more do not apply)"));
+  EXPECT_THAT(page, HasSubstr("<b>1</b><span>cells not run</span>"));
+  EXPECT_THAT(page, HasSubstr("<b>3</b><span>checks not run or not triggered</span>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("</i>fails (1)</li>"), HasSubstr("</i>not run (2)</li>"),
+                          HasSubstr("</i>not triggered (1)</li>"), HasSubstr("</i>not applicable (20)</li>")));
+}
+
+TEST(PageSummary, BytesAreInUnitsOf1024AndAllCountsBelow) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.counts = {{"cells", 3}};
+  verdict.compared = {{"bytes", 186'122'240}, {"tensors", 5}};
+  verdict.looked_at = {{"ranks", 7}};
+
+  const std::string page = testing::rendered_page(verdict);
+
+  EXPECT_THAT(page, HasSubstr("<b>178 MiB</b><span>boundary bytes compared</span>"));
+  EXPECT_THAT(page, HasSubstr("3\u00A0cells. Compared: 186,122,240\u00A0bytes, 5\u00A0tensors. "
+                              "Looked at: 7\u00A0ranks."));
+}
+
+TEST(PageSummary, ThatAllWasRunIsSaidOnlyWhereItWas) {
+  const std::string all = "Everything that was planned was run";
+  Verdict verdict = testing::sample_verdict(1);
+  EXPECT_THAT(testing::rendered_page(verdict), HasSubstr(all));
+
+  verdict.not_run = {"untied-w8: no mpirun"};
+  EXPECT_THAT(testing::rendered_page(verdict), Not(HasSubstr(all))) << "a cell was not";
+  EXPECT_THAT(testing::rendered_page(Verdict{}), Not(HasSubstr(all))) << "there is no cell";
+}
+
+TEST(PageSummary, OfAPartItIsSaidThatNothingIsClaimedOfTheRest) {
+  Verdict verdict = testing::sample_verdict(1);
+  EXPECT_THAT(testing::rendered_page(verdict), Not(HasSubstr("nothing is claimed of the rest")));
+
+  verdict.selection.of_cells = 123;
+  EXPECT_THAT(testing::rendered_page(verdict),
+              HasSubstr("A part of the sweep was asked for, and nothing is claimed of the rest. Holds in part: 12 of "
+                        "123 cells."));
+}
+
+TEST(PageSummary, ChecksWithoutAResultStandWithTheirReasonAndThoseThatFailDoNot) {
+  Verdict verdict = mixed_verdict();
+  for (const std::size_t cell : {2U, 3U, 4U}) check_of(verdict.cells[cell], "memory").reason = "no column";
+  check_of(verdict.cells[3], "memory").requirement = Requirement::told;
+
+  const std::string rows =
+      testing::bare(testing::section_of(testing::rendered_page(verdict), "<h2 id=\"not-run\">", "<h2 id=\"machine\">"));
+
+  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run</td><td>1</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not run (told)</td><td>1</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, HasSubstr("<tr><td>memory</td><td>not triggered</td><td>1</td><td>no column</td></tr>"));
+  EXPECT_THAT(rows, Not(HasSubstr("<td>loss</td>")));
+}
+
+TEST(PageSummary, WhatIsAlwaysMadeCountsAsAskedFor) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.cells.resize(1);
+  verdict.references.clear();
+  verdict.selection = {1, 1, {"loss"}};
+  auto& checks = verdict.cells[0].checks;
+  checks = {testing::holding_check("completion"), testing::holding_check("as_asked"), testing::holding_check("loss"),
+            testing::holding_check("memory")};
+  checks.back().outcome = Outcome::not_run;
+  checks.back().requirement = Requirement::told;
+
+  EXPECT_EQ(headline(verdict), "Holds in part: 1 of 1 cell, 3 of 4 checks");
+  EXPECT_THAT(testing::rendered_page(verdict),
+              HasSubstr("<b>3 / 3</b><span>checks hold (1 were not asked for)</span>"));
+}
+
+TEST(Headline, WhereEveryCellHoldsAndTheVerdictDoesNotNoBitsAreClaimed) {
+  Verdict verdict = testing::sample_verdict(1);
+  verdict.holds = false;
+
+  EXPECT_EQ(claim(verdict), "Every cell that ran holds, but not all that was required does: see below.");
+}
+
+}  // namespace
+}  // namespace plumbline
