@@ -165,6 +165,19 @@ TEST(LlamaSlice, EachNormTakesTheEpsilonOfTheConfig) {
   EXPECT_FALSE(at::equal(slice.forward_unit(1, input), other.forward_unit(1, input)));
 }
 
+TEST(LlamaSlice, TheEmbeddingOfThePadTokenGetsNoGradientAndEveryOtherOneDoes) {
+  const at::Tensor ids = at::arange(8, at::kLong).view({1, 8});
+  for (const int pad : {0, 5}) {
+    const LlamaConfig config = small_config({{"pad_token_id", pad}});
+    const LlamaSlice slice = make_slice(config, whole(config));
+
+    mean_loss(forward(slice, ids), ids.roll(-1, 1)).backward();
+
+    const at::Tensor rows = value_of(slice, "model.embed_tokens.weight").grad().abs().sum(-1);
+    for (std::int64_t id = 0; id < 8; ++id) EXPECT_EQ(rows[id].item<float>() == 0, id == pad) << id;
+  }
+}
+
 TEST(LlamaSlice, PaddingOnTheRightChangesNothing) {
   const LlamaConfig config = small_config();
   at::Tensor ids = make_ids(config, 2, 40);

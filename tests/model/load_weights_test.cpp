@@ -147,6 +147,21 @@ TEST(LoadWeights, RoundsToTheNearestBfloat16TiesToEven) {
   }
 }
 
+TEST(LoadWeights, InMixedPrecisionAreTheMastersAndTheirCopiesRounded) {
+  const LlamaConfig config = small_config();
+  const TemporaryFolder folder;
+  const Weights weights = weights_of(config);
+  LlamaSlice mixed(config, whole(config), at::kBFloat16);
+  mixed.keep_masters();
+
+  load_weights(mixed, write(folder, weights));
+
+  for (const Parameter& parameter : mixed.parameters()) {
+    EXPECT_TRUE(at::equal(parameter.master, weights.at(parameter.name))) << parameter.name;
+    EXPECT_TRUE(at::equal(parameter.value.detach(), parameter.master.to(at::kBFloat16))) << parameter.name;
+  }
+}
+
 TEST(LoadWeights, NamesAnotherShape) {
   const LlamaConfig config = small_config();
   const TemporaryFolder folder;

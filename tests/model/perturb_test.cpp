@@ -90,6 +90,22 @@ TEST(Perturb, MovesByTheDtypesOwnLastPlace) {
   EXPECT_TRUE(up && down);
 }
 
+TEST(Perturb, InMixedPrecisionMovesTheMastersAndRoundsTheirCopies) {
+  const LlamaConfig config = small_config();
+  const LlamaSlice wide = perturbed(config, {0, 6}, 1);
+  LlamaSlice mixed(config, {0, 6}, at::kBFloat16);
+  mixed.keep_masters();
+  initialise(mixed, 5);
+
+  perturb(mixed, 1);
+
+  for (std::size_t i = 0; i < mixed.parameters().size(); ++i) {
+    const Parameter& parameter = mixed.parameters()[i];
+    EXPECT_TRUE(at::equal(parameter.master, wide.parameters()[i].value.detach())) << parameter.name;
+    EXPECT_TRUE(at::equal(parameter.value.detach(), parameter.master.to(at::kBFloat16))) << parameter.name;
+  }
+}
+
 TEST(TakeValues, WidensExactly) {
   const LlamaConfig config = small_config({{"tie_word_embeddings", true}});
   const LlamaSlice narrow = perturbed(config, {0, 6}, 3, at::kBFloat16);

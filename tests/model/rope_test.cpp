@@ -48,6 +48,35 @@ TEST(RopeTables, Llama3KeepsBlendsAndDividesByWavelength) {
   }
 }
 
+/// Where the second frequency, of wavelength 62.8, comes to lie by its factors.
+struct Scaled {
+  double factor, low, high, context;
+  double second;  ///< what becomes of 0.1
+};
+
+// All Llamas so far have the factors 1 and 4; what is made of them is the config's all the same.
+TEST(RopeTables, Llama3TakesEveryFactorOfTheConfig) {
+  const double wavelength = 2 * std::numbers::pi * 10.0, smooth = (128 / wavelength - 1.5) / (8 - 1.5);
+  for (const Scaled& scaled : {Scaled{32, 2, 2.5, 100, 0.1 / 32},  // beyond 100 / 2: divided
+                               Scaled{32, 1, 1.25, 100, 0.1},      // below 100 / 1.25: kept
+                               Scaled{32, 1.5, 8, 128, (1 - smooth) * 0.1 / 32 + smooth * 0.1}}) {
+    const LlamaConfig config = small_config({{"rope_parameters",
+                                              {{"rope_type", "llama3"},
+                                               {"rope_theta", 10000.0},
+                                               {"factor", scaled.factor},
+                                               {"low_freq_factor", scaled.low},
+                                               {"high_freq_factor", scaled.high},
+                                               {"original_max_position_embeddings", scaled.context}}}});
+
+    const RopeTables tables = make_rope_tables(config, 2, at::kDouble);
+
+    const double expected[] = {1.0, scaled.second, 0.01 / 32, 0.001 / 32};
+    for (std::int64_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(tables.sin[1][i].item<double>(), std::sin(expected[i]), 1e-14) << scaled.context << " " << i;
+    }
+  }
+}
+
 TEST(RopeTables, ShorterRowsSeeTheSameNumbers) {
   const LlamaConfig config = small_config();
   const RopeTables longer = make_rope_tables(config, 50, at::kFloat);

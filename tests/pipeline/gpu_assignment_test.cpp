@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "pipeline/gpu_ranks.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -65,6 +66,12 @@ TEST(GpuAssignment, AModelThatNobodyUsesDoesNotMatter) {
   const RankGpus a{"a", {gpu("a0"), gpu("a1"), gpu("a2", "NVIDIA T400", 75)}};
 
   EXPECT_THAT(assign_gpus({a, a}, {}), ElementsAre(0, 1));
+}
+
+TEST(GpuAssignment, EachModelUsedIsToldOnceAndNoOther) {
+  const RankGpus mixed{"a", {gpu("a0"), gpu("a1", "NVIDIA A100", 80), gpu("a2", "NVIDIA L4", 89)}};
+
+  EXPECT_THAT(models_used({mixed, mixed, mixed}, {1, 0, 1}), ElementsAre("NVIDIA A100", "NVIDIA H200"));
 }
 
 TEST(GpuAssignment, WhatARankTellsComesBackAsItWas) {

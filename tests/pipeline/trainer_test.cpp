@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -141,6 +142,19 @@ TEST(PipelineTrainer, RefusesWhatItCannotRun) {
   EXPECT_THROW(train_pipeline(options(quick, folder.path() / "b", 2, "2f2b")), InputError);
 }
 
+TEST(PipelineTrainer, RefusesANumberOfRanksThatTheLauncherHasToSay) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) GTEST_SKIP() << "started by a launcher, which is told";
+  const testing::TemporaryFolder folder;
+  PipelineOptions asked = options(fixtures + "/runs/quick.toml", folder.path() / "r", 2, "1f1b");
+  asked.transport = "mpi";
+
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(train_pipeline(asked), 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("--world goes with --transport threads; with mpi, mpirun -n says how many ranks"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r"));
+}
+
 /// The threads' transports, where a rank tells what it waits for before each receive: (rank, step, microbatch).
 using BeforeReceive = std::function<void(int rank, std::int64_t step, std::int64_t microbatch)>;
 
@@ -230,6 +244,10 @@ TEST(PipelineTrainer, AWaitThatEndsNamesTheRankThatAllStandFor) {
 
   EXPECT_EQ(code, 1);
   EXPECT_THAT(said, ::testing::ContainsRegex("rank 2, last seen in 2[A-Z_]+[0-9]+ of step 1")) << said;
+  std::vector<std::string> ended;
+  for (int rank = 0; rank < 3; ++rank)
+    ended.push_back(read_exit_file(folder.path() / "r" / rank_folder(rank) / "exit.json")->status);
+  EXPECT_THAT(ended, ::testing::Contains("timeout")) << "of the rank whose limit passed first";
 }
 
 /// Stands still when it has sent its last gradient on, before its norm.

@@ -138,6 +138,18 @@ TEST(BatchPlan, TotalsCountTokensValidTokensAndLiveIds) {
   EXPECT_EQ(plan.valid_tokens(1), 0);
 }
 
+TEST(BatchPlan, LiveIdsAreThoseOfTheStep) {
+  const BatchPlan plan(data_of({{4}}), Tokens(std::vector<std::int32_t>{1, 1, 1, 1, 2, 3, 4, 5}));
+
+  std::set<std::int64_t> counts;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::vector<std::int64_t> ids = integers_of(plan.make(step, 0).ids);
+    EXPECT_EQ(plan.live_tokens(step), std::ssize(std::set<std::int64_t>(ids.begin(), ids.end()))) << step;
+    counts.insert(plan.live_tokens(step));
+  }
+  EXPECT_EQ(counts.size(), 2U) << "the two steps must differ";
+}
+
 TEST(BatchPlan, ShuffledAnEpochTakesEveryWindowOnceAndTheNextInAnotherOrder) {
   DataSettings data = data_of({{4, 4}, {3, 1}});
   data.shuffle = "windows";

@@ -16,6 +16,11 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
   EXPECT_FALSE(at::globalContext().deterministicFillUninitializedMemory());
   EXPECT_EQ(at::get_num_threads(), 1);
+  const at::Context& context = at::globalContext();
+  EXPECT_TRUE(context.deterministicCuDNN());
+  EXPECT_TRUE(context.deterministicMkldnn());
+  EXPECT_FALSE(context.benchmarkCuDNN());
+  EXPECT_FALSE(context.allowTF32CuDNN());
   const Json flags = environment_json();
   EXPECT_EQ(flags.at("deterministic_algorithms"), true);
   EXPECT_EQ(flags.at("fill_uninitialized_memory"), false);
@@ -28,6 +33,29 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_TRUE(flags.at("sanitizer").is_null());
 #endif
   EXPECT_EQ(flags.at("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+}
+
+TEST(DeterministicSettings, AllowOneAttentionKernelAlone) {
+  apply_deterministic_settings();
+
+  const at::Context& context = at::globalContext();
+  EXPECT_TRUE(context.userEnabledFlashSDP());
+  EXPECT_FALSE(context.userEnabledMathSDP());
+  EXPECT_FALSE(context.userEnabledMemEfficientSDP());
+  EXPECT_FALSE(context.userEnabledCuDNNSDP());
+  EXPECT_FALSE(context.userEnabledOverrideableSDP());
+}
+
+// On a GPU the flash kernel takes halves alone.
+TEST(DeterministicSettings, TheAttentionKernelIsThatOfDeviceAndDtype) {
+  const auto chosen = [](at::DeviceType device, at::ScalarType dtype) {
+    choose_attention_kernel(device, dtype);
+    return environment_json().at("attention").get<std::string>();
+  };
+  EXPECT_EQ(chosen(at::kCUDA, at::kFloat), "math");
+  EXPECT_EQ(chosen(at::kCUDA, at::kBFloat16), "flash");
+  EXPECT_EQ(chosen(at::kCUDA, at::kDouble), "math");
+  EXPECT_EQ(chosen(at::kCPU, at::kFloat), "flash");
 }
 
 TEST(DeterministicSettings, KeepDenormals) {
@@ -85,6 +113,15 @@ TEST(CodePath, IsTheSameOnlyWhenAllThatDecidesBitsIs) {
     EXPECT_FALSE(same_code_path(other)) << key;
     other.erase(key);
     EXPECT_FALSE(same_code_path(other)) << key;
+  }
+}
+
+TEST(CodePath, IsAnotherWhereTheEnvironmentAsksForOtherKernels) {
+  const Json here = machine_json();
+  for (const char* name : {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"}) {
+    EXPECT_EQ(code_path_difference(here, here, {{name, nullptr}}), "") << name;
+    EXPECT_EQ(code_path_difference(here, here, {{name, "AVX2"}}),
+              std::string(name) + "=\"AVX2\" in the environment takes other kernels");
   }
 }
 

@@ -133,6 +133,7 @@ TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
   EXPECT_THAT(ids_of(folder / "a.idx", std::nullopt), ElementsAre(70000, 2, 3)) << "it stands for its .bin";
   EXPECT_THAT(ids_of(folder / "a.*", std::nullopt), ElementsAre(70000, 2, 3)) << "the two are one";
   EXPECT_THAT(ids_of(with(1, 1, "\xff", {1}), std::nullopt), ElementsAre(255));
+  EXPECT_THAT(ids_of(with(2, 1, "\x7f", {1}), std::nullopt), ElementsAre(127));
   EXPECT_THAT(ids_of(with(3, 2, testing::numbers<std::int16_t>({32767}), {1}), std::nullopt), ElementsAre(32767));
   EXPECT_THAT(ids_of(with(5, 8, testing::numbers<std::int64_t>({3, 900000000}), {1, 1}), std::nullopt),
               ElementsAre(3, 900000000));
@@ -143,6 +144,8 @@ TEST(LoadTokens, AnIndexOfMegatronsSaysTheType) {
   EXPECT_THAT(error_of<InputError>([&] {
                 ids_of(with(3, 2, testing::numbers<std::int16_t>({5, -6}), {2}), std::nullopt);
               }),
+              HasSubstr("token -6 at token 1 is beyond"));
+  EXPECT_THAT(error_of<InputError>([&] { ids_of(with(2, 1, "\x05\xfa", {2}), std::nullopt); }),
               HasSubstr("token -6 at token 1 is beyond"));
 }
 

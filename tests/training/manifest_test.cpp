@@ -79,6 +79,28 @@ TEST(Manifest, SaysWhatIsNoDefault) {
   EXPECT_EQ(manifest.at("clip_norm"), nullptr);
 }
 
+TEST(Manifest, SaysWhatIsEvaluatedAndWhen) {
+  RunFile run = a_run();
+  EXPECT_FALSE(manifest_of(run, false).contains("evaluation"));
+  run.validation = run.data;
+  run.validation->text = "fixtures/other";
+  run.validation->row_lengths = {{3}, {2}, {3}};
+  run.evaluate.every = 7;
+
+  EXPECT_EQ(manifest_of(run, false).at("evaluation"),
+            (Json{{"every", 7}, {"microbatches", 3}, {"source", "fixtures/other"}}));
+}
+
+TEST(Manifest, SaysInWhatItWasComputedAndOverWhichTransport) {
+  RunFile run = a_run();
+  run.train.dtype = "mixed";
+  run.pipeline.transport = "threads";
+
+  EXPECT_EQ(manifest_of(run, false).at("dtype"), "mixed");
+  EXPECT_EQ(manifest_of(run, false).at("device"), "cpu");
+  EXPECT_EQ(manifest_of(run, false).at("transport"), "threads");
+}
+
 TEST(Manifest, NamesTheTiedWeight) {
   EXPECT_EQ(manifest_of(a_run(), false).at("tied"), Json::array());
   EXPECT_EQ(manifest_of(a_run(), true).at("tied"),

@@ -126,6 +126,45 @@ TEST(RunFile, HasDefaultsThatWork) {
   EXPECT_EQ(run.record_level, RecordLevel::full);
 }
 
+TEST(RunFile, HasTheNumbersThatTheDocsSayWhereNoneAreGiven) {
+  const RunFile run = load(std::string(model) + data + train);
+
+  EXPECT_EQ(run.data.seed, 1U);
+  EXPECT_EQ(run.data.shuffle, "none");
+  EXPECT_EQ(run.train.seed, 1U);
+  EXPECT_EQ(run.train.warmup_steps, 0);
+  EXPECT_EQ(run.train.start_factor, 1.0);
+  EXPECT_EQ(run.train.final_factor, 0.0);
+  EXPECT_EQ(run.train.threads, 1);
+  const OptimizerSettings& adamw = run.train.optimizer;
+  EXPECT_EQ(adamw.learning_rate, 1e-3);
+  EXPECT_EQ(adamw.beta1, 0.9);
+  EXPECT_EQ(adamw.beta2, 0.999);
+  EXPECT_EQ(adamw.eps, 1e-8);
+  EXPECT_EQ(adamw.weight_decay, 0.0);
+  EXPECT_EQ(adamw.decay, "all");
+  EXPECT_EQ(with_train("optimizer = \"sgd\"").train.optimizer.momentum, 0.0);
+  EXPECT_EQ(run.pipeline.chunks, 0);
+  EXPECT_EQ(run.pipeline.timeout_ms, 600000);
+  EXPECT_EQ(run.pipeline.start_timeout_ms, 600000);
+  EXPECT_FALSE(run.pipeline.schedule_dialect.has_value());
+  EXPECT_EQ(run.checkpoint.keep, 3);
+}
+
+TEST(RunFile, ReadsAListOfSomebodyElsesAndAPartitionByCost) {
+  const TemporaryFolder folder;
+  const PipelineSettings pipeline =
+      load_run_file(folder.file("run.toml", std::string(model) + data + train +
+                                                "[pipeline]\nschedule = \"lists/mine.csv\"\nschedule_dialect = "
+                                                "\"torch-old\"\npartition = \"cost\"\nstart_timeout_ms = 70\n"))
+          .pipeline;
+
+  EXPECT_EQ(pipeline.schedule, (folder / "lists/mine.csv").string());
+  EXPECT_EQ(pipeline.schedule_dialect, "torch-old");
+  EXPECT_EQ(pipeline.partition, "cost");
+  EXPECT_EQ(pipeline.start_timeout_ms, 70);
+}
+
 TEST(RunFile, ReadsAPrecisionByEitherName) {
   EXPECT_EQ(with_train("precision = \"mixed\"").train.dtype, "mixed");
   EXPECT_EQ(with_train("dtype = \"mixed\"").train.dtype, "mixed");
@@ -405,6 +444,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"BalanceEmpty", pipeline_file("balance = []"), {"pipeline.balance"}},
         Broken{"Transport", pipeline_file("transport = \"tcp\""), {"pipeline.transport", "mpi, threads, nccl"}},
         Broken{"TimeoutZero", pipeline_file("timeout_ms = 0"), {"pipeline.timeout_ms"}},
+        Broken{"StartTimeoutZero", pipeline_file("start_timeout_ms = 0"), {"pipeline.start_timeout_ms"}},
         Broken{"TimeoutBeyondTheClock",
                pipeline_file("timeout_ms = 9223372036854775807"),
                {"pipeline.timeout_ms", "at most 604800000"}},

@@ -83,6 +83,18 @@ TEST_F(LyingChannel, WhatWasNeverPostedIsNotAskedFor) {
   EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).test(7); }), HasSubstr("was never posted"));
 }
 
+TEST_F(LyingChannel, OnlyMessagesToOtherRanksOfTheWorldArePosted) {
+  for (const int nobody : {-1, 0, 2}) {
+    EXPECT_THAT(thrown_by<std::logic_error>([&] {
+                  rank(0).post({receive_from(rank(0), nobody, 0, {2, 2})});
+                }),
+                HasSubstr("a message to or from rank " + std::to_string(nobody) + " cannot be posted by rank 0 of 2"));
+  }
+  Operation computes = receive_from(rank(0), 1, 0, {2, 2});
+  computes.action.type = ActionType::forward;
+  EXPECT_THAT(thrown_by<std::logic_error>([&] { rank(0).post({computes}); }), HasSubstr("only messages"));
+}
+
 /// What a rank's progress page says of it.
 TEST_F(LyingChannel, WhomItsSendsWaitForIsShownOnceAndThatNobodyIsLeft) {
   std::vector<int> shown;

@@ -1,0 +1,49 @@
+#include "pipeline/llama_stage.hpp"
+
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "tests/temporary_folder.hpp"
+#include "training/step_observer.hpp"
+#include "training/training_run.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The upper half of quick.toml's model, which ends in the loss.
+class UpperHalf : public ::testing::Test {
+ protected:
+  at::Tensor forward(std::int64_t microbatch) {
+    const BatchPlan& plan = training_.plan;
+    return stage_.forward(0, microbatch, at::ones({plan.batch(microbatch), plan.sequence_length(microbatch), 64}));
+  }
+
+  const TrainingRun training_ = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
+  StepObserver nobody_;
+  LlamaStage stage_{training_, 1, {3, 8}, nobody_};
+};
+
+TEST_F(UpperHalf, KeepsAMicrobatchUntilItsWeightGradientsAndNoLonger) {
+  forward(0);
+  EXPECT_TRUE(stage_.backward_input(0, 0, {}).defined());
+  EXPECT_NO_THROW(stage_.backward_weight(0, 0));
+
+  EXPECT_THROW(stage_.backward_weight(0, 0), std::out_of_range);
+  EXPECT_THROW(stage_.backward_input(0, 0, {}), std::out_of_range);
+}
+
+TEST_F(UpperHalf, RunsNoMicrobatchBackwardTwice) {
+  forward(0);
+  forward(2);
+  EXPECT_TRUE(stage_.backward(0, 2, {}).defined()) << "in whatever order a list has them";
+
+  EXPECT_THAT(testing::error_of<std::logic_error>([&] { stage_.backward(0, 2, {}); }),
+              HasSubstr("stage 1: no forward pass of this microbatch"));
+}
+
+}  // namespace
+}  // namespace plumbline
