@@ -1,7 +1,9 @@
 // What else a run keeps beside its tensors: the model's config, metrics.csv, the record of a run that was gone on with.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -168,6 +170,44 @@ TEST_F(KeptFiles, MetricsAreTheRecordsValues) {
   }
   EXPECT_EQ(saving[0], 0) << "nothing was saved there";
   EXPECT_GT(saving[2], 0);
+}
+
+TEST_F(KeptFiles, AStepThatSavesNothingTakesNoTimeToSave) {
+  ReferenceOptions options = reference(folder_ / "c");
+  std::string text = testing::bytes_of(options.run_file);
+  options.run_file = folder_.file("run.toml", text.replace(text.find("steps = 3"), 9, "steps = 4"));
+  options.checkpoint.every = 2;
+  train_reference(options);
+
+  const auto saving = column(folder_ / "c" / "metrics.csv", "saving_seconds");
+  EXPECT_THAT(saving, ElementsAre("0", ::testing::Ne("0"), "0", ::testing::Ne("0")));
+}
+
+TEST_F(KeptFiles, ProgressShowsTheNumbersOfTheLastStep) {
+  std::string text = testing::bytes_of(run_file());
+  const std::string validation = "[data]\nvalidation = \"" PLUMBLINE_FIXTURES "/corpus/02-the-river-survey.txt\"\n";
+  const fs::path run = folder_.file("evaluated.toml", text.replace(text.find("[data]\n"), 7, validation));
+  ReferenceOptions one = reference(folder_ / "one");
+  PipelineOptions ranks = pipeline(2, folder_ / "ranks");
+  one.run_file = ranks.run_file = run;
+  one.progress = ranks.progress = true;
+
+  for (const char* name : {"one", "ranks"}) {
+    ::testing::internal::CaptureStderr();
+    name == std::string("one") ? train_reference(one) : static_cast<void>(train_pipeline(ranks));
+    const std::string said = ::testing::internal::GetCapturedStderr();
+
+    const auto last = [&](const char* of, const char* format) {
+      std::array<char, 32> number{};
+      std::snprintf(number.data(), number.size(), format,
+                    parse_double(column(folder_ / name / "metrics.csv", of).back()).value());
+      return std::string(number.data());
+    };
+    EXPECT_THAT(said,
+                HasSubstr("step 3/3  loss " + last("loss", "%.4f") + "  evaluation " + last("evaluation_loss", "%.4f") +
+                          "  rate " + last("learning_rate", "%.2e") + "  epoch " + last("epochs", "%.2f") + "  "))
+        << name;
+  }
 }
 
 TEST_F(KeptFiles, ARunThatGoesOnTakesBackTheRowsOfStepsThatItMakesAgain) {

@@ -16,10 +16,12 @@
 #include "pipeline/transport/transport_settings.hpp"
 #include "record/exit_file.hpp"
 #include "record/rank_folder.hpp"
+#include "record/record.hpp"
 #include "support/error.hpp"
 #include "tests/mutant/forwarding_transport.hpp"
 #include "tests/pipeline/parity.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/action_log.hpp"
 
 namespace plumbline {
 namespace {
@@ -117,6 +119,21 @@ TEST(RankTrainer, ComputesOnAsManyThreadsAsItIsTold) {
   ASSERT_EQ(train_pipeline(asked), 0);
 
   EXPECT_THAT(threads, ElementsAre(2, 2));
+}
+
+TEST(RankTrainer, TimesItsActionsFromTheStartOfTheRun) {
+  const testing::TemporaryFolder folder;
+  const std::int64_t begin_ns = monotonic_ns();
+  ASSERT_EQ(train_pipeline(options(run_file(folder), folder / "r", world, "1f1b")), 0);
+  const std::int64_t took_ns = monotonic_ns() - begin_ns;
+
+  for (const RankRecord& rank : read_record(folder / "r").ranks) {
+    ASSERT_FALSE(rank.actions.empty());
+    for (const ActionRow& row : rank.actions) {
+      EXPECT_GE(row.start_ns, 0) << row.action;
+      EXPECT_LE(row.end_ns, took_ns) << row.action;
+    }
+  }
 }
 
 /// Of a rank that fails when its last step is computed: what it moved cannot be told.

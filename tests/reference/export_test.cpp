@@ -60,6 +60,21 @@ TEST_F(Export, HoldsWhatTheRunFeedsAndStartsFrom) {
             read_file(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
 }
 
+TEST_F(Export, OfMixedPrecisionHoldsTheMasters) {
+  ReferenceOptions mixed = options();
+  mixed.run_file = PLUMBLINE_FIXTURES "/runs/mixed-untied.toml";
+
+  export_run(mixed, folder_ / "out");
+
+  train_reference(mixed);
+  const RankRecord rank = read_record(folder_ / "record").ranks.front();
+  const SafetensorsFile weights(folder_ / "out" / "model.safetensors");
+  for (const TensorRow& row : rank.tensors) {
+    if (row.step != -1 || row.kind != "parameter") continue;
+    EXPECT_EQ(digest_of(weights.at(row.name)), row.digest) << row.name;
+  }
+}
+
 TEST_F(Export, TakesTheOrderThatItIsGiven) {
   ReferenceOptions given = options();
   export_run(given, folder_ / "first");

@@ -1,5 +1,6 @@
 #include "reference/trainer.hpp"
 
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -153,6 +154,18 @@ TEST(ReferenceTrainer, DumpsWhatGradientsWereAfterEachMicrobatchOfTheStepAskedFo
   EXPECT_FALSE(other.entries().contains("gradient_after/0/" + name));
 }
 
+TEST(ReferenceTrainer, ComputesOnAsManyThreadsAsItIsTold) {
+  const testing::TemporaryFolder folder;
+  std::string text = read_file(quick);
+  for (auto at = text.find("../"); at != std::string::npos; at = text.find("../", at))
+    text.replace(at, 3, PLUMBLINE_FIXTURES "/");
+  const Record record =
+      train(folder.path() / "record", std::nullopt, folder.file("run.toml", text + "threads = 2\n").string());
+  at::set_num_threads(1);
+
+  EXPECT_EQ(record.manifest.json.at("environment").at("compute_threads"), 2);
+}
+
 TEST(ReferenceTrainer, LearnsInBfloat16) {
   const testing::TemporaryFolder folder;
 
@@ -181,6 +194,11 @@ TEST(ReferenceTrainer, SumsInTheOrderOfAFile) {
   EXPECT_NE(digests(descending, "gradient"), digests(plain, "gradient")) << "the order must show in the bits";
   EXPECT_EQ(descending.manifest.accumulation, "listed");
   EXPECT_FALSE(descending.manifest.accumulation_digest.empty());
+  for (std::size_t step = 0; step < 3; ++step) {
+    EXPECT_EQ(descending.ranks.front().memory.at(step).gradient_bytes,
+              plain.ranks.front().memory.at(step).gradient_bytes)
+        << "what was kept of each microbatch is let go of with the step";
+  }
 }
 
 TEST(ReferenceTrainer, RefusesAnIncompleteOrder) {

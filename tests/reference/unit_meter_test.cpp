@@ -1,0 +1,63 @@
+#include "reference/unit_meter.hpp"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "training/memory_meter.hpp"
+#include "training/step_observer.hpp"
+
+namespace plumbline {
+namespace {
+
+/// A pass through units that a test makes up.
+class MeasuredPass : public ::testing::Test {
+ protected:
+  MeasuredPass() {
+    install_memory_meter();
+    meter_.attach();
+  }
+  static at::Tensor numbers(std::int64_t count) { return at::empty({count}, at::kFloat).requires_grad_(); }
+  /// A unit that needs room for so many numbers while it computes, and gives so many on.
+  void run(std::int64_t unit, std::int64_t needs, std::int64_t gives) {
+    measured_.before_unit(unit, passed_);
+    numbers(needs);
+    at::Tensor output = numbers(gives);
+    passed_ = std::move(output);
+    measured_.after_unit(unit, passed_);
+  }
+
+  MemoryMeter& meter_ = new_memory_meter();
+  const MemoryScope scope_{MemoryOwner::activations};
+  const std::vector<std::string> units_{"embed_tokens", "layers.0", "norm", "lm_head"};
+  StepObserver nobody_;
+  UnitMeter measured_{meter_, nobody_, units_, 0, 0};
+  at::Tensor passed_;
+};
+
+TEST_F(MeasuredPass, EachUnitHasAPeakOfItsOwnAndThePassTheLargest) {
+  run(0, 100, 10);
+  run(1, 1000, 10);
+  run(2, 50, 3);
+
+  EXPECT_EQ(measured_.rows()[0].forward_bytes, 400);
+  EXPECT_EQ(measured_.rows()[1].forward_bytes, 40 + 4000) << "its input, and what it needs";
+  EXPECT_EQ(measured_.rows()[2].forward_bytes, 40 + 200);
+  EXPECT_EQ(measured_.take_peak(), 40 + 4000);
+  EXPECT_EQ(measured_.take_peak(), 12) << "since the last call";
+}
+
+TEST_F(MeasuredPass, WhatTheForwardPassTookIsNotForgottenWhereTheBackwardPassBegins) {
+  run(0, 100, 10);
+  run(1, 1000, 10);
+
+  measured_.begin_backward();
+
+  EXPECT_EQ(measured_.take_peak(), 40 + 4000);
+}
+
+}  // namespace
+}  // namespace plumbline
