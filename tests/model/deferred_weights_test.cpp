@@ -119,7 +119,17 @@ INSTANTIATE_TEST_SUITE_P(Models, SplitBackward,
                                   c10::toString(std::get<1>(tested.param));
                          });
 
-TEST(DeferredWeights, RunsInPortionsAndLetsGo) {
+TEST(DeferredWeights, TheInnerOfTwoScopesCountsAndTheOuterOneAgainAfterIt) {
+  DeferredWeights outer, inner;
+  const DeferWeightsScope one(outer);
+  {
+    const DeferWeightsScope other(inner);
+    EXPECT_EQ(DeferWeightsScope::current(), &inner);
+  }
+  EXPECT_EQ(DeferWeightsScope::current(), &outer);
+}
+
+TEST(DeferredWeights, RunsTheOldestFirstInPortionsAndLetsGo) {
   Case one(Json::object());
   DeferredWeights queue;
   {
@@ -132,6 +142,10 @@ TEST(DeferredWeights, RunsInPortionsAndLetsGo) {
 
   EXPECT_EQ(linears, 7U * 2 + 1) << "two layers and the head";
   EXPECT_EQ(queue.size(), linears - 1);
+  for (const auto& [name, gradient] : gradients_of(one.slice)) {
+    if (!is_linear(name)) continue;
+    EXPECT_EQ(gradient.count_nonzero().item<std::int64_t>() > 0, name == "lm_head.weight") << name;
+  }
   queue.run();
   EXPECT_EQ(queue.size(), 0U);
   EXPECT_EQ(DeferWeightsScope::current(), nullptr);

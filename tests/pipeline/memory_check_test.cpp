@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,15 @@ TEST(MemoryTable, HasALineForOneDeviceAndForEachNumberOfRanks) {
   EXPECT_THAT(table, AllOf(HasSubstr("reference "), HasSubstr("\n2 ranks "), HasSubstr(bytes_text(two.parameters)),
                            HasSubstr("\n8 ranks: "), HasSubstr("microbatches"), HasSubstr("Free on this machine: ")))
       << "a schedule that does not run on so many ranks says why";
+}
+
+TEST(MemoryTable, ShowsTheRankThatTakesMost) {
+  const TrainingRun training = quick_training();
+  const PipelinePlan plan = make_plan(training, 8);  // the first rank has the embedding alone
+  std::int64_t most = 0;
+  for (int rank = 0; rank < 8; ++rank) most = std::max(most, memory_of(training, plan, rank).total());
+
+  EXPECT_THAT(memory_table(training), ::testing::ContainsRegex("\n8 ranks +" + bytes_text(most) + " "));
 }
 
 TEST(MemoryTable, ShowsThatLayersComputedAgainKeepLess) {

@@ -62,6 +62,9 @@ TEST(ReferenceTrainer, WritesACompleteRecordWithEveryCut) {
   EXPECT_EQ(record.ranks.front().boundaries.size(), 3U * 4 * 7 * 2) << "steps, microbatches, cuts, directions";
   EXPECT_EQ(record.ranks.front().exit->status, "ok");
   EXPECT_TRUE(record.ranks.front().traffic.empty());
+  for (const TensorRow& row : record.ranks.front().tensors) {
+    EXPECT_TRUE(row.step >= 0 || row.kind == "parameter") << "before the first step there are no moments";
+  }
   std::map<std::string, std::int64_t> peaks;
   for (const ActionRow& row : record.ranks.front().actions) peaks[row.action] = row.peak_bytes.value_or(0);
   EXPECT_LT(peaks.at("0F3"), peaks.at("0F0")) << "of its own microbatch, the shortest";
