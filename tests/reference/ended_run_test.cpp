@@ -1,6 +1,7 @@
 // What the reference leaves of a run that it cannot begin, or cannot end, and what it warns of.
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -8,6 +8,7 @@
 #include "support/csv.hpp"
 #include "support/numbers.hpp"
 #include "tests/temporary_folder.hpp"
+#include "training/training_run.hpp"
 
 namespace plumbline {
 namespace {
