@@ -111,6 +111,18 @@ pid_t start(const Launch& launch, const fs::path& program, const std::string& sc
   return child;
 }
 
+/// Whatever is thrown while a launch is under way, nothing of it goes on.
+struct UnderWay {
+  explicit UnderWay(const ProcessTree& processes) : tree(processes) {}
+  ~UnderWay() {
+    if (!ended) tree.abandon();
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  const ProcessTree& tree;
+  bool ended = false;
+};
+
 /// 128 + signal for a process that a signal ended, as shells say it.
 int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -167,6 +179,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   RankWatch watch(launch.record, launch.ranks, tree);
   StartedProcesses processes(launch.program, tree);
   const auto begin = Clock::now();
+  UnderWay under_way(tree);  // before the outputs, whose files are closed before it ends what is left
   BoundedOutput out(launch.folder / "stdout.txt"), error(launch.folder / "stderr.txt");
   const pid_t child = start(launch, program, scratch.path(), tree, out, error);
 
@@ -213,6 +226,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
   tree.reap(child);
+  under_way.ended = true;
   out.finish();
   error.finish();
   finding.exit_code = status ? exit_code_of(*status) : 128 + SIGKILL;

@@ -7,28 +7,45 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <thread>
 
+#include "support/error.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
 
+/// What cannot be seen has not ended.
+[[noreturn]] void fail_blind(int error) {
+  throw SystemError(std::string("/proc cannot be read: ") + std::strerror(error) +
+                    "; without it nobody knows which processes live. Raise the limit (ulimit -n), or free memory");
+}
+
+/// A process' own file. Throws SystemError where it cannot be opened whether or not there is such a process.
+std::ifstream file_of(pid_t pid, const char* name) {
+  errno = 0;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
+  if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) fail_blind(errno);
+  return file;
+}
+
 std::vector<ProcessState> all_processes() {
   std::vector<ProcessState> processes;
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return processes;
-  while (const dirent* entry = readdir(proc)) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  if (!proc) fail_blind(errno);
+  while (const dirent* entry = readdir(proc.get())) {
     if (const auto pid = parse_integer(entry->d_name)) {
       if (const auto process = process_state(static_cast<pid_t>(*pid))) processes.push_back(*process);
     }
   }
-  closedir(proc);
   return processes;
 }
 
@@ -45,17 +62,23 @@ Trees& trees() {
 }
 
 bool was_started_with(pid_t pid, const std::string& variable) {
-  std::ifstream environment("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  std::ifstream environment = file_of(pid, "environ");
   for (std::string each; std::getline(environment, each, '\0');) {
     if (each == variable) return true;
   }
   return false;
 }
 
+/// Of a child of this process, all of its threads: one whose first thread alone has ended looks like a zombie.
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+}
+
 }  // namespace
 
 std::optional<ProcessState> process_state(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::ifstream stat = file_of(pid, "stat");
   std::string line;
   std::getline(stat, line);
   // "pid (name) state parent ...": the name may hold blanks and brackets, so the last bracket counts.
@@ -69,7 +92,7 @@ std::optional<ProcessState> process_state(pid_t pid) {
 }
 
 std::optional<ProcessStatus> process_status(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  std::ifstream file = file_of(pid, "status");
   ProcessStatus status;
   for (std::string word; file >> word;) {
     std::int64_t number = 0;
@@ -177,14 +200,16 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     reap(root);
     const auto now = Clock::now();
     // A process whose first thread has ended stays until its others have, which takes time on a busy machine.
-    if (left.empty() && (now >= kill_root_from || only_root_is_left(root))) return {};
+    const bool root_ended = has_ended(root);
+    if (left.empty() && root_ended && (now >= kill_root_from || only_root_is_left(root))) return {};
+    const bool root_lives =
+        std::any_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
     if (now >= give_up) {
       std::vector<pid_t> unkillable;
       for (const auto& process : left) unkillable.push_back(process.pid);
+      if (!root_lives && !root_ended) unkillable.push_back(root);
       return unkillable;
     }
-    const bool root_lives =
-        std::any_of(left.begin(), left.end(), [&](const ProcessState& process) { return process.pid == root; });
     if (now >= kill_ranks_from) {
       kill_all_but(now >= kill_root_from ? 0 : root);
     } else {
@@ -195,6 +220,20 @@ std::vector<pid_t> ProcessTree::end(std::chrono::milliseconds grace, pid_t root)
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+void ProcessTree::abandon() const noexcept {
+  using Clock = std::chrono::steady_clock;
+  if (root_ == 0) return;
+  for (const auto give_up = Clock::now() + std::chrono::seconds(10); Clock::now() < give_up;) {
+    try {
+      if (end(std::chrono::milliseconds(0), root_).empty()) waitpid(root_, nullptr, 0);
+      return;
+    } catch (const std::exception&) {  // what keeps it from being seen may pass
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  if (!has_ended(root_)) kill(root_, SIGKILL);
 }
 
 }  // namespace plumbline

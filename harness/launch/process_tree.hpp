@@ -21,7 +21,8 @@ struct ProcessState {
   bool alive() const { return state != 'Z' && state != 'X'; }
 };
 
-/// Nothing when there is no such process.
+/// Nothing when there is no such process. Here and below: throws SystemError where /proc cannot be looked at, as when
+/// no more files may be opened.
 std::optional<ProcessState> process_state(pid_t pid);
 /// Of /proc/<pid>/status.
 struct ProcessStatus {
@@ -59,6 +60,8 @@ class ProcessTree {
   /// later to the root too. Reaps all but the root. Returns pids that even SIGKILL did not end within 5 s more: none,
   /// but for a process that hangs inside the kernel.
   std::vector<pid_t> end(std::chrono::milliseconds grace, pid_t root) const;
+  /// Ends what was begun, where an error leaves it: at once, and also while /proc cannot be looked at, for 10 s.
+  void abandon() const noexcept;
 
  private:
   std::vector<ProcessState> members() const;

@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
 #include "tests/harness/launch/launch_test.hpp"
+#include "tests/harness/launch/open_files.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -134,6 +136,61 @@ TEST_F(EndOfALaunch, TheLastWordsAreHeardHoweverMuchWasSaidBefore) {
 
   EXPECT_THAT(finding.words, HasSubstr("rank: rank 0: no such device"));
   EXPECT_EQ(finding.culprit_rank, 0);
+}
+
+// A page that is a pipe, which waits for a writer at its opening.
+TEST_F(EndOfALaunch, APageThatIsAPipeDoesNotKeepTheTimeLimitFromPassing) {
+  const auto finding = run("mkdir -p $1/rank-0; mkfifo $1/rank-0/progress; exec sleep 600", 1, 500ms);
+
+  EXPECT_TRUE(finding.timed_out);
+  EXPECT_THAT(finding.words, StartsWith("the time limit of 0.5 s passed: "));
+}
+
+// The judge, or another launch, may have opened all that may be open.
+TEST_F(EndOfALaunch, WhereProcessesCannotBeLookedAtNothingIsTakenForEndedAndNothingIsLeft) {
+  EXPECT_EQ(error_of<SystemError>([] { throw SystemError("seen"); }), "seen");  // costs a sanitizer a pipe
+  std::unique_ptr<NoMoreFiles> full;
+  at_glance_ = [&] {
+    if (!full && fs::exists(folder_ / "pids")) full = std::make_unique<NoMoreFiles>();
+  };
+
+  const auto message = error_of<SystemError>([&] {
+    run("page $1 0 0 -1 0F0; looked_at $1 1; trap '' TERM; setsid sleep 600 & echo $$ $! > " + in("pids.new") +
+        "; mv " + in("pids.new") + " " + in("pids") + "; wait; sleep 600");
+  });
+
+  full.reset();
+  EXPECT_THAT(message, StartsWith("/proc cannot be read: Too many open files"));
+  pid_t command = 0, behind = 0;
+  std::ifstream(folder_ / "pids") >> command >> behind;
+  EXPECT_TRUE(command > 0 && behind > 0);
+  EXPECT_FALSE(process_state(command));
+  EXPECT_FALSE(process_state(behind));
+}
+
+// As where plumbline's own parent ignores the ends of its children.
+TEST_F(EndOfALaunch, IsSeenThoughEndsOfChildrenWereIgnored) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+
+  const auto finding = run("exit 7", 0, 20s);
+
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(finding.exit_code, 7);
+  EXPECT_FALSE(finding.timed_out);
+}
+
+// mpirun and the ranks of a run that is to stop after some step.
+TEST_F(EndOfALaunch, RanksThatStoppedAsTheyWereAskedToAreWaitedFor) {
+  grace_ = 100ms;
+
+  const auto finding =
+      run("(page $1 0 0 -1 0STEP; looked_at $1 2; ended $1 0 stopped 0) & first=$!\n"
+          "page $1 1 0 -1 1STEP; wait $first; sleep 1; ended $1 1 stopped 0",
+          2);
+
+  EXPECT_EQ(finding.exit_code, 0);
+  EXPECT_EQ(finding.words, "");
+  EXPECT_FALSE(finding.culprit_rank);
 }
 
 /// `command` is a launcher that starts "rank", twice where it says RANKS.

@@ -6,9 +6,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <memory>
 #include <set>
 #include <thread>
 
+#include "support/error.hpp"
 #include "tests/harness/launch/child_process.hpp"
 #include "tests/harness/launch/open_files.hpp"
 #include "tests/temporary_folder.hpp"
@@ -218,31 +220,121 @@ TEST(ProcessTreeOf, WhoDoesNotEndWhenItIsAskedIsKilled) {
   EXPECT_FALSE(process_state(stubborn.pid()));
 }
 
-// To /proc such a process is a zombie, and it would go on after the run.
+/// A process whose first thread has ended while another runs: to /proc a zombie. Ended at scope's end.
+class WithoutItsFirstThread {
+ public:
+  WithoutItsFirstThread() {
+    int ready[2] = {-1, -1};
+    if (::pipe(ready) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      std::thread([&] {
+        const std::string task = "/proc/" + std::to_string(::getpid()) + "/stat";
+        while (bytes_of(task).find(") Z ") == std::string::npos) continue;
+        [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
+        while (true) ::pause();
+      }).detach();
+      ::syscall(SYS_exit, 0);
+    }
+    char byte = 0;
+    [[maybe_unused]] const auto got = ::read(ready[0], &byte, 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~WithoutItsFirstThread() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  WithoutItsFirstThread(const WithoutItsFirstThread&) = delete;
+  WithoutItsFirstThread& operator=(const WithoutItsFirstThread&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// It would go on after the run.
 TEST(ProcessTreeOf, WhoseFirstThreadHasEndedWhileOthersRunIsKilled) {
   ProcessTree tree;
-  int ready[2] = {-1, -1};
-  ASSERT_EQ(::pipe(ready), 0);
-  const pid_t process = ::fork();
-  if (process == 0) {
-    std::thread([&] {
-      const std::string task = "/proc/" + std::to_string(::getpid()) + "/stat";
-      while (bytes_of(task).find(") Z ") == std::string::npos) continue;
-      [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
-      while (true) ::pause();
-    }).detach();
-    ::syscall(SYS_exit, 0);
-  }
-  char byte = 0;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const WithoutItsFirstThread process;
 
   EXPECT_THAT(tree.end(20ms, 0), IsEmpty());
 
-  EXPECT_FALSE(process_state(process));
-  ::kill(process, SIGKILL);
-  ::waitpid(process, nullptr, 0);
-  ::close(ready[0]);
-  ::close(ready[1]);
+  EXPECT_FALSE(process_state(process.pid()));
+}
+
+// Who then asks for its status would wait for ever.
+TEST(ProcessTreeOf, ARootWhoseFirstThreadHasEndedIsKilledToo) {
+  ProcessTree tree;
+  const WithoutItsFirstThread root;
+  tree.begins_with(root.pid());
+
+  EXPECT_THAT(tree.end(20ms, root.pid()), IsEmpty());
+
+  int status = 0;
+  ASSERT_EQ(::waitpid(root.pid(), &status, WNOHANG), root.pid()) << "its other threads run";
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+// A process that cannot be looked at has not ended, and a tree that cannot be looked at is not empty.
+TEST(ProcessTreeOf, WhereNoMoreFilesCanBeOpenedNothingIsTakenForEnded) {
+  ProcessTree tree;
+  const ChildProcess child;
+  tree.begins_with(child.pid());
+  const auto expect_blind = [](const auto& look) {
+    EXPECT_THAT(error_of<SystemError>(look), ::testing::StartsWith("/proc cannot be read: Too many open files"));
+  };
+  // The first of its type costs UndefinedBehaviorSanitizer a pipe.
+  EXPECT_EQ(error_of<SystemError>([] { throw SystemError("seen"); }), "seen");
+  {
+    const NoMoreFiles full;
+    expect_blind([&] { process_state(child.pid()); });
+    expect_blind([&] { process_status(child.pid()); });
+    expect_blind([&] { tree.living(); });
+    expect_blind([&] { tree.contains(child.pid()); });
+    expect_blind([&] { tree.end(20ms, child.pid()); });
+    expect_blind([] { ProcessTree(); });
+  }
+  EXPECT_THAT(pids_of(tree.living()), ElementsAre(child.pid()));
+}
+
+TEST(ProcessTreeOf, WhatIsAbandonedIsEndedAtOnceAndReaped) {
+  ProcessTree tree;
+  int below[2] = {-1, -1};
+  ASSERT_EQ(::pipe(below), 0);
+  const ChildProcess root([&] {
+    ::signal(SIGTERM, SIG_IGN);
+    const pid_t pid = ::fork();
+    if (pid == 0)
+      while (true) ::pause();
+    [[maybe_unused]] const auto written = ::write(below[1], &pid, sizeof pid);
+  });
+  pid_t grandchild = 0;
+  ASSERT_EQ(::read(below[0], &grandchild, sizeof grandchild), static_cast<ssize_t>(sizeof grandchild));
+  tree.begins_with(root.pid());
+
+  tree.abandon();
+
+  EXPECT_FALSE(process_state(root.pid()));
+  EXPECT_FALSE(process_state(grandchild));
+  ::close(below[0]);
+  ::close(below[1]);
+}
+
+TEST(ProcessTreeOf, AnAbandonedOneIsEndedOnceItCanBeLookedAtAgain) {
+  ProcessTree tree;
+  const ChildProcess root;
+  tree.begins_with(root.pid());
+  auto full = std::make_unique<NoMoreFiles>();
+  std::thread later([&] {
+    std::this_thread::sleep_for(50ms);
+    full.reset();
+  });
+
+  tree.abandon();
+
+  later.join();
+  EXPECT_FALSE(process_state(root.pid()));
 }
 
 /// Which processes were asked to end: each time one letter of one of them.
