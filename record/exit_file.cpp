@@ -36,4 +36,8 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   return exit;
 }
 
+bool ended_well(const ExitFile& exit) {
+  return exit.status == "ok" || exit.status == "stopped";
+}
+
 }  // namespace plumbline

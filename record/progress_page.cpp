@@ -146,7 +146,8 @@ void ProgressPage::update(const ProgressNow& now) noexcept {
 }
 
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to would wait at its opening.
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
   struct stat status {};
   const bool whole = ::fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(page_bytes);

@@ -27,6 +27,7 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 
 /// "in 2B3 of step 1": where a rank was.
 std::string place_text(const RankSight& rank) {
+  if (!rank.seen && rank.found) return "at a place that its progress page does not tell";
   if (!rank.seen) return "before its first sign of life";
   if (rank.action.empty()) return "before its first action";
   return "in " + rank.action + (rank.step >= 0 ? " of step " + std::to_string(rank.step) : "");
@@ -123,6 +124,22 @@ Diagnosis blame_by_waiting(const std::vector<RankSight>& ranks, const std::strin
   return told(blame(ranks, *culprit, "did not go on; it was last seen"));
 }
 
+/// The first that `pattern` finds behind `begin`, in as much as a launcher says at once: a regular expression calls
+/// itself for each character, and what ranks print may have any length.
+std::optional<NamedDeath> death_in(const std::string& output, const std::string& begin, const std::regex& pattern) {
+  constexpr std::size_t at_once = 1000;
+  for (auto at = output.find(begin); at != std::string::npos; at = output.find(begin, at + 1)) {
+    const std::string said = output.substr(at, at_once);
+    std::smatch match;
+    if (!std::regex_search(said, match, pattern)) continue;
+    const auto rank = parse_integer(match[1].str());
+    const auto signal = match.size() > 2 && match[2].matched ? parse_integer(match[2].str()) : 0;
+    if (!rank || !signal) return std::nullopt;
+    return NamedDeath{*rank, static_cast<int>(*signal)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string signal_text(int signal) {
@@ -131,18 +148,21 @@ std::string signal_text(int signal) {
 }
 
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
-  static const std::regex pattern(
-      R"(process rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+))");
-  // torchrun's table; a code below 0 is a signal
-  static const std::regex first_failure(
-      R"(Root Cause \(first observed failure\):[^]{0,400}?rank\s+: (\d+) [^\n]*\n\s+exitcode\s+: (?:-(\d+)|\d+) )");
-  std::smatch match;
-  if (!std::regex_search(output, match, pattern) && !std::regex_search(output, match, first_failure))
-    return std::nullopt;
-  const auto rank = parse_integer(match[1].str());
-  const auto signal = match[2].matched ? parse_integer(match[2].str()) : 0;
-  if (!rank || !signal) return std::nullopt;
-  return NamedDeath{*rank, static_cast<int>(*signal)};
+  // Each has the rank and then the signal, where one ended it.
+  static const std::vector<std::pair<std::string, std::regex>> sayings = {
+      {"process rank", std::regex(R"(^process rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+)"
+                                  R"(exited\s+on\s+signal\s+(\d+))")},
+      // torchrun's table; a code below 0 is a signal
+      {"Root Cause (first observed failure):",
+       std::regex(R"(^[^]{0,400}?rank\s+: (\d+) [^\n]*\n\s+exitcode\s+: (?:-(\d+)|\d+) )")},
+      // Open MPI, of one that ended with a code of its own, and of one that left without MPI_Finalize
+      {"The first process to do so was:", std::regex(R"(^[^]{0,80}?Process name: \[\[\d+,\d+\],(\d+)\])")},
+      {"has exited due to process rank", std::regex(R"(^has exited due to process rank (\d+) )")},
+  };
+  for (const auto& [begin, pattern] : sayings) {
+    if (const auto death = death_in(output, begin, pattern)) return death;
+  }
+  return std::nullopt;
 }
 
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text) {
@@ -153,6 +173,11 @@ Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std:
     const RankSight* first = nullptr;
     std::ptrdiff_t same_glance = 0;
     for (const auto& rank : ranks) {
+      if (rank.failed_first && !rank.exit && (rank.gone || !rank.found)) {
+        first = &rank;
+        same_glance = 1;
+        break;
+      }
       if (!rank.gone || rank.exit) continue;
       if (first == nullptr || rank.gone_order < first->gone_order) {
         first = &rank;

@@ -36,13 +36,13 @@ struct Diagnosis {
 
 /// The rank that others waited for, or a cycle of ranks waiting for each other. `limit_text` is set when the launcher's
 /// own time limit passed
-/// ("60 s"). In this order of trust: a rank whose signal is known; the rank seen gone first without an exit file; a
-/// rank that wrote an error; one that was stopped; the only one of those that wait which hangs in its wait; the end of
-/// the wait-for chain.
+/// ("60 s"). In this order of trust: a rank whose signal is known; the rank that the launcher says failed first, or was
+/// seen gone first, without an exit file; a rank that wrote an error; one that was stopped; the only one of those that
+/// wait which hangs in its wait; the end of the wait-for chain.
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
 
-/// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9"),
-/// or torchrun as the first that failed; nothing when they name none.
+/// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9", or
+/// the first that ended with a code other than 0), or torchrun as the first that failed; nothing when they name none.
 struct NamedDeath {
   std::int64_t rank = 0;
   int signal = 0;  ///< 0: it ended with a code of its own

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/launch/last_words.hpp"
+#include "record/exit_file.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
 
@@ -55,9 +56,17 @@ class Explanation {
   void of_no_start() {
     finding_.started = false;
     finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
-    finding_.words = finding_.timed_out
-                         ? limit() + "no rank had started"
-                         : ended() + " before any rank had started" + (said_.empty() ? "" : ": " + said_);
+    if (finding_.timed_out) {
+      finding_.words = limit() + "no rank had started";
+      return;
+    }
+    finding_.words = ended() + " before any rank had started";
+    const auto named = std::ranges::find_if(end_.sights, &RankSight::failed_first);
+    if (!finding_.culprit_rank && named != end_.sights.end()) {
+      finding_.culprit_rank = named->rank;
+      finding_.words += ", rank " + std::to_string(named->rank) + " first";
+    }
+    if (!said_.empty()) finding_.words += ": " + said_;
   }
 
   void of_ranks_that_ended_well() {
@@ -99,7 +108,7 @@ class Explanation {
 }  // namespace
 
 bool all_ended_well(const std::vector<RankSight>& sights) {
-  return std::ranges::all_of(sights, [](const RankSight& sight) { return sight.exit && sight.exit->status == "ok"; });
+  return std::ranges::all_of(sights, [](const RankSight& sight) { return sight.exit && ended_well(*sight.exit); });
 }
 
 void explain(LaunchEnd end, LaunchFinding& finding) {

@@ -80,7 +80,7 @@ void RankWatch::glance() {
     rank.gone_order = glances_with_losses_ + 1;
     lost_some = true;
     const auto exit = exit_of(rank.folder);
-    if (!exit || exit->status != "ok") trouble_ = true;
+    if (!exit || !ended_well(*exit)) trouble_ = true;
   }
   if (lost_some) ++glances_with_losses_;
 }

@@ -1,6 +1,7 @@
 #include "record/progress_page.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +176,18 @@ TEST(ProgressPage, WhatIsNoPageIsNoSnapshot) {
   EXPECT_FALSE(read_progress(folder / "absent"));
   EXPECT_FALSE(read_progress(folder.file("short", "PLMBPRG1")));
   EXPECT_FALSE(read_progress(folder.file("zeros", std::string(4096, '\0'))));
+}
+
+// Whoever watches a run must not wait for who never comes.
+TEST(ProgressPage, APipeOrAFolderIsNoPage) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(folder / "folder");
+
+  ::alarm(60);  // or this process waits for ever
+  EXPECT_FALSE(read_progress(folder / "pipe"));
+  ::alarm(0);
+  EXPECT_FALSE(read_progress(folder / "folder"));
 }
 
 TEST(ProgressPage, AFileThatCannotBeMadeIsASystemError) {

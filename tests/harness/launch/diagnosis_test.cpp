@@ -179,6 +179,12 @@ TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
 
   EXPECT_EQ(words(false, "", -1), "rank 0 was killed by signal 9 (SIGKILL) before its first sign of life");
   EXPECT_EQ(words(true, "", 0), "rank 0 was killed by signal 9 (SIGKILL) before its first action");
+  auto died_in_an_update = sight(0, "", -1);
+  died_in_an_update.seen = false;
+  died_in_an_update.found = true;
+  died_in_an_update.signal = 9;
+  EXPECT_EQ(diagnose({died_in_an_update}, std::nullopt).words,
+            "rank 0 was killed by signal 9 (SIGKILL) at a place that its progress page does not tell");
   EXPECT_EQ(words(true, "0F1", -1), "rank 0 was killed by signal 9 (SIGKILL) in 0F1");
   EXPECT_EQ(words(true, "0F1", 0), "rank 0 was killed by signal 9 (SIGKILL) in 0F1 of step 0");
 }
@@ -317,6 +323,35 @@ TEST(Diagnosis, ReadsTheFirstThatFailedFromTorchrunsTable) {
   ASSERT_TRUE(raised);
   EXPECT_EQ(raised->rank, 1);
   EXPECT_EQ(raised->signal, 0);
+}
+
+TEST(Diagnosis, ReadsWhoEndedFirstFromMpirunsWords) {
+  const auto with_a_code = death_in_launcher_output(
+      "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be terminated. "
+      "The first process to do so was:\n\n  Process name: [[26338,1],12]\n  Exit code:    77\n----\n");
+  ASSERT_TRUE(with_a_code);
+  EXPECT_EQ(with_a_code->rank, 12);
+  EXPECT_EQ(with_a_code->signal, 0);
+
+  const auto without_finalize = death_in_launcher_output(
+      "mpirun has exited due to process rank 3 with PID 0 on\nnode host-7 exiting improperly. There are three reasons");
+  ASSERT_TRUE(without_finalize);
+  EXPECT_EQ(without_finalize->rank, 3);
+  EXPECT_EQ(without_finalize->signal, 0);
+}
+
+// A regular expression calls itself for each character that it takes.
+TEST(Diagnosis, WhatRanksPrintMayLookLikeALaunchersWordsAndBeAsLongAsItLikes) {
+  const std::string long_word(4 << 20, 'x');
+  const std::string death = "process rank 2 with PID 0 on node n exited on signal 9 (Killed).";
+  for (const std::string begin :
+       {"process rank 1 with PID 1 on node ", "Root Cause (first observed failure): rank : 1 ", "process rank "}) {
+    EXPECT_FALSE(death_in_launcher_output(begin + long_word)) << begin;
+    EXPECT_FALSE(death_in_launcher_output(begin + std::string(4 << 20, ' '))) << begin;
+    const auto found = death_in_launcher_output(begin + long_word + death);
+    ASSERT_TRUE(found) << begin;
+    EXPECT_EQ(found->rank, 2);
+  }
 }
 
 TEST(Diagnosis, OfSeveralErrorsTheFirstIsTheCauseAndSaysWhere) {

@@ -103,6 +103,32 @@ TEST_F(ExplainEnd, TheSignalThatALauncherNamesEndedARankThatWasNotSeen) {
   EXPECT_EQ(finding.words, "rank 2 was killed by signal 11 (SIGSEGV) before its first sign of life");
 }
 
+const std::string rank_1_first =
+    "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+    "the job to be terminated. The first process to do so was:\n\n"
+    "  Process name: [[26338,1],1]\n  Exit code:    77\n";
+
+TEST_F(ExplainEnd, WhoEndedFirstWithACodeIsNamedThoughItWasNotSeen) {
+  finding_.exit_code = 77;
+  see(false);
+  EXPECT_EQ(explained(rank_1_first).culprit_rank, 1);
+  EXPECT_THAT(explained(rank_1_first).words, HasSubstr("ended with code 77 before any rank had started, rank 1 first"));
+  EXPECT_EQ(explained(rank_1_first + "trainer: rank 2: no such device\n").culprit_rank, 2) << "who says it itself";
+
+  end_.any_seen = true;
+  end_.sights[0] = sight_of(0, true);
+  end_.sights[0].gone = true;  // mpirun ended it
+  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without a word (no exit.json) before its first sign of life");
+}
+
+TEST_F(ExplainEnd, OfSeveralThatLeftAtOnceTheFirstIsTheLaunchers) {
+  for (RankSight& sight : end_.sights) sight.gone = true;
+  EXPECT_EQ(explained(rank_1_first).words, "rank 1 ended without a word (no exit.json) in 1F0 of step 1");
+
+  end_.sights[1].gone = false;  // it was our own signal that ended it
+  EXPECT_NE(explained(rank_1_first).culprit_rank, 1);
+}
+
 TEST_F(ExplainEnd, TheSignalThatALauncherNamesIsOursWhereTheRankWasStillThere) {
   EXPECT_THAT(explained(rank_2_died).words, Not(HasSubstr("signal 11")));
 

@@ -1,6 +1,7 @@
 #include "harness/launch/stop_signals.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
-  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}}) {
+  for (const auto& [signal, name] :
+       {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}}) {
     StopSignals asked, waited;
     EXPECT_FALSE(asked.asked());
     EXPECT_STREQ(asked.name(), "");
@@ -58,6 +60,53 @@ TEST(StopSignals, WithoutOneTheWaitTakesItsTime) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
 }
 
+/// Sets what is done with a signal, and puts it back.
+class Disposition {
+ public:
+  Disposition(int signal, void (*handler)(int)) : signal_(signal), before_(::signal(signal, handler)) {}
+  ~Disposition() { ::signal(signal_, before_); }
+  Disposition(const Disposition&) = delete;
+  Disposition& operator=(const Disposition&) = delete;
+
+ private:
+  int signal_;
+  void (*before_)(int);
+};
+
+TEST(StopSignals, WhatNohupLetsAProcessIgnoreStopsNothing) {
+  const Disposition ignored(SIGHUP, SIG_IGN);
+  StopSignals signals;
+  ::raise(SIGHUP);
+  EXPECT_FALSE(signals.asked());
+  EXPECT_FALSE(signals.wait(0ms));
+}
+
+// A shell without job control lets all that it starts in the background ignore these.
+TEST(StopSignals, WhatIsSentToAProcessInTheBackgroundStopsIt) {
+  for (const int signal : {SIGINT, SIGQUIT}) {
+    const Disposition ignored(signal, SIG_IGN);
+    StopSignals signals;
+    ::raise(signal);
+    EXPECT_TRUE(signals.asked()) << signal;
+  }
+}
+
+// Whose parent ignores SIGCHLD is never told how its children ended, and waits for what has ended.
+TEST(StopSignals, AChildCanBeWaitedForWhoeverIgnoredIt) {
+  const Disposition ignored(SIGCHLD, SIG_IGN);
+  {
+    const StopSignals signals;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(7);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  }
+  struct sigaction afterwards {};
+  ::sigaction(SIGCHLD, nullptr, &afterwards);
+  EXPECT_EQ(afterwards.sa_handler, SIG_IGN) << "as it was";
+}
+
 /// How a process ends that gets these signals while a StopSignals lives, and that one, if any, once it is gone.
 int status_after(const std::vector<int>& while_it_lives, int afterwards) {
   const pid_t child = ::fork();
@@ -76,7 +125,7 @@ int status_after(const std::vector<int>& while_it_lives, int afterwards) {
 }
 
 TEST(StopSignals, ThoseThatCameTwiceDoNotEndTheCallerAfterwards) {
-  const int status = status_after({SIGHUP, SIGINT, SIGTERM}, 0);
+  const int status = status_after({SIGHUP, SIGINT, SIGTERM, SIGQUIT}, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
