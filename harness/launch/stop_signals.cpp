@@ -4,10 +4,25 @@
 #include <ctime>
 
 namespace plumbline {
+namespace {
+
+/// A signal that is blocked is kept for whoever asks for it, even where it is ignored.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 StopSignals::StopSignals() {
   sigemptyset(&watched_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&watched_, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT}) sigaddset(&watched_, signal);
+  if (!is_ignored(SIGHUP)) sigaddset(&watched_, SIGHUP);
+  sigaddset(&watched_, SIGCHLD);
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &usual, &child_before_);
   pthread_sigmask(SIG_BLOCK, &watched_, &before_);
 }
 
@@ -16,6 +31,7 @@ StopSignals::~StopSignals() {
   // caller now.
   asked();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  sigaction(SIGCHLD, &child_before_, nullptr);
 }
 
 /// The one that asks first is kept.
@@ -47,6 +63,8 @@ const char* StopSignals::name() const {
       return "SIGTERM";
     case SIGHUP:
       return "SIGHUP";
+    case SIGQUIT:
+      return "SIGQUIT";
     default:
       return "";
   }
