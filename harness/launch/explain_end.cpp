@@ -1,10 +1,13 @@
 #include "harness/launch/explain_end.hpp"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
 #include "harness/launch/last_words.hpp"
+#include "harness/launch/mpi_launcher.hpp"
 #include "record/exit_file.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
@@ -36,6 +39,19 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
   if (named->signal > 0 && (sight.gone || !sight.found)) sight.signal = named->signal;
 }
 
+/// Whether Open MPI's mpirun ended all ranks and said of none that it had failed, as it does when it is told to end
+/// (SIGTERM, SIGINT). Of a rank that fails it always speaks.
+bool was_told_to_end(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
+  const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
+  if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
+  constexpr std::array signs = {"mpirun detected", "mpirun has exited", "MPI_ABORT",
+                                "ORTE has",        "PRTE has",          "BAD TERMINATION"};
+  const bool speaks = std::ranges::any_of(signs, [&](const char* sign) { return said.find(sign) != said.npos; });
+  return !speaks && std::ranges::all_of(end.sights, [](const RankSight& sight) {
+    return sight.gone && !sight.exit && !sight.failed_first;
+  });
+}
+
 class Explanation {
  public:
   Explanation(const LaunchEnd& end, LaunchFinding& finding)
@@ -51,6 +67,10 @@ class Explanation {
       finding_.words =
           launcher_ + " was killed by signal " + signal_text(*end_.launcher_signal) + ", which ends its ranks";
     }
+  }
+
+  void of_a_launcher_told_to_end() {
+    finding_.words = ended() + " and ended all its ranks without saying that one had failed, as when it is told to end";
   }
 
   void of_no_start() {
@@ -112,7 +132,8 @@ bool all_ended_well(const std::vector<RankSight>& sights) {
 }
 
 void explain(LaunchEnd end, LaunchFinding& finding) {
-  take_named_death(read_file(end.launch.folder / "stderr.txt"), end.sights);
+  const std::string said = read_file(end.launch.folder / "stderr.txt");
+  take_named_death(said, end.sights);
   if (end.own_signal) end.sights[0].signal = end.own_signal;
   const bool known = std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.signal.has_value(); });
   const bool tells =
@@ -120,6 +141,8 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   Explanation explanation(end, finding);
   if (end.launcher_signal || end.launcher_stopped) {
     explanation.of_the_launcher();
+  } else if (was_told_to_end(end, finding, said)) {
+    explanation.of_a_launcher_told_to_end();
   } else if (!end.any_seen && !known) {
     explanation.of_no_start();
   } else if (all_ended_well(end.sights) && !finding.timed_out) {

@@ -17,6 +17,7 @@ struct LaunchEnd {
   std::optional<int> own_signal = {};       ///< that ended the command, where it is a rank itself
   std::optional<int> launcher_signal = {};  ///< that ended the command, where it is not
   bool launcher_stopped = false;            ///< it stood still when the run was ended
+  bool by_itself = false;                   ///< the command ended unasked by us
 };
 
 bool all_ended_well(const std::vector<RankSight>& sights);

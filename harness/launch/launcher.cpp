@@ -241,6 +241,7 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     LaunchEnd end{launch, sights, any_seen};
     (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;
     end.launcher_stopped = launcher_stopped;
+    end.by_itself = ended_itself;
     explain(end, finding);
   } else if (behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +

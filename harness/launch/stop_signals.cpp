@@ -18,7 +18,9 @@ bool is_ignored(int signal) {
 StopSignals::StopSignals() {
   sigemptyset(&watched_);
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT}) sigaddset(&watched_, signal);
-  if (!is_ignored(SIGHUP)) sigaddset(&watched_, SIGHUP);
+  for (const int signal : {SIGHUP, SIGPIPE}) {
+    if (!is_ignored(signal)) sigaddset(&watched_, signal);
+  }
   sigaddset(&watched_, SIGCHLD);
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
@@ -65,6 +67,8 @@ const char* StopSignals::name() const {
       return "SIGHUP";
     case SIGQUIT:
       return "SIGQUIT";
+    case SIGPIPE:
+      return "SIGPIPE";
     default:
       return "";
   }

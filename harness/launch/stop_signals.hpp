@@ -7,10 +7,11 @@
 
 namespace plumbline {
 
-/// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP (and SIGCHLD, to wake up when a child ends) are blocked in this
-/// thread and in every thread made after it; they stay pending until `wait` takes them. So no signal handler and no
-/// global flag is needed. Make it before any thread; any thread may then wait and ask. What nohup has told this process
-/// to ignore stays ignored; that SIGINT is, as in a shell's background, does not count: who sends it there means it.
+/// While it lives, SIGINT, SIGTERM, SIGQUIT, SIGHUP and SIGPIPE (and SIGCHLD, to wake up when a child ends) are blocked
+/// in this thread and in every thread made after it; they stay pending until `wait` takes them. So no signal handler
+/// and no global flag is needed. Make it before any thread; any thread may then wait and ask, but for SIGPIPE, which is
+/// pending for the one alone that wrote. Where whoever started this process has told it to ignore SIGHUP (nohup) or
+/// SIGPIPE, it stays ignored; that SIGINT is, as in a shell's background, does not count: who sends it there means it.
 /// SIGCHLD is not ignored meanwhile, which would take away how children ended.
 class StopSignals {
  public:

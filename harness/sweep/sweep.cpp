@@ -142,6 +142,7 @@ class Sweep {
     if (std::this_thread::get_id() != thread_) return;
     if (judging_.valid() && judging_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) settle();
     progress_.tick();
+    signals_.asked();  // that who read the log has gone, this thread alone is told
   }
 
   void check_stop(const std::string& before) {

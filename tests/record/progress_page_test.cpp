@@ -184,7 +184,7 @@ TEST(ProgressPage, APipeOrAFolderIsNoPage) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::filesystem::create_directory(folder / "folder");
 
-  ::alarm(60);  // or this process waits for ever
+  ::alarm(20);  // or this process waits for ever
   EXPECT_FALSE(read_progress(folder / "pipe"));
   ::alarm(0);
   EXPECT_FALSE(read_progress(folder / "folder"));

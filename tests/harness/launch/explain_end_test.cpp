@@ -70,6 +70,48 @@ TEST_F(ExplainEnd, ALauncherThatWasStoppedIsNamed) {
   EXPECT_EQ(explained().words, limit_passed + "mpirun was stopped (SIGSTOP)");
 }
 
+// Open MPI 4 says nothing then, and ends its ranks one after the other.
+TEST_F(ExplainEnd, ALauncherThatWasToldToEndIsNotConfusedWithTheRanksThatItEnded) {
+  end_.by_itself = true;
+  for (RankSight& sight : end_.sights) {
+    sight.gone = true;
+    sight.gone_order = sight.rank + 1;
+  }
+
+  const auto finding = explained("step 1/40  loss 6.2\n");
+
+  EXPECT_EQ(
+      finding.words,
+      "mpirun ended with code 1 and ended all its ranks without saying that one had failed, as when it is told to "
+      "end");
+  EXPECT_FALSE(finding.culprit_rank);
+}
+
+TEST_F(ExplainEnd, ALauncherWasNotToldToEndWhereARankFailedOrWasEndedByUs) {
+  end_.by_itself = true;
+  for (RankSight& sight : end_.sights) {
+    sight.gone = true;
+    sight.gone_order = sight.rank + 1;
+  }
+  const auto expect_blamed = [&](const std::string& said, std::int64_t culprit) {
+    EXPECT_EQ(explained(said).culprit_rank, culprit) << explained(said).words;
+  };
+
+  expect_blamed(rank_2_died, 2);
+  expect_blamed("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n", 0);
+  end_.by_itself = false;
+  expect_blamed("", 0);
+  end_.by_itself = true;
+  end_.sights[1].exit = exit_of(1, "error");
+  expect_blamed("", 1);
+  end_.sights[1].exit.reset();
+  end_.sights[2].gone = false;
+  expect_blamed("", 0);
+  end_.sights[2].gone = true;
+  launch_.command = {"other-launcher"};
+  expect_blamed("", 0);
+}
+
 TEST_F(ExplainEnd, OfARunThatNeverStartedTheLastWordsAreTold) {
   see(false);
   const auto silent = explained();

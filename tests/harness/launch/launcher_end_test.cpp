@@ -1,6 +1,7 @@
 // Who is named when a launch ends otherwise than well, and what is done to its processes.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/launch/process_tree.hpp"
@@ -62,6 +63,26 @@ TEST_F(EndOfALaunch, ALauncherThatIsKilledIsNoRank) {
 
   EXPECT_EQ(finding.exit_code, 128 + SIGKILL);
   EXPECT_EQ(finding.words, command() + " was killed by signal 9 (SIGKILL), which ends its ranks");
+  EXPECT_FALSE(finding.culprit_rank);
+}
+
+TEST_F(EndOfALaunch, AnMpirunThatIsToldToEndIsNoRank) {
+  grace_ = patience;
+  const auto mpirun =
+      program(folder_, "mpirun",
+              "(page $1 0 0 1 0RECV_B0; exec sleep 600) & one=$!; (page $1 1 0 -1 1F0; exec sleep 600) & other=$!\n"
+              "trap 'kill -KILL $one $other; wait; exit 1' TERM; looked_at $1 2; echo $$ > " +
+                  in("pid.new") + "; mv " + in("pid.new") + " " + in("pid") + "; wait\n");
+  bool asked = false;
+  at_glance_ = [&] {
+    if (!asked && fs::exists(folder_ / "pid")) asked = kill(pid_in("pid"), SIGTERM) == 0;
+  };
+
+  const auto finding = run_command({mpirun.string(), record()}, 2);
+
+  EXPECT_EQ(finding.words, in("mpirun") +
+                               " ended with code 1 and ended all its ranks without saying that one had failed, as when "
+                               "it is told to end");
   EXPECT_FALSE(finding.culprit_rank);
 }
 
@@ -164,8 +185,11 @@ TEST_F(EndOfALaunch, WhereProcessesCannotBeLookedAtNothingIsTakenForEndedAndNoth
   pid_t command = 0, behind = 0;
   std::ifstream(folder_ / "pids") >> command >> behind;
   EXPECT_TRUE(command > 0 && behind > 0);
-  EXPECT_FALSE(process_state(command));
-  EXPECT_FALSE(process_state(behind));
+  for (const pid_t pid : {command, behind}) {
+    EXPECT_FALSE(process_state(pid));
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
 }
 
 // As where plumbline's own parent ignores the ends of its children.

@@ -13,8 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
-  for (const auto& [signal, name] :
-       {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}}) {
+  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"),
+                                     {SIGTERM, "SIGTERM"},
+                                     {SIGHUP, "SIGHUP"},
+                                     {SIGQUIT, "SIGQUIT"},
+                                     {SIGPIPE, "SIGPIPE"}}) {
     StopSignals asked, waited;
     EXPECT_FALSE(asked.asked());
     EXPECT_STREQ(asked.name(), "");
@@ -73,12 +76,15 @@ class Disposition {
   void (*before_)(int);
 };
 
-TEST(StopSignals, WhatNohupLetsAProcessIgnoreStopsNothing) {
-  const Disposition ignored(SIGHUP, SIG_IGN);
-  StopSignals signals;
-  ::raise(SIGHUP);
-  EXPECT_FALSE(signals.asked());
-  EXPECT_FALSE(signals.wait(0ms));
+// As by nohup.
+TEST(StopSignals, WhatIsIgnoredStopsNothing) {
+  for (const int signal : {SIGHUP, SIGPIPE}) {
+    const Disposition ignored(signal, SIG_IGN);
+    StopSignals signals;
+    ::raise(signal);
+    EXPECT_FALSE(signals.asked()) << signal;
+    EXPECT_FALSE(signals.wait(0ms)) << signal;
+  }
 }
 
 // A shell without job control lets all that it starts in the background ignore these.
@@ -125,7 +131,7 @@ int status_after(const std::vector<int>& while_it_lives, int afterwards) {
 }
 
 TEST(StopSignals, ThoseThatCameTwiceDoNotEndTheCallerAfterwards) {
-  const int status = status_after({SIGHUP, SIGINT, SIGTERM, SIGQUIT}, 0);
+  const int status = status_after({SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE}, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 

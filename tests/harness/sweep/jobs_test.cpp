@@ -94,5 +94,23 @@ TEST_F(Jobs, CtrlCEndsAllThatRun) {
     EXPECT_FALSE(process_state(std::atoi(bytes_of(folder_ / file).c_str()))) << file;
 }
 
+// As by "| head": what runs beside the one that is told of would go on without plumbline.
+TEST_F(Jobs, WhoReadsTheLogAndGoesStopsAllThatRun) {
+  options_.jobs = 8;
+  behave("[ $(basename $record) = b ] && { echo $$ > $base/pid; sleep 600; }\n");
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  std::FILE* log = fdopen(ends[1], "w");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run_sweep(options_, services_, log); }),
+              AllOf(HasSubstr("stopped by SIGPIPE"), HasSubstr("--resume")));
+
+  EXPECT_FALSE(process_state(std::atoi(bytes_of(folder_ / "pid").c_str())));
+  const auto before = signal(SIGPIPE, SIG_IGN);  // what the log still holds is lost
+  std::fclose(log);
+  signal(SIGPIPE, before);
+}
+
 }  // namespace
 }  // namespace plumbline::testing
