@@ -1,5 +1,10 @@
 #include "support/json_text.hpp"
 
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "support/error.hpp"
 #include "support/plain_text.hpp"
 
@@ -42,18 +47,33 @@ std::string reason(std::string text) {
   return text;
 }
 
+/// Parses, and tells of the first key that stands twice in one object: of two values the library would keep the last.
+Json parse_unique_keys(std::string_view bytes, std::optional<std::string>& twice) {
+  std::vector<std::set<std::string>> open;  // keys of the objects that have not ended
+  return Json::parse(bytes, [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second && !twice)
+      twice = parsed.get<std::string>();
+    return true;
+  });
+}
+
 }  // namespace
 
 Json parse_json(const std::filesystem::path& path, std::string_view bytes) {
   refuse_deep_nesting(path, bytes);
+  std::optional<std::string> twice;
   try {
-    return Json::parse(bytes);
+    Json json = parse_unique_keys(bytes, twice);
+    if (!twice) return json;
   } catch (const Json::parse_error& error) {
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // the library counts from 1
     refuse(path, ":" + place_in_text(bytes, offset), reason(error.what()));
   } catch (const Json::exception& error) {
     refuse(path, "", reason(error.what()));
   }
+  refuse(path, "", "key '" + *twice + "' stands twice in one object");
 }
 
 std::string json_text(const Json& value, int indent) {

@@ -119,5 +119,16 @@ TEST(JsonFile, AFullDiskIsASystemError) {
   EXPECT_THAT(error_of<SystemError>([] { write_json("/dev/full", Json::object()); }), HasSubstr("No space left"));
 }
 
+TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const char* text) {
+    return error_of<InputError>([&] { read_json(folder.file("f.json", text)); });
+  };
+
+  EXPECT_THAT(refusal(R"({"status": "error", "status": "ok"})"), EndsWith("key 'status' stands twice in one object"));
+  EXPECT_THAT(refusal(R"({"a": [{"b": 1, "c": {}, "b": 1}]})"), EndsWith("key 'b' stands twice in one object"));
+  EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
+}
+
 }  // namespace
 }  // namespace plumbline
