@@ -98,6 +98,14 @@ void check_optimizer(const JsonKeys& optimizer) {
   if (name == "adamw") numbers = {"learning_rate", "beta1", "beta2", "eps", "weight_decay"};
   if (name == "sgd") numbers = {"learning_rate", "momentum", "weight_decay"};
   for (const std::string& key : numbers) optimizer.number(key);
+  if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
+}
+
+/// What says that a step is another than our formulas, and so is not recomputed.
+void check_our_optimizer(const JsonKeys& optimizer) {
+  optimizer.word("name", {"adamw", "sgd"});
+  for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"})
+    if (optimizer.has(key)) optimizer.fail(key, "stands there, which an external record alone may say");
 }
 
 void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
@@ -155,6 +163,10 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
 /// What a role leaves no choice in.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.role == "external") return;
+  check_our_optimizer(keys.object("optimizer"));
+  if (manifest.every != 1) keys.fail("every", "is not 1, which an external record alone may say");
+  if (manifest.accumulation == "descending")
+    keys.fail("schedule.accumulation", "is 'descending', which an external record alone may say");
   const auto stages = static_cast<std::int64_t>(manifest.stages.size());
   if (manifest.role == "reference" && manifest.world_size != 1)
     keys.fail("world_size", "is " + to_text(manifest.world_size) + ", yet a reference is one device");
@@ -172,6 +184,7 @@ void check_optional_kinds(const JsonKeys& keys) {
     if (keys.has(key)) keys.object(key);
   if (keys.has("environment") && keys.object("environment").has_value("attention"))
     keys.object("environment").text("attention");  // the bytes of a layer are counted by it
+  if (keys.has_value("threads")) keys.integer("threads", 1, most_counted);
   if (keys.has_value("clock_skew_ns") && !(keys.number("clock_skew_ns") >= 0))
     keys.fail("clock_skew_ns", "is negative");
 }
@@ -221,6 +234,8 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   check_layers(keys, manifest);
   read_tied(keys, manifest);
   if (keys.has("frozen")) manifest.frozen = keys.texts("frozen");
+  if (std::set<std::string>(manifest.frozen.begin(), manifest.frozen.end()).size() != manifest.frozen.size())
+    keys.fail("frozen", "names one parameter twice");
   if (keys.has("loss_scaling")) manifest.loss_scaling = keys.word("loss_scaling", {"before", "after"});
   if (keys.has("boundary_gradient_factor")) manifest.boundary_gradient_factor = keys.number("boundary_gradient_factor");
   check_optimizer(keys.object("optimizer"));

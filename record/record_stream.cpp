@@ -53,6 +53,8 @@ class RankStream {
     open(traffic, rank);
     if (manifest.device != "cpu") open(gpu_memory, rank);
     if (manifest.evaluation) open(evaluation, rank);
+    if (!manifest.evaluation && fs::exists(folder / "evaluation.csv"))
+      place_.fail("evaluation.csv", 0, {}, "stands there, yet manifest.json has no evaluation");
     require_dump("initial");
   }
 

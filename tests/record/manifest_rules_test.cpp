@@ -1,6 +1,10 @@
 // Rules of manifest.json that hold for some roles, some keys, or at their limits alone.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "record/manifest.hpp"
 #include "support/error.hpp"
 #include "tests/record/sample.hpp"
@@ -162,6 +166,42 @@ TEST_F(ManifestRules, TheFirstUnitIsThatOfTheFirstStageThatHasAny) {
   EXPECT_EQ(first_unit(manifest), "");
   manifest.stages = {{0, 0, {}}, {1, 1, {"b", "c"}}, {2, 2, {"d"}}};
   EXPECT_EQ(first_unit(manifest), "b");
+}
+
+TEST_F(ManifestRules, WhatAnExternalRecordAloneMaySayIsRefusedOfOurs) {
+  const std::vector<std::pair<std::string, Json>> external = {{"every", 2},
+                                                              {"optimizer.nesterov", true},
+                                                              {"optimizer.dampening", 0.5},
+                                                              {"optimizer.maximize", true},
+                                                              {"optimizer.amsgrad", true},
+                                                              {"optimizer.groups", 2},
+                                                              {"optimizer.name", "lion"},
+                                                              {"schedule.accumulation", "descending"}};
+  for (const auto& [key, value] : external) {
+    std::string pointer = "/" + key;
+    std::ranges::replace(pointer, '.', '/');
+    for (const char* role : {"pipeline", "reference"}) {
+      json_ = sample_manifest();
+      json_["role"] = role;
+      EXPECT_THAT(refusal_with(pointer, value), HasSubstr("key " + key + ": ")) << role;
+    }
+    json_["role"] = "external";
+    json_[Json::json_pointer(pointer)] = value;
+    EXPECT_NO_THROW(read()) << key;
+  }
+}
+
+TEST_F(ManifestRules, DecayThreadsAndFrozenAreWhatTheySay) {
+  EXPECT_THAT(refusal_with("/optimizer/decay", "sometimes"),
+              HasSubstr("key optimizer.decay: 'sometimes' is not known"));
+  for (const Json& threads : {Json(0), Json(-3), Json("many"), Json(1.5)})
+    EXPECT_THAT(refusal_with("/threads", threads), HasSubstr("key threads: ")) << threads;
+  EXPECT_THAT(refusal_with("/frozen", {"a", "b", "a"}), HasSubstr("key frozen: names one parameter twice"));
+
+  json_["optimizer"]["decay"] = "matrices";
+  json_["threads"] = 1;
+  json_["frozen"] = {"a", "b"};
+  EXPECT_NO_THROW(read());
 }
 
 }  // namespace

@@ -109,8 +109,13 @@ TEST(Manifest, SgdHasKeysOfItsOwn) {
 }
 
 TEST(Manifest, AnotherOptimiserBringsKeysOfItsOwn) {
-  EXPECT_NO_THROW(parse(with("/optimizer", {{"name", "lion"}, {"learning_rate", 0.1}, {"beta", 0.9}})));
-  EXPECT_THAT(refusal(with("/optimizer", {{"name", "lion"}})), HasSubstr("optimizer.learning_rate: is missing"));
+  const auto external = [](const Json& optimizer) {
+    Json manifest = with("/optimizer", optimizer);
+    manifest["role"] = "external";
+    return manifest;
+  };
+  EXPECT_NO_THROW(parse(external({{"name", "lion"}, {"learning_rate", 0.1}, {"beta", 0.9}})));
+  EXPECT_THAT(refusal(external({{"name", "lion"}})), HasSubstr("optimizer.learning_rate: is missing"));
 }
 
 TEST(Manifest, ANewerSchemaIsRefusedAsNewer) {

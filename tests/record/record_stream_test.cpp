@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "record/columns.hpp"
 #include "record/record_error.hpp"
 #include "support/error.hpp"
@@ -131,6 +133,14 @@ TEST_F(StreamedRecord, WhatARankThatBrokeOffLeftIsGoneThroughToItsEnd) {
 
   EXPECT_EQ(rows, 1);
   EXPECT_THAT(stream.record().ranks[1].cut_off, ::testing::ElementsAre("memory.csv"));
+}
+
+TEST_F(StreamedRecord, ATableOfEvaluationsThatTheManifestDoesNotSpeakOfIsRefused) {
+  write(2);
+  std::ofstream(record / "rank-2" / "evaluation.csv") << "step,microbatch,tokens,valid_tokens,loss,data_digest\n";
+
+  EXPECT_THAT(error_of<RecordError>([&] { RecordStream{record}; }),
+              HasSubstr("rank-2/evaluation.csv: stands there, yet manifest.json has no evaluation"));
 }
 
 }  // namespace

@@ -80,6 +80,10 @@ TEST_F(RecordSchemas, RefuseWhatTheReaderRefuses) {
                              change("mesh", Json{{"axes", {{"pp", 2}}}}),
                              change("mesh", "2 x 2"),
                              change("every", 0),
+                             change("every", 2),
+                             change("threads", 0),
+                             change("frozen", Json{"a", "a"}),
+                             change("optimizer", Json{{"name", "lion"}, {"learning_rate", 0.1}}),
                              change("every", "10")}) {
     Json json = cell.candidate.manifest;
     damage(json);

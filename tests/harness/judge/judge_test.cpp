@@ -298,7 +298,7 @@ TEST(Judge, OfARecordThatCannotBeReadNothingIsSaid) {
 
 TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["every"] = 4;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external", run->manifest["every"] = 4;
   tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
 
   const CellVerdict verdict = cell.judge();
@@ -316,7 +316,7 @@ TEST(Judge, StepsOfARecordOfEveryFourthAreNamedByTheRunsToo) {
 
 TEST(Judge, TheFirstStepAndTheStartHaveNoOtherNumberInTheRun) {
   SyntheticCell cell;
-  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["every"] = 4;
+  for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["role"] = "external", run->manifest["every"] = 4;
   tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
 
   EXPECT_THAT(cell.judge().first_divergence->words, ::testing::Not(HasSubstr("of the run")));

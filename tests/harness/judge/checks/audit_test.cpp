@@ -225,7 +225,8 @@ TEST(AuditCheck, CountsTheElementsThatWereRecomputedInAllStepsOfAllKinds) {
 
 TEST(AuditCheck, OfAnOptimiserWithoutAFormulaSaysThatNoUpdateWasRecomputed) {
   TrainedCell cell("sgd", "float32");
-  for (auto* run : {&cell.reference.run, &cell.candidate.run}) run->manifest["optimizer"]["nesterov"] = true;
+  for (auto* run : {&cell.reference.run, &cell.candidate.run})
+    run->manifest["role"] = "external", run->manifest["optimizer"]["nesterov"] = true;
 
   const auto audit = result_of(cell.judge(), "audit");
 
