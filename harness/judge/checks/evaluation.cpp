@@ -1,5 +1,6 @@
 // evaluation (R1): the losses on data that is not trained on, bit for bit or within limits.
 #include <cmath>
+#include <map>
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/loss_sum.hpp"
@@ -22,7 +23,9 @@ class EvaluationCheck : public StepCheck {
   void step(const StepEvidence& now) override {
     if (now.step < 0 || !compared()) return;
     if (!evidence_.reference.manifest.evaluates_after(now.step)) return;
-    for (std::int64_t m = 0; m < microbatches(); ++m) compare(now, m);
+    for (std::int64_t m = 0; m < microbatches(); ++m) {
+      if (!compare(now, m)) break;  // what lacks behind it follows, and may be without end
+    }
     compare(now, {});
     demand_sum(now.step, now.reference_rows, "reference");
     demand_sum(now.step, now.candidate_rows, "candidate");
@@ -69,11 +72,14 @@ class EvaluationCheck : public StepCheck {
     return count;
   }
 
-  void compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
+  /// False where a record has no row of it.
+  bool compare(const StepEvidence& now, std::optional<std::int64_t> microbatch) {
     const std::int64_t step = now.step;
     const auto &theirs = now.reference_rows.evaluation(microbatch), &mine = now.candidate_rows.evaluation(microbatch);
     for (const auto& [rows, whose] : {std::pair{theirs.size(), "the reference: "}, {mine.size(), "the candidate: "}}) {
-      if (rows != 1) return report(step, microbatch, {}, "rows", "1", std::to_string(rows), whose);
+      if (rows == 1) continue;
+      report(step, microbatch, {}, "rows", "1", std::to_string(rows), whose);
+      return false;
     }
     const EvaluationRow &want = *theirs.front().row, &have = *mine.front().row;
     const std::int64_t rank = mine.front().rank;
@@ -84,10 +90,19 @@ class EvaluationCheck : public StepCheck {
     if (want.valid_tokens != have.valid_tokens)
       report(step, microbatch, rank, "valid_tokens", to_text(want.valid_tokens), to_text(have.valid_tokens), "");
     data(step, microbatch, rank, want, have);
+    if (microbatch) same_in_every_evaluation(step, *microbatch, want);
+    losses(step, microbatch, rank, want, have);
+    return true;
+  }
+
+  void losses(std::int64_t step, std::optional<std::int64_t> microbatch, std::int64_t rank, const EvaluationRow& want,
+              const EvaluationRow& have) {
     if (!std::isfinite(want.loss))
       return report(step, microbatch, {}, "loss", "a finite loss", to_text(want.loss), "the reference itself: ");
     if (!std::isfinite(have.loss))
       return report(step, microbatch, rank, "loss", to_text(want.loss), to_text(have.loss), "not finite: ");
+    if (const auto impossible = evidence_.model.llama ? why_no_loss(want.loss, want.valid_tokens) : std::nullopt)
+      return report(step, microbatch, {}, "loss", *impossible, to_text(want.loss), "the reference itself: ");
     if (const auto wrong = judgement_.take(evidence_.values->evaluation_loss(step, microbatch, want.loss, have.loss)))
       report(step, microbatch, rank, "loss", wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ");
   }
@@ -103,6 +118,21 @@ class EvaluationCheck : public StepCheck {
     judgement_.compare("digests");
     if (want.data_digest != have.data_digest)
       report(step, microbatch, rank, "data_digest", want.data_digest, have.data_digest, "");
+  }
+
+  /// The microbatches are the same in every evaluation; those of the candidate are held against the reference's.
+  void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
+    const auto [found, fresh] = first_.try_emplace(microbatch, row);
+    const EvaluationRow& first = found->second;
+    const auto demand = [&](const char* what, const std::string& expected, const std::string& got) {
+      if (expected == got) return;
+      report(step, microbatch, {}, what, expected, got,
+             "the reference itself, other than after step " + to_text(first.step) + ": ");
+    };
+    if (fresh) return;
+    demand("data_digest", first.data_digest, row.data_digest);
+    demand("tokens", to_text(first.tokens), to_text(row.tokens));
+    demand("valid_tokens", to_text(first.valid_tokens), to_text(row.valid_tokens));
   }
 
   /// Of loss and tokens; the loss within the roundings of its sum.
@@ -147,6 +177,7 @@ class EvaluationCheck : public StepCheck {
 
   const CellEvidence& evidence_;
   Judgement judgement_;
+  std::map<std::int64_t, EvaluationRow> first_;  ///< by microbatch: the reference's of its first evaluation
   bool said_without_data_ = false;
 };
 

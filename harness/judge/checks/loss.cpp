@@ -67,6 +67,9 @@ class LossCheck : public StepCheck {
     }
     if (!std::isfinite(have))
       return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
+    const auto impossible =
+        evidence_.model.llama ? why_no_loss(want, expected.front().row->valid_tokens) : std::nullopt;
+    if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself: ");
     if (want != 0) judgement_.compare("nonzero_losses");
     if (const auto wrong = judgement_.take(evidence_.values->loss(step, microbatch, want, have))) {
       report(point, step, microbatch, rank, wrong->expected, wrong->got, wrong->why.empty() ? "" : wrong->why + ": ",

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -302,6 +303,41 @@ TEST(EvaluationCheck, IsHeldUpToTheStepWhoseClipCoefficientsPart) {
   EXPECT_THAT(found.reason, HasSubstr("2 losses of 1 evaluations are"));
   EXPECT_THAT(found.reason, HasSubstr(", up to the norm of step 1: "));
   EXPECT_THAT(found.not_shown, ElementsAre(HasSubstr("values after the norm of step 1")));
+}
+
+/// Both records' row of microbatch 1 and that of all after the second evaluation.
+void change_alike(EvaluatedCell& cell, const std::function<void(EvaluationRow&, EvaluationRow&)>& change) {
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    auto& rows = run->ranks.back().evaluation;
+    change(rows.at(4), rows.at(5));
+  }
+}
+
+TEST(EvaluationCheck, IsOfTheSameDataEveryTimeInBothRecords) {
+  EvaluatedCell data;
+  change_alike(data, [](auto& row, auto&) { row.data_digest = other_digest; });
+  expect_evaluation_red(data, 1, 1, "evaluation.csv data_digest", "other than after step 0: data_digest");
+
+  EvaluatedCell tokens;
+  change_alike(tokens, [](auto& row, auto& whole) { row.tokens += 1, whole.tokens += 1; });
+  expect_evaluation_red(tokens, 1, 1, "evaluation.csv tokens", "other than after step 0: tokens of the evaluation");
+
+  EvaluatedCell valid;
+  change_alike(valid, [](auto& row, auto& whole) { row.valid_tokens += 1, whole.valid_tokens += 1; });
+  expect_evaluation_red(valid, 1, 1, "evaluation.csv valid_tokens", "is 3, not 2");
+}
+
+TEST(EvaluationCheck, ALossBelowZeroIsFoundInBothRecords) {
+  EvaluatedCell cell;
+  change_alike(cell, [](auto& row, auto& whole) { row.loss = -0.25F, whole.loss = 1.25F; });
+  expect_evaluation_red(cell, 1, 1, "evaluation.csv loss", "a cross-entropy, which is never below 0");
+}
+
+TEST(EvaluationCheck, OfMoreMicrobatchesThanAnyTableHoldsEndsAtTheFirstThatLacks) {
+  EvaluatedCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate})
+    run->manifest["evaluation"]["microbatches"] = std::numeric_limits<std::int32_t>::max();
+  expect_evaluation_red(cell, 0, 2, "evaluation.csv rows", "the reference: rows");
 }
 
 }  // namespace

@@ -121,5 +121,34 @@ TEST(Loss, WithoutALossNoSumIsToldToBeWrong) {
   EXPECT_THAT(result_of(cell.judge(), "loss").reason, ::testing::Not(HasSubstr("loss of the step")));
 }
 
+/// In both records, with the step's loss their sum.
+void set_losses(SyntheticCell& cell, float first, float masked) {
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    loss(*run, 0, 0) = first;
+    loss(*run, 0, 4) = masked;
+    float sum = 0;
+    for (const std::int64_t m : {0, 1, 2, 3, 4}) sum += *loss(*run, 0, m);
+    run->ranks.back().steps[0].loss = sum;
+  }
+}
+
+TEST(Loss, OfAMicrobatchWithoutAValidTokenIsZeroInBothRecords) {
+  SyntheticCell cell;
+  set_losses(cell, 0.5F, 0.25F);
+  expect_loss_red(cell, 0, 4, "is 0.25, not 0, without a valid token");
+}
+
+TEST(Loss, OfAMicrobatchWithoutAValidTokenMayBeMinusZero) {
+  SyntheticCell cell;
+  set_losses(cell, 0.5F, -0.0F);
+  EXPECT_TRUE(cell.judge().holds);
+}
+
+TEST(Loss, BelowZeroInBothRecordsIsNoCrossEntropy) {
+  SyntheticCell cell;
+  set_losses(cell, -0.5F, 0);
+  expect_loss_red(cell, 0, 0, "is -0.5, not a cross-entropy, which is never below 0");
+}
+
 }  // namespace
 }  // namespace plumbline::testing
