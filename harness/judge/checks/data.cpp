@@ -1,5 +1,6 @@
 // data: both runs were fed the same microbatches in the same order, on every rank that sees them.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/judge/checks/checks.hpp"
@@ -33,9 +34,11 @@ class WholeDigest {
 
   void step() {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      for (const auto& row : record_.ranks[i].microbatches) {
-        ranks_[i].digests.update(row.data_digest);
-        ranks_[i].fed += row.data_digest.empty() ? 0 : 1;
+      std::map<std::int64_t, std::string> in_order;  // by microbatch, whatever the order of the table
+      for (const auto& row : record_.ranks[i].microbatches) in_order[row.microbatch] = row.data_digest;
+      for (const auto& [microbatch, digest] : in_order) {
+        ranks_[i].digests.update(digest);
+        ranks_[i].fed += digest.empty() ? 0 : 1;
       }
     }
   }
@@ -178,11 +181,21 @@ class DataCheck : public StepCheck {
         const auto& row = *placed.row;
         demand(step, placed.rank, "tokens of the step", tokens, row.tokens);
         demand(step, placed.rank, "valid tokens of the step", valid, row.valid_tokens);
+        if (row.live_tokens) live_tokens(step, placed.rank, valid, *row.live_tokens);
         if (row.live_tokens && theirs.front().row->live_tokens) {
           demand(step, placed.rank, "live tokens of the step", *theirs.front().row->live_tokens, *row.live_tokens);
         }
       }
     }
+  }
+
+  /// Distinct ids at or before a valid label: there is one where there is such a label, and no more than ids.
+  void live_tokens(std::int64_t step, std::int64_t rank, std::int64_t valid, std::int64_t live) {
+    if (!evidence_.model.llama) return;
+    const std::int64_t least = valid > 0 ? 1 : 0, most = valid > 0 ? evidence_.model.vocabulary : 0;
+    if (live >= least && live <= most) return;
+    report(step, {}, rank, std::to_string(least) + " to " + std::to_string(most), std::to_string(live),
+           "live tokens of the step, which are distinct ids,");
   }
 
   static std::string digest_of(const std::vector<Placed<MicrobatchRow>>& rows) {

@@ -44,7 +44,8 @@ void RecordReading::go_to(std::int64_t step) {
   for (std::size_t i = 0; i < progress_.size(); ++i) {
     const RankRecord& rank = stream_->record().ranks[i];
     progress_[i].whole_steps += std::ssize(rank.steps);
-    if (!rank.actions.empty()) progress_[i].last_action = rank.actions.back().action;
+    const auto last = std::ranges::max_element(rank.actions, {}, &ActionRow::index);  // the table may have any order
+    if (last != rank.actions.end()) progress_[i].last_action = last->action;
   }
 }
 

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -395,6 +398,16 @@ TEST(Completion, ASweepThatWasStoppedSaysWhatItsLaunchSaid) {
     EXPECT_EQ(completion.reason, std::string("the sweep was stopped before this cell ended") +
                                      (of_candidate ? ": stopped by SIGINT" : ""));
   }
+}
+
+TEST(Completion, TheLastActionIsThatOfTheLargestIndexInWhateverOrderTheRowsStand) {
+  SyntheticCell cell;
+  for (auto& rank : cell.candidate.ranks)
+    std::ranges::stable_sort(rank.actions, {}, [](const auto& row) { return std::pair(row.step, -row.index); });
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << result_of(verdict, "completion").reason;
 }
 
 }  // namespace

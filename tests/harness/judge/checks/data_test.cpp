@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -157,7 +160,8 @@ TEST(Comparability, AnotherPartComputedAgain) {
 
 TEST(Comparability, AnotherOrderOfAccumulation) {
   SyntheticCell cell;
-  cell.candidate.manifest["schedule"]["accumulation"] = "descending";
+  cell.candidate.manifest["schedule"]["accumulation"] = "listed";
+  cell.candidate.manifest["schedule"]["accumulation_digest"] = other_digest;
   expect_not_comparable(cell, "order of accumulation");
 }
 
@@ -298,6 +302,29 @@ TEST(Data, TotalsOfAStepAreHeldOnTheLastRankToo) {
   EXPECT_EQ(found.rank, 1);
   EXPECT_EQ(found.expected, "6");
   EXPECT_EQ(found.got, "5");
+}
+
+TEST(Data, RowsOfAStepMayStandInAnyOrder) {
+  SyntheticCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    for (auto& rank : run->ranks)
+      std::ranges::stable_sort(rank.microbatches, {},
+                               [](const auto& row) { return std::pair(row.step, -row.microbatch); });
+  }
+  const auto verdict = cell.judge();
+  EXPECT_TRUE(verdict.holds) << result_of(verdict, "data").reason;
+}
+
+TEST(Data, LiveTokensAreDistinctIdsOfTheVocabulary) {
+  for (const std::int64_t live : {0, 9}) {
+    SyntheticCell cell;
+    for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+      for (auto& rank : run->ranks) rank.steps[1].live_tokens = live;
+    }
+    const auto data = result_of(cell.judge(), "data");
+    EXPECT_EQ(data.outcome, Outcome::fails);
+    EXPECT_THAT(data.reason, HasSubstr("step 1 on rank 0: expected 1 to 8, got " + std::to_string(live)));
+  }
 }
 
 }  // namespace
