@@ -97,6 +97,7 @@ void RecordAudit::note_unknown_dtype() {
 
 void RecordAudit::of_values(const AuditedStep& audited) {
   audit_first_moments(audited, values_);
+  audit_still_tensors(audited, values_);
   audit_masters_by_rows(audited, values_);
   if (!dumps_) return;
   values_.from_values = true;

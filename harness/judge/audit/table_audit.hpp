@@ -20,6 +20,10 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit);
 /// dtype's rounding, and where SGD adds decay, within the decayed parameter's size. Not of an external record.
 void audit_first_moments(const AuditedStep& audited, Audit& audit);
 
+/// A parameter or moment whose bits are those of the step before, though by l2 and max_abs of what the step adds to it
+/// they cannot be. Not of an external record.
+void audit_still_tensors(const AuditedStep& audited, Audit& audit);
+
 /// In mixed precision: the largest element of each copy, exactly, as its master's rounded. Not of an external record.
 void audit_masters_by_rows(const AuditedStep& audited, Audit& audit);
 

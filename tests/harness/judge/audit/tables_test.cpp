@@ -343,5 +343,54 @@ TEST_F(AuditedTables, CopiesOfATiedWeightAreEqualInEveryKindAndStep) {
   }
 }
 
+TEST_F(AuditedTables, ATensorThatTheStepMovesHasOtherBitsThanBefore) {
+  for (const std::string optimizer : {"adamw", "sgd"}) {
+    for (const std::string kind : {"moment1", "moment2", "parameter"}) {
+      if (optimizer == "sgd" && kind == "moment2") continue;
+      run = synthetic_candidate(on_three_ranks(optimizer));
+      TensorRow& row = tensor_row(run, 1, kind, layer_norm);
+      row.digest = tensor_row(run, 0, kind, layer_norm).digest;
+
+      expect_one(auditing::Place::parameter, line_of(row) + ": step 1, rank 1, " + kind + " " + layer_norm + ": ",
+                 "(expected other bits than after the step before, got the same)");
+    }
+  }
+}
+
+TEST_F(AuditedTables, AParameterMayStayWhereItsUpdateIsLostInRounding) {
+  run = synthetic_candidate(on_three_ranks("sgd"));
+  TensorRow& row = tensor_row(run, 1, "parameter", layer_norm);
+  row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
+  TensorRow& buffer = tensor_row(run, 1, "moment1", layer_norm);
+
+  buffer.l2 = 1e-3, buffer.max_abs = 1e-3F;  // times the rate of 0.001, beside a parameter of size 1
+  expect_none();
+  buffer.l2 = 1e-2, buffer.max_abs = 1e-2F;
+  expect_one(auditing::Place::parameter, line_of(row), "got the same)");
+}
+
+TEST_F(AuditedTables, AParameterMayStayWhereDecayMayUndoItsUpdate) {
+  for (const double decay : {0.0, 10.0}) {
+    run = synthetic_candidate(on_three_ranks());
+    run.manifest["optimizer"]["weight_decay"] = decay;
+    TensorRow& row = tensor_row(run, 1, "parameter", layer_norm);
+    row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
+
+    EXPECT_THAT(audit().findings, SizeIs(decay == 0 ? 1 : 0));
+  }
+}
+
+TEST_F(AuditedTables, AParameterOfSgdWithoutMomentumMovesByItsGradient) {
+  run = synthetic_candidate(on_three_ranks("sgd"));
+  run.manifest["optimizer"]["momentum"] = 0.0;
+  for (RankRecord& rank : run.ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "moment1"; });
+  TensorRow& row = tensor_row(run, 1, "parameter", layer_norm);
+  row.digest = tensor_row(run, 0, "parameter", layer_norm).digest;
+
+  expect_one(auditing::Place::parameter, line_of(row), "got the same)");
+  run.manifest["role"] = "external";  // whose l2 may be anything
+  expect_none();
+}
+
 }  // namespace
 }  // namespace plumbline::testing
