@@ -111,6 +111,11 @@ class TimesComparison::Times {
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
     const double span = static_cast<double>(last->end_ns - first->start_ns);
+    if (span == 0 && record_.manifest.role != "external")
+      judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "actions", "times that pass",
+                         "one time",
+                         whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) +
+                             ": all actions of the step begin and end at " + std::to_string(first->start_ns) + " ns");
     if (*of_step.front().seconds * 1e9 + 500 >= span) return;
     judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "seconds",
                        "at least " + to_text(span * 1e-9), to_text(*of_step.front().seconds),

@@ -385,5 +385,19 @@ TEST(Causality, TimesOfLaunchesAreLeftOutOfBothRecords) {
   EXPECT_THAT(reason, HasSubstr("the candidate's times (those of launches on a GPU)"));
 }
 
+TEST(Causality, AStepWhoseActionsTakeNoTimeIsFound) {
+  for (const bool of_candidate : {true, false}) {
+    SyntheticCell cell;
+    for (auto& rank : (of_candidate ? cell.candidate : cell.reference).ranks) {
+      for (auto& row : rank.actions)
+        if (row.step == 0) row.start_ns = row.end_ns = 5, row.wait_ns = 0;
+    }
+
+    const std::string whose = of_candidate ? "candidate" : "reference";
+    EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
+                HasSubstr(whose + ", rank 0, step 0: all actions of the step begin and end at 5 ns"));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing
