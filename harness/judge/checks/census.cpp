@@ -24,6 +24,7 @@ class CensusCheck : public StepCheck {
     units(evidence_.reference_stages, one, "reference");
     parameters(now.reference_rows, evidence_.reference_stages, one, "reference");
     tied(one, "reference");
+    frozen(one);  // the candidate says the same, or is not compared
     units(evidence_.stages, other, "candidate");
     parameters(now.candidate_rows, evidence_.stages, other, "candidate");
     tied(other, "candidate");
@@ -108,6 +109,14 @@ class CensusCheck : public StepCheck {
     }
     if (matched == 0)
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
+  }
+
+  void frozen(const Manifest& manifest) {
+    for (const auto& name : manifest.frozen) {
+      if (!evidence_.model.parameter_position(name))
+        report(name, evidence_.model.units.size(), {}, "a parameter", name,
+               "frozen in manifest.json: " + name + " is no parameter of this model");
+    }
   }
 
   static std::set<std::set<std::string>> groups(const Manifest& manifest) {

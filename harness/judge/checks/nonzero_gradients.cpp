@@ -64,6 +64,9 @@ class NonzeroGradients {
     judgement_.look_at("nonzero_elements", row.nonzero);
     if (row.nan + row.inf > 0)
       return report(point, step, placed.rank, row.name, "finite numbers", not_finite_words(row));
+    if (row.nonzero > 0 && row.digest == zeros_.digest(row.dtype, row.shape))
+      return report(point, step, placed.rank, row.name,
+                    "the digest of " + std::to_string(row.nonzero) + " elements that are not 0", "that of zeros");
     if (row.nonzero <= 0 && attends_to_itself_alone(row.name)) return;
     if (row.nonzero <= 0 && as_in_the_reference(row)) return;
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");

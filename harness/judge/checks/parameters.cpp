@@ -3,6 +3,7 @@
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/expected/expected_model.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {
@@ -89,7 +90,17 @@ class ParametersCheck : public StepCheck {
       const auto& after = now.reference_rows.tensors("parameter", parameter.name);
       if (before.empty() || after.empty() || before.front().row->digest == after.front().row->digest) continue;
       ++moved_;
+      if (is_frozen(evidence_.reference.manifest, parameter.name))
+        report_frozen(now.step, parameter.name, before.front().row->digest, after.front());
     }
+  }
+
+  void report_frozen(std::int64_t step, const std::string& name, const std::string& before,
+                     const Placed<TensorRow>& after) {
+    const auto position = evidence_.model.parameter_position(name).value_or(0);
+    judgement_.diverge(
+        tensor_point(step, "parameter", position, after.row->stage), step, after.rank, name, before, after.row->digest,
+        "the reference itself: parameter " + name + " is frozen by manifest.json, and moves in " + step_words(step));
   }
 
   const CellEvidence& evidence_;

@@ -11,7 +11,7 @@ namespace plumbline::judging {
 
 class ZeroDigests {
  public:
-  /// Computed once for each dtype and shape.
+  /// Computed once for each dtype and shape; no digest where a tensor of that shape would have more than 64 GiB.
   const std::string& digest(const std::string& dtype, const Shape& shape);
 
  private:

@@ -144,5 +144,15 @@ TEST(Census, AnotherFormIsToldWithItsRankAndBothForms) {
   EXPECT_THAT(found.got, HasSubstr("2"));
 }
 
+TEST(Census, FrozenInBothRecordsAreParametersOfTheModel) {
+  SyntheticCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) run->manifest["frozen"] = {"model.ghost"};
+
+  const auto census = result_of(cell.judge(), "census");
+
+  EXPECT_EQ(census.outcome, Outcome::fails);
+  EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is no parameter of this model"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

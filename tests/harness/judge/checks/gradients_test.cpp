@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/harness/judge/synthetic_run.hpp"
@@ -97,6 +98,7 @@ TEST(Gradients, FrozenParameterHasNoRowAndIsNotMissed) {
                     [](const auto& row) { return row.name == "model.norm.weight" && row.kind != "parameter"; });
       for (auto& row : rank.tensors) {
         if (row.kind == "gradient" || row.kind == "moment1") row.l2 *= grown;
+        if (row.name == "model.norm.weight") row.digest = other_digest;  // it stays as it is
       }
       // 4 elements of fp32: gradient 16 bytes, two moments and a step count 36 bytes
       if (run->ranks.size() > 1 && rank.rank == 0) continue;
@@ -174,6 +176,19 @@ TEST(Gradients, OfAFrozenParameterMayBeThereInBothRecordsOrInNone) {
   std::erase_if(cell.candidate.ranks[1].tensors,
                 [](const TensorRow& row) { return row.kind != "parameter" && row.name == "model.norm.weight"; });
   EXPECT_THAT(result_of(cell.judge(), "gradients").reason, HasSubstr("the candidate has no such row"));
+}
+
+TEST(Gradients, HaveTheParametersShapeInBothRecords) {
+  const std::string name = "model.layers.0.mlp.gate_proj.weight";
+  for (const std::string kind : {"gradient", "moment1", "moment2"}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) std::ranges::reverse(tensor_row(*run, 1, kind, name).shape);
+
+    const std::string check = kind == "gradient" ? "gradients" : "parameters";
+
+    EXPECT_THAT(result_of(cell.judge(), check).reason,
+                HasSubstr("the reference's own has another shape than the parameter (expected 6x4, got 4x6)"));
+  }
 }
 
 }  // namespace

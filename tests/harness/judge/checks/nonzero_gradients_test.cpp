@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/expected/zero_digests.hpp"
 #include "record/digest.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -131,6 +132,18 @@ TEST(NonzeroGradients, ZeroBoundaryGradientOfAFullyMaskedMicrobatchIsRight) {
     }
   }
   EXPECT_TRUE(cell.judge().holds);
+}
+
+TEST(NonzeroGradients, TheDigestOfZerosIsFoundWhateverTheRowCounts) {
+  SyntheticCell cell;
+  judging::ZeroDigests zeros;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    TensorRow& row = tensor_row(*run, 1, "gradient", "model.layers.0.mlp.up_proj.weight");
+    row.digest = zeros.digest(row.dtype, row.shape);
+  }
+  const auto found = result_of(cell.judge(), "nonzero_gradients");
+  EXPECT_EQ(found.outcome, Outcome::fails);
+  EXPECT_THAT(found.reason, HasSubstr("expected the digest of 24 elements that are not 0, got that of zeros"));
 }
 
 }  // namespace

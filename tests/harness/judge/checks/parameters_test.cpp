@@ -127,5 +127,20 @@ TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
   EXPECT_THAT(result_of(cell.judge(), "parameters").reason, HasSubstr("the reference has no such row"));
 }
 
+TEST(Parameters, AFrozenParameterThatMovesInBothRecordsIsFound) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["frozen"] = {"model.norm.weight"};
+    for (auto& rank : run->ranks)
+      std::erase_if(rank.tensors,
+                    [](const auto& row) { return row.name == "model.norm.weight" && row.kind != "parameter"; });
+  }
+
+  const auto parameters = result_of(cell.judge(), "parameters");
+
+  EXPECT_EQ(parameters.first_divergence.value().item, "model.norm.weight");
+  EXPECT_THAT(parameters.reason, HasSubstr("is frozen by manifest.json, and moves in step 0"));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -1,0 +1,29 @@
+#include "harness/judge/expected/zero_digests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "record/digest.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using judging::ZeroDigests;
+
+TEST(ZeroDigests, AreThoseOfTheBytes) {
+  ZeroDigests zeros;
+  for (const Shape& shape : {Shape{}, Shape{0, 4}, Shape{7}, Shape{128, 128}, Shape{128, 129}, Shape{3, 16384}}) {
+    std::size_t bytes = 4;
+    for (const std::int64_t size : shape) bytes *= static_cast<std::size_t>(size);
+    EXPECT_EQ(zeros.digest("float32", shape), tensor_digest("float32", shape, std::vector<std::byte>(bytes)));
+  }
+}
+
+TEST(ZeroDigests, OfAShapeThatNoTensorHasAreNone) {
+  EXPECT_EQ(ZeroDigests().digest("float32", {1LL << 28, 1LL << 28}), "none");
+}
+
+}  // namespace
+}  // namespace plumbline::testing
