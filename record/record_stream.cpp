@@ -119,6 +119,16 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
   return bytes;
 }
 
+/// It may be left out; one that is there is the run's.
+void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
+  const fs::path path = record / "accumulation.csv";
+  if (manifest.accumulation != "listed" || !fs::exists(path)) return;
+  const std::string digest = hash_hex(read_file(path));
+  if (digest != manifest.accumulation_digest)
+    throw InputError(path.string() + ": its digest is " + digest + ", manifest.json says '" +
+                     manifest.accumulation_digest + "': it was changed, or belongs to another run");
+}
+
 /// Folders of ranks that the world does not have, by whatever spelling.
 void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
   for (const auto& entry : fs::directory_iterator(record)) {
@@ -162,6 +172,7 @@ class RecordStream::Reader {
     record.first_step = std::clamp(from, record.manifest.first_step, record.manifest.steps);
     refuse_other_ranks(record.manifest, path);
     record.schedule_csv = in_place({"schedule.csv", {}, {}}, [&] { return read_schedule_csv(record.manifest, path); });
+    in_place({"accumulation.csv", {}, {}}, [&] { check_accumulation_csv(record.manifest, path); });
     for (std::int64_t number = 0; number < record.manifest.world_size; ++number) {
       const fs::path folder = path / rank_folder(number);
       RankRecord& rank = record.ranks.emplace_back();

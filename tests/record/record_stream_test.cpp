@@ -143,5 +143,21 @@ TEST_F(StreamedRecord, ATableOfEvaluationsThatTheManifestDoesNotSpeakOfIsRefused
               HasSubstr("rank-2/evaluation.csv: stands there, yet manifest.json has no evaluation"));
 }
 
+TEST_F(StreamedRecord, AnOrderOfSummingOfAnotherDigestIsRefused) {
+  write(2);
+  Json json = sample_manifest();
+  json["schedule"]["accumulation"] = "listed";
+  json["schedule"]["accumulation_digest"] = hash_hex("unit,microbatch\n");
+  std::ofstream(record / "manifest.json", std::ios::trunc) << json.dump();
+  EXPECT_NO_THROW(RecordStream{record}) << "it may be left out";
+  std::ofstream(record / "accumulation.csv") << "unit,microbatch\n";
+  EXPECT_NO_THROW(RecordStream{record});
+
+  std::ofstream(record / "accumulation.csv", std::ios::app) << "norm,0\n";
+
+  EXPECT_THAT(error_of<RecordError>([&] { RecordStream{record}; }),
+              HasSubstr("accumulation.csv: its digest is " + hash_hex("unit,microbatch\nnorm,0\n")));
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -120,40 +120,33 @@ TEST(RowRules, EvaluationsStandBehindTheStepsThatTheManifestNames) {
   EXPECT_EQ(column({1, std::nullopt, 5, 4, 0.5F, digest}, evaluates), "data_digest");
 }
 
-TEST(RowRules, SizesOfATensorFitEachOther) {
+TEST(RowRules, SizesOfATensorFitWhatItsElementsAre) {
   EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.l2 = -0.5; }), "l2");
   EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.max_abs = -0.3F; }), "max_abs");
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.l2 = NAN; }), "l2");
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.l2 = INFINITY; }), "l2");
+  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.max_abs = INFINITY; }), "max_abs");
   EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.max_abs = NAN; }), "max_abs");
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.max_abs = INFINITY; }), "l2");
   EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.max_abs = 0; }), "max_abs");
   EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero = 0, row.nonzero_rows = 0; }), "max_abs");
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.l2 = 0.299; }), "l2") << "less than its largest element";
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.l2 = 54.4; }), "l2")
-      << "0.3 times the root of 32768: 54.3";
-  EXPECT_EQ(refused(sample_tensor(0, 1), [](auto& row) { row.nonzero_rows = 511; }), "nonzero");
 
   TensorRow zeros = sample_tensor(0, 1);
   zeros.l2 = 0, zeros.max_abs = 0, zeros.nonzero = 0, zeros.nonzero_rows = 0;
   EXPECT_FALSE(bad_cell(zeros, manifest, 0));
-  EXPECT_EQ(refused(zeros, [](auto& row) { row.l2 = 1e-9; }), "l2");
 }
 
 TEST(RowRules, SizesAreFreeWhereTheyMayOverflowOrAreAnothersOrAreNotNumbers) {
-  TensorRow wide = sample_tensor(0, 1);
-  wide.dtype = "float64", wide.l2 = INFINITY, wide.max_abs = 0;
-  EXPECT_FALSE(bad_cell(wide, manifest, 0));
+  for (const float largest : {0.0F, INFINITY}) {
+    TensorRow wide = sample_tensor(0, 1);
+    wide.dtype = "float64", wide.max_abs = largest;
+    EXPECT_FALSE(bad_cell(wide, manifest, 0));
+    TensorRow anothers = sample_tensor(0, 1);
+    anothers.max_abs = largest;
+    Manifest external = manifest;
+    external.role = "external";
+    EXPECT_FALSE(bad_cell(anothers, external, 0));
+  }
   TensorRow lost = sample_tensor(0, 1);
   lost.nan = 1, lost.l2 = NAN, lost.max_abs = NAN;
   EXPECT_FALSE(bad_cell(lost, manifest, 0));
-  TensorRow anothers = sample_tensor(0, 1);
-  anothers.l2 = 0.2;
-  Manifest external = manifest;
-  external.role = "external";
-  EXPECT_FALSE(bad_cell(anothers, external, 0));
-  anothers.l2 = -0.2;
-  EXPECT_EQ(bad_cell(anothers, external, 0).value().column, "l2");
 }
 
 }  // namespace

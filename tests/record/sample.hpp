@@ -55,7 +55,7 @@ inline TensorRow sample_tensor(std::int64_t rank, std::int64_t step) {
           "float32",
           {512, 64},
           some_digest,
-          0.5,
+          0.1,
           0.3f,
           32768,
           512,

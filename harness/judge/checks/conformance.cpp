@@ -4,6 +4,7 @@
 
 #include "harness/judge/checks/causality.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "schedule/accumulation_order.hpp"
 #include "schedule/lowering.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -111,6 +112,7 @@ class ConformanceCheck : public StepCheck {
       structure("schedule.csv", hash_hex(evidence_.plan.schedule_csv), digest,
                 "not the list of the file " + evidence_.plan.schedule + ", by its digest");
     }
+    order_of_summing(list);
     for (const auto& stage : evidence_.stages.stages) {
       const auto rank = list.placement.rank_of(static_cast<std::int32_t>(stage.stage));
       if (rank != stage.rank) {
@@ -119,6 +121,21 @@ class ConformanceCheck : public StepCheck {
                   "the stage lies on another rank than the schedule places it on");
       }
     }
+  }
+
+  /// A pipeline sums as its list has the backward passes; both records could say another order alike.
+  void order_of_summing(const Schedule& list) {
+    const Manifest& manifest = evidence_.candidate.manifest;
+    if (manifest.role != "pipeline" || std::ssize(manifest.stages) != list.placement.stages()) return;
+    std::vector<std::vector<std::string>> units;
+    for (const StageEntry& stage : manifest.stages) units.push_back(stage.units);
+    const std::string order = accumulation_csv(list, units);
+    const std::string expected = order.empty() ? "ascending" : "listed, " + hash_hex(order);
+    const std::string& digest = manifest.accumulation_digest;
+    const std::string told = digest.empty() ? manifest.accumulation : manifest.accumulation + ", " + digest;
+    if (expected != told)
+      structure("schedule.accumulation", expected, told,
+                "the order of summing is not that of the list's backward passes");
   }
 
   /// The list of a schedule that we know by name is made here, messages included; what else the record says of it is

@@ -168,5 +168,23 @@ TEST(Conformance, ActionsAreTakenInTheOrderOfTheirIndex) {
   EXPECT_EQ(result_of(cell.judge(), "conformance").outcome, Outcome::holds);
 }
 
+TEST(Conformance, TheOrderOfSummingIsThatOfTheList) {
+  SyntheticCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["schedule"]["accumulation"] = "listed";
+    run->manifest["schedule"]["accumulation_digest"] = other_digest;
+  }
+  EXPECT_THAT(result_of(cell.judge(), "conformance").reason,
+              HasSubstr("not that of the list's backward passes (expected ascending, got listed, " + other_digest));
+
+  SyntheticCell backwards;
+  std::string csv = to_csv(make_schedule("afab", 2, synthetic_microbatches));
+  for (const std::string stage : {"0B", "1B"})
+    csv.replace(csv.find(stage + "0," + stage + "1"), 7, stage + "1," + stage + "0");
+  give_list(backwards, csv);
+  backwards.candidate.manifest["schedule"]["name"] = "mine";
+  EXPECT_THAT(result_of(backwards.judge(), "conformance").reason, HasSubstr("(expected listed, "));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -182,7 +182,11 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
   const std::string name = "model.layers.0.mlp.gate_proj.weight";
   for (const std::string kind : {"gradient", "moment1", "moment2"}) {
     SyntheticCell cell;
-    for (auto* run : {&cell.reference, &cell.candidate}) std::ranges::reverse(tensor_row(*run, 1, kind, name).shape);
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      TensorRow& row = tensor_row(*run, 1, kind, name);
+      std::ranges::reverse(row.shape);
+      row.nonzero_rows = row.shape[0];
+    }
 
     const std::string check = kind == "gradient" ? "gradients" : "parameters";
 
