@@ -94,8 +94,12 @@ TEST(PageCells, ACellThatDoesNotHoldIsNotFoldedAsGreen) {
 TEST(PageCells, WhatDoesNotHoldHasALookOfItsOwn) {
   const std::string style = testing::section_of(testing::rendered_page(one_grid()), "<style>", "</style>");
 
-  for (const char* kind : {"fails", "crashed", "unstable", "not_run", "not_triggered", "not_applicable", "optional"})
-    EXPECT_THAT(style, HasSubstr(std::string(".grid a.") + kind)) << kind;
+  for (const char* rule :
+       {"\n.grid a.fails, .key i.fails, .grid a.crashed { background: #9c2f00;",
+        "\n.grid a.crashed { background: #000;",
+        "\n.grid a.not_run, .key i.not_run, .grid a.not_triggered, .key i.not_triggered, .grid a.unstable { ",
+        "\n.grid a.optional { border-style: dotted;", "\n.grid a.not_applicable, .key i.not_applicable { "})
+    EXPECT_THAT(style, HasSubstr(rule));
   EXPECT_THAT(style, HasSubstr("\n.band.bad { background: var(--bad-wash)"));
   EXPECT_THAT(style, HasSubstr("\n.fail { font-weight: 700; color: var(--bad); }"));
 }

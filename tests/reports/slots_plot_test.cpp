@@ -33,10 +33,10 @@ TEST(SlotCurve, OfSeveralChunksARankCountsShares) {
 }
 
 TEST(SlotsPlot, PointsAndTheMarkStandAtTheirNumbers) {
-  const std::string svg = draw_slots({slot_curve("afab", 2, 4)}, 3, "slots");
+  const std::string svg = draw_slots({slot_curve("1f1b", 2, 4)}, 3, "slots");
 
-  // Microbatches from 0.5 to 4.5 over 630 pixels from 70 on, slots to 4.32 over 230 upwards from 246.
-  EXPECT_THAT(svg, HasSubstr("M463.75 86.28m-3.5 0a")) << "3 of 3";
+  // Microbatches from 0.5 to 4.5 over 630 pixels from 70 on, slots to 2.16 over 230 upwards from 246.
+  EXPECT_THAT(svg, HasSubstr("M621.25 33.04m-3.5 0a")) << "2 of 4";
   EXPECT_THAT(svg, HasSubstr("<line x1=\"463.75\" y1=\"16\"")) << "these runs";
 }
 
