@@ -37,6 +37,23 @@ TEST(RecordShow, AReplicaOfAMeshAndEveryKthStepAreTold) {
                     HasSubstr("mesh            replica 1 of 2 along pp, ranks 1, 3 of the run; axes dp 2, pp 2\n")));
 }
 
+TEST(RecordShow, HowItClipsAndWhatIsTiedFrozenOrAbsentIsTold) {
+  SyntheticCell cell;
+  cell.candidate.manifest["clip_norm"] = nullptr;
+  EXPECT_THAT(shown_record(cell.write_candidate()), HasSubstr("clipping        none\n"));
+
+  SyntheticCell other;
+  other.candidate.manifest["role"] = "external";
+  other.candidate.manifest["clip_norm"] = 0.5;
+  other.candidate.manifest["norm_order"] = "per_rank";
+  other.candidate.manifest["clip_epsilon"] = 0.25;
+  const auto record = other.write_candidate();
+  std::filesystem::remove(record / "schedule.csv");
+  EXPECT_THAT(shown_record(record),
+              AllOf(HasSubstr("clipping        0.5, epsilon 0.25, of a norm summed rank by rank\n"),
+                    HasSubstr(" (no schedule.csv), gradients summed ascending\n")));
+}
+
 TEST(RecordShow, RankThatWasKilledSaysSo) {
   SyntheticCell cell;
   const auto record = cell.write_candidate();
@@ -57,6 +74,18 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
   for (const auto& name : check_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " ")) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("told where a table is absent"), HasSubstr("memory.csv, values: peak_bytes"),
                           HasSubstr("tensors.csv, columns: nonzero_rows")));
+  for (const char* row :
+       {"\nas_asked           -        required, always             required, always              exact  "
+        "        all\n",
+        "\nloss               summary  required                     required                      "
+        "within limits  to the gradients\n",
+        "\nparameters         full     required                     required                      "
+        "within limits  to the update\n",
+        "\nmemory             summary  required                     told where a table is absent  exact "
+        "         all\n",
+        "\nvariable_lengths   full     required where the bench is  required where the bench is   exact "
+        "         all\n"})
+    EXPECT_THAT(text, HasSubstr(row));
 }
 
 }  // namespace

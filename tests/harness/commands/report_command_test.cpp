@@ -5,6 +5,7 @@
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -49,6 +50,28 @@ TEST(ReportCommand, AFolderWithoutAVerdictIsNoSweeps) {
 
   EXPECT_THAT(error_of<InputError>([&] { comparison_page(folder / "before", folder / "nothing"); }),
               HasSubstr("verdict.json"));
+}
+
+TEST(ReportCommand, WritesAPageAnIndexOrAComparisonFromTheFirstToTheOther) {
+  TemporaryFolder folder;
+  write_sweep(folder / "before", true);
+  write_sweep(folder / "now", false);
+  const auto run = [&](const std::string& words) { return result_of(add_report_command, "report " + words); };
+
+  const Result page = run((folder / "now").string());
+  EXPECT_EQ(page.code, 0) << "it writes, and judges nothing";
+  EXPECT_THAT(page.said, HasSubstr("the records were not judged again (plumbline judge does that)\nreport: " +
+                                   (folder / "now/report.html").string() + "\n"));
+  EXPECT_THAT(read_file(folder / "now/report.html"), HasSubstr("</span>Does not hold</h1>"));
+  EXPECT_EQ(run(folder.path().string() + " --index").said, "index: " + (folder / "index.html").string() + "\n");
+  EXPECT_THAT(read_file(folder / "index.html"), HasSubstr("href=\"now/report.html\""));
+
+  const std::string out = (folder / "c.html").string();
+  const Result compared =
+      run((folder / "before").string() + " --compare " + (folder / "now").string() + " --out " + out);
+  EXPECT_EQ(compared.said, "comparison: " + out + "\n");
+  EXPECT_THAT(read_file(out), HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_EQ(run((folder / "now").string() + " --out x.html").code, 2) << "without --compare";
 }
 
 }  // namespace

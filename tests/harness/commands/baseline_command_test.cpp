@@ -1,0 +1,104 @@
+// The life of a baseline, command by command: kept once, held against, changed with a reason.
+#include "harness/commands/baseline_command.hpp"
+
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/judge_again.hpp"
+#include "tests/harness/commands/finished_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class BaselineCommand : public FinishedSweepFolder {
+ protected:
+  BaselineCommand() {
+    for (const char* launch : {"reference-r", "c"})  // what was asked tells which runs are the same
+      write_json(out_ / "launches" / launch / "request.json",
+                 {{"schema", "plumbline-request/1"}, {"seed", cell_.candidate.manifest.at("seed")}});
+    judge();
+  }
+  void judge() {
+    judge_again(out_, {judge_cell, [](const std::filesystem::path&) {}, judge_reference}, {{"version", "1"}}, stderr);
+  }
+  /// Both trainers compute something else, and the same: the sweep holds.
+  void train_otherwise() {
+    for (auto* run : {&cell_.reference, &cell_.candidate})
+      tensor_row(*run, 1, "parameter", "model.norm.weight").digest = other_digest;
+    write_records();
+    judge();
+  }
+  Result run(const std::string& words, const std::string& rest = "") {
+    return result_of(add_baseline_command,
+                     "baseline " + words + " --baselines " + (folder_ / "kept").string() + " " + rest);
+  }
+  /// `save release <sweep>`, and so on.
+  Result of_release(const std::string& what, const std::string& rest = "") {
+    return run(what + " release " + out_.string(), rest);
+  }
+};
+
+TEST_F(BaselineCommand, IsKeptOnceAndListed) {
+  EXPECT_THAT(run("list").said, HasSubstr("no baseline in "));
+  const Result saved = of_release("save");
+  EXPECT_EQ(saved.code, 0) << saved.said;
+  EXPECT_THAT(saved.said, HasSubstr("baseline release: 1 references and 1 cells of sweep kept"));
+
+  const Result again = of_release("save");
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.said, HasSubstr("exists; plumbline baseline accept release "));
+  EXPECT_THAT(run("list").said, HasSubstr("release: sweep kept, 1 cells, "));
+}
+
+TEST_F(BaselineCommand, AnEqualSweepHoldsAndLeavesTheComparisonForThePage) {
+  of_release("save");
+
+  const Result equal = of_release("compare");
+
+  EXPECT_EQ(equal.code, 0) << equal.said;
+  const Json kept = read_json(out_ / "baseline.json");
+  EXPECT_EQ(kept.at("baseline"), "release");
+  EXPECT_EQ(kept.at("holds"), true);
+  EXPECT_EQ(Json::parse(of_release("compare", "--json").said), kept);
+}
+
+TEST_F(BaselineCommand, OtherBitsEndWithOneUnlessTheyAreAllowedForAReason) {
+  of_release("save");
+  train_otherwise();
+
+  EXPECT_EQ(of_release("compare").code, 1);
+  EXPECT_EQ(read_json(out_ / "baseline.json").at("holds"), false);
+  const Result silent = of_release("compare", "--allow bits");
+  EXPECT_EQ(silent.code, 2);
+  EXPECT_THAT(silent.said, HasSubstr("--allow needs --reason"));
+  EXPECT_EQ(of_release("compare", "--allow bytes --reason another").code, 1);
+  const Result allowed = of_release("compare", "--allow bits --reason summation");
+  EXPECT_EQ(allowed.code, 0) << allowed.said;
+  const Json kept = read_json(out_ / "baseline.json");
+  EXPECT_EQ(kept.at("allowed"), Json::array({"bits"}));
+  EXPECT_EQ(kept.at("reason"), "summation");
+}
+
+TEST_F(BaselineCommand, AcceptedItTakesThePlaceOfTheOldOneAndTheReasonStays) {
+  of_release("save");
+  train_otherwise();
+
+  const Result accepted = of_release("accept", "--reason summation");
+
+  EXPECT_EQ(accepted.code, 0) << accepted.said;
+  EXPECT_EQ(of_release("compare").code, 0);
+  EXPECT_THAT(run("list").said, AllOf(HasSubstr("\n  accepted at "), HasSubstr(": summation (2 changes)\n")));
+}
+
+TEST_F(BaselineCommand, ANameThatIsNoneAndABaselineThatIsNotThereAreRefused) {
+  const Result path = run("save ../release " + out_.string()), none = of_release("compare");
+
+  EXPECT_EQ(path.code, 2);
+  EXPECT_THAT(path.said, HasSubstr("\"../release\" is no name of a baseline"));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.said, HasSubstr("there is no such baseline"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,81 @@
+// The folder of a sweep of one cell that has ended, and the program's commands as they are typed.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/sweep_folder.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+
+struct Result {
+  int code = -1;
+  std::string said;
+};
+
+/// `add` is one of the add_..._command. An InputError's message is what was said, with code 2, as the program's
+/// boundary makes of it.
+template <typename Add>
+Result result_of(Add add, const std::string& line) {
+  CLI::App app;
+  ::testing::internal::CaptureStdout();
+  std::string refused;
+  int code = 2;
+  try {
+    const auto command = add(app);
+    app.parse(line, false);
+    code = command();
+  } catch (const InputError& error) {
+    refused = error.what();
+  } catch (const CLI::ParseError& error) {
+    refused = error.what();
+  }
+  const std::string said = ::testing::internal::GetCapturedStdout();
+  return {code, said + refused};
+}
+
+class FinishedSweepFolder : public ::testing::Test {
+ protected:
+  FinishedSweepFolder() {
+    make_folder(out_ / "references");
+    make_folder(out_ / "cells");
+    write_records();
+    KeptSweep kept;
+    kept.name = "kept";
+    kept.selection.of_cells = 3;
+    kept.references = {{"r", "run", "model", "adamw", true, false}};
+    CellPlan plan = cell_.plan;
+    plan.id = "c";
+    plan.reference = "r";
+    plan.run = "run";
+    plan.bench = true;
+    kept.cells = {plan};
+    write_json(out_ / "sweep.json", {{"schema", "plumbline-sweep/1"},
+                                     {"name", kept.name},
+                                     {"fingerprint", "f"},
+                                     {"started", "2026-11-22T00:00:00Z"},
+                                     {"plan", to_json(kept)}});
+    for (const std::string launch : {"reference-r", "c"}) {
+      make_folder(out_ / "launches" / launch);
+      write_json(out_ / "launches" / launch / "finding.json", to_json(LaunchFinding{}));
+    }
+  }
+  /// Both, as they are now.
+  void write_records() {
+    std::filesystem::remove_all(out_ / "references" / "r");
+    std::filesystem::remove_all(out_ / "cells" / "c");
+    write_run(cell_.reference, out_ / "references" / "r");
+    write_run(cell_.candidate, out_ / "cells" / "c");
+  }
+
+  TemporaryFolder folder_;
+  const std::filesystem::path out_ = folder_ / "out";
+  SyntheticCell cell_;
+};
+
+}  // namespace plumbline::testing

@@ -1,0 +1,82 @@
+// What is said at the end of a sweep that is judged, and the code that it ends with.
+#include "harness/commands/sweep_command.hpp"
+
+#include "tests/harness/commands/finished_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class JudgeCommand : public FinishedSweepFolder {
+ protected:
+  Result judge() {
+    return result_of(
+        [](CLI::App& app) {
+          return add_judge_command(app, {{"version", "1"}});
+        },
+        "judge " + out_.string());
+  }
+};
+
+TEST_F(JudgeCommand, SaysTheVerdictAndWhereThePageIs) {
+  const Result held = judge();
+
+  EXPECT_EQ(held.code, 0) << held.said;
+  EXPECT_THAT(held.said,
+              AllOf(StartsWith("judged again from the records; nothing was run\nHOLDS IN PART: 1 of 3 cells\nEvery "
+                               "pipeline run computed the same bits as the single device"),
+                    EndsWith("\nreport: " + (out_ / "report.html").string() + "\n"), Not(HasSubstr("warning"))));
+}
+
+TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
+  tensor_row(cell_.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+  write_records();
+
+  const Result red = judge();
+
+  EXPECT_EQ(red.code, 1);
+  EXPECT_THAT(red.said, HasSubstr("\nDOES NOT HOLD: 0 of 3 cells hold\n1 cell of 1 does not hold; the first divergence "
+                                  "of each is below.\n"));
+}
+
+TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {
+  for (auto* run : {&cell_.reference, &cell_.candidate}) {
+    for (auto& rank : run->ranks) {
+      for (auto& row : rank.microbatches) {
+        if (row.loss) row.loss = 0.25F * static_cast<float>(row.valid_tokens);
+      }
+      for (auto& row : rank.steps) {
+        if (row.loss) row.loss = 2.5F;
+      }
+    }
+  }
+  write_records();
+
+  const Result red = judge();
+
+  EXPECT_EQ(red.code, 1);
+  EXPECT_THAT(red.said, HasSubstr("\nreference r, bench not_triggered: "));
+}
+
+TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {
+  const auto given = [](const std::string& options) {
+    return result_of([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
+                     "sweep none.toml " + options);
+  };
+  for (const char* shard : {"0/3", "4/3", "1", "1/0", "x/3", "-1/3", "1/100001"}) {
+    const Result refused = given(std::string("--shard=") + shard);
+    EXPECT_EQ(refused.code, 2) << shard;
+    EXPECT_THAT(refused.said, HasSubstr(std::string("--shard ") + shard + ": give i/n")) << shard;
+  }
+  EXPECT_THAT(given("--shard=3/3 --list").said, AllOf(HasSubstr("none.toml"), Not(HasSubstr("give i/n"))));
+  EXPECT_EQ(given("--keep some").code, 2);
+  EXPECT_EQ(given("--again").code, 2) << "without --resume";
+}
+
+}  // namespace
+}  // namespace plumbline::testing
