@@ -1,5 +1,8 @@
 #include "support/error.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +13,16 @@
 
 namespace plumbline {
 namespace {
+
+/// What is opened next would get the number of a standard stream that is closed, and what is said would be written into
+/// it. Opened to read alone, so that who writes there is told as before.
+void occupy_closed_standard_streams() noexcept {
+  for (int file = 0; (file = ::open("/dev/null", O_RDONLY)) >= 0;) {
+    if (file <= STDERR_FILENO) continue;
+    ::close(file);
+    return;
+  }
+}
 
 int report(const std::string& program, const std::string& message, ExitCode code) noexcept {
   std::fflush(stdout);
@@ -30,6 +43,7 @@ void finish_standard_output() {
 }  // namespace
 
 int run_main(const std::string& program, const std::function<int()>& body) noexcept try {
+  occupy_closed_standard_streams();
   const int code = body();
   finish_standard_output();
   return code;

@@ -47,6 +47,16 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
   }
 }
 
+// The next files that are opened would get their numbers: the progress of a run once stood in its memory.csv.
+TEST_F(Output, OfAProgramWhoseStreamsAreClosedIsNotWrittenIntoItsRecord) {
+  const std::string record = (folder / "record").string();
+
+  ASSERT_EQ(with_output("plumbline-reference " + run + " --record " + record, "<&- >&- 2>&-").code, 0);
+
+  const Ended check = with_output("plumbline record check " + record, "");
+  EXPECT_EQ(check.code, 0) << check.said;
+}
+
 TEST_F(Output, OfVersionNamesProgramVersionAndCommit) {
   for (const std::string program : {"plumbline", "plumbline-reference", "plumbline-pipeline"}) {
     const Ended ended = with_output(program + " --version", "");
