@@ -16,7 +16,9 @@ std::string claim_of_check(const std::string& name) {
        "the stages are a disjoint cover of the model, every parameter is held once, where its unit stands, with shape "
        "and dtype."},
       {"loss",
-       "the loss of every microbatch and of every step has the same bits; the step's is their sum from left to right."},
+       "the loss of every microbatch and of every step has the same bits; the step's is their sum from left to right; "
+       "as "
+       "a cross-entropy none is below 0, and that of a microbatch without a valid token is 0."},
       {"boundaries",
        "every activation and gradient that crosses a cut is, at both ends, the reference's own tensor there; the "
        "transport moved what the schedule says, to the byte."},
@@ -32,10 +34,11 @@ std::string claim_of_check(const std::string& name) {
        "weight are equal; the learning rates are."},
       {"evaluation",
        "after each step that has an evaluation, the loss of each of its microbatches and the whole one's have the same "
-       "bits, on the same data."},
+       "bits, on the same data, which are those of the first evaluation."},
       {"audit",
        "what both trainers share is right: norm, clip coefficient, optimiser step and counts are recomputed from the "
-       "record by formulas of the judge's own; at level dump element by element."},
+       "record by formulas of the judge's own; at level dump element by element. Without dumps, what is not moved by a "
+       "step that must move it is found."},
       {"empty_partitions",
        "a stage without layers holds what its units need and nothing else, and one without units hands on what it "
        "got."},
@@ -44,8 +47,8 @@ std::string claim_of_check(const std::string& name) {
        "bytes of parameters, gradients and optimiser state follow from shapes; activations are at the memory law's "
        "byte in every action; nothing is kept from step to step; no rank holds bytes that nobody owns."},
       {"conformance",
-       "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one named; events "
-       "are in causal order across ranks."},
+       "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one named; a "
+       "pipeline sums gradients in the order of that list; events are in causal order across ranks."},
       {"resume",
        "what a run that was gone on with began from is, in every parameter and optimiser moment, what the reference "
        "had "

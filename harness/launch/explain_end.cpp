@@ -44,8 +44,8 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
 bool was_told_to_end(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
   const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
   if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
-  constexpr std::array signs = {"mpirun detected", "mpirun has exited", "MPI_ABORT",
-                                "ORTE has",        "PRTE has",          "BAD TERMINATION"};
+  constexpr std::array signs = {
+      "detected that one or more", "has exited due to", "MPI_ABORT", "ORTE has", "PRTE has", "BAD TERMINATION"};
   const bool speaks = std::ranges::any_of(signs, [&](const char* sign) { return said.find(sign) != said.npos; });
   return !speaks && std::ranges::all_of(end.sights, [](const RankSight& sight) {
     return sight.gone && !sight.exit && !sight.failed_first;

@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "support/csv.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -14,12 +16,11 @@ at::Tensor bytes(std::int64_t count) {
   return at::empty({count}, at::kByte);
 }
 
-TEST(ActivationPeaks, AreOfEachPassAndAboveWhatLivedWhenTheStepBegan) {
-  install_memory_meter();
+/// Rank 0's step: two passes with a message between them.
+void take_a_step(const std::filesystem::path& folder) {
   new_memory_meter().attach();
-  const testing::TemporaryFolder folder;
   const TrainingRun training = load_training_run(PLUMBLINE_FIXTURES "/runs/quick.toml", std::nullopt);
-  RunMonitor monitor(training, folder.path(), {});
+  RunMonitor monitor(training, folder, {});
   ActivationPeaks peaks(monitor);
   monitor.add(peaks);
   const at::Tensor older = bytes(1000);
@@ -35,6 +36,13 @@ TEST(ActivationPeaks, AreOfEachPassAndAboveWhatLivedWhenTheStepBegan) {
   run({0, 1, "0SEND_F0", 0, 0, false}, 7000);
   run({0, 2, "0B0", 0, 0, true}, 20);
   monitor.step_ended(0);
+}
+
+TEST(ActivationPeaks, AreOfEachPassAndAboveWhatLivedWhenTheStepBegan) {
+  install_memory_meter();
+  const testing::TemporaryFolder folder;
+
+  std::thread(take_a_step, folder.path()).join();  // a meter counts what its thread allocates from then on
 
   const auto column = [&](const char* file, const char* name) {
     const CsvTable table = read_csv(folder.path() / "rank-0" / file);

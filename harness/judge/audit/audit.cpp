@@ -97,9 +97,8 @@ void RecordAudit::note_unknown_dtype() {
 
 void RecordAudit::of_values(const AuditedStep& audited) {
   audit_first_moments(audited, values_);
-  audit_still_tensors(audited, values_);
   audit_masters_by_rows(audited, values_);
-  if (!dumps_) return;
+  if (!dumps_) return audit_still_tensors(audited, values_);  // dumped values tell each element
   values_.from_values = true;
   audit_rows_by_values(audited, *dumps_, values_);
   audit_masters_by_values(audited, *dumps_, values_);

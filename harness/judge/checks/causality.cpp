@@ -111,8 +111,7 @@ class TimesComparison::Times {
     const auto last = std::ranges::max_element(rows, {}, &ActionRow::end_ns);
     const auto first = std::ranges::min_element(rows, {}, &ActionRow::start_ns);
     const double span = static_cast<double>(last->end_ns - first->start_ns);
-    // One action alone, of a rank without layers, may be shorter than what a clock tells.
-    if (span == 0 && rows.size() > 1 && record_.manifest.role != "external")
+    if (span == 0 && record_.manifest.role != "external")
       judgement_.diverge(beside(step_, Beside::duration, rank.rank), step_, rank.rank, "actions", "times that pass",
                          "one time",
                          whose_ + ", rank " + std::to_string(rank.rank) + ", " + step_words(step_) +

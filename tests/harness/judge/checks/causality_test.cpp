@@ -399,14 +399,5 @@ TEST(Causality, AStepWhoseActionsTakeNoTimeIsFound) {
   }
 }
 
-TEST(Causality, TheOneActionOfARankWithoutLayersMayBeShorterThanAClockTells) {
-  SyntheticCell cell(with_empty_stage());
-  auto& actions = cell.candidate.ranks[1].actions;
-  ASSERT_EQ(std::ranges::count(actions, 0, &ActionRow::step), 1);
-  for (auto& row : actions) row.end_ns = row.start_ns;
-
-  EXPECT_EQ(result_of(cell.judge(), "conformance").outcome, Outcome::holds);
-}
-
 }  // namespace
 }  // namespace plumbline::testing
