@@ -12,12 +12,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Sets what is done with a signal, and puts it back.
+class Disposition {
+ public:
+  Disposition(int signal, void (*handler)(int)) : signal_(signal), before_(::signal(signal, handler)) {}
+  ~Disposition() { ::signal(signal_, before_); }
+  Disposition(const Disposition&) = delete;
+  Disposition& operator=(const Disposition&) = delete;
+
+ private:
+  int signal_;
+  void (*before_)(int);
+};
+
 TEST(StopSignals, AreSeenByWhoAsksAndByWhoWaits) {
   for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"),
                                      {SIGTERM, "SIGTERM"},
                                      {SIGHUP, "SIGHUP"},
                                      {SIGQUIT, "SIGQUIT"},
                                      {SIGPIPE, "SIGPIPE"}}) {
+    const Disposition usual(signal, SIG_DFL);  // whoever started the tests may have had them ignored, as nohup does
     StopSignals asked, waited;
     EXPECT_FALSE(asked.asked());
     EXPECT_STREQ(asked.name(), "");
@@ -62,19 +76,6 @@ TEST(StopSignals, WithoutOneTheWaitTakesItsTime) {
   EXPECT_FALSE(signals.wait(20ms));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
 }
-
-/// Sets what is done with a signal, and puts it back.
-class Disposition {
- public:
-  Disposition(int signal, void (*handler)(int)) : signal_(signal), before_(::signal(signal, handler)) {}
-  ~Disposition() { ::signal(signal_, before_); }
-  Disposition(const Disposition&) = delete;
-  Disposition& operator=(const Disposition&) = delete;
-
- private:
-  int signal_;
-  void (*before_)(int);
-};
 
 // As by nohup.
 TEST(StopSignals, WhatIsIgnoredStopsNothing) {
