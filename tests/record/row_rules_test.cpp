@@ -143,6 +143,8 @@ TEST(RowRules, SizesAreFreeWhereTheyMayOverflowOrAreAnothersOrAreNotNumbers) {
     Manifest external = manifest;
     external.role = "external";
     EXPECT_FALSE(bad_cell(anothers, external, 0));
+    anothers.max_abs = -0.3F;
+    EXPECT_TRUE(bad_cell(anothers, external, 0)) << "of nobody's";
   }
   TensorRow lost = sample_tensor(0, 1);
   lost.nan = 1, lost.l2 = NAN, lost.max_abs = NAN;

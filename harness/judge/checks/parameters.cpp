@@ -41,6 +41,8 @@ class ParametersCheck : public StepCheck {
       judgement_.not_shown("a wrong update: no parameter of the reference differs from the step before");
     if (kinds_.size() == 1 && tells_no_state(evidence_.reference.manifest))
       judgement_.not_shown("optimiser state: the records tell none of it");
+    if (judgement_.count(absent_in_both) > 0)
+      judgement_.not_shown("optimiser state that is dropped where neither record has any");
     const auto parameters = static_cast<std::int64_t>(evidence_.model.parameters.size());
     const auto ranks = static_cast<std::int64_t>(evidence_.candidate.ranks.size());
     return judgement_.conclude(std::to_string(parameters) +

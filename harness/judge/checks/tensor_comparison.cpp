@@ -70,14 +70,14 @@ class RowComparison {
     const bool may_lack =
         kind_ != "parameter" && kind_ != "copy" && is_frozen(evidence_.reference.manifest, parameter.name);
     if (may_lack && !mine && !theirs) return;
-    if (kind_ != "parameter" && !mine && !theirs && unused(now_, parameter.name))
-      return judgement_.look_at(absent_in_both);
+    const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own());
+    if (may_be_absent && !mine && !theirs) return judgement_.look_at(absent_in_both);
     if (!theirs) return report("a row", "none", "the reference has no such row");
     if (theirs->nan + theirs->inf > 0) {
       return report("finite numbers", not_finite_words(*theirs),
                     "the reference's own tensor holds " + not_finite_words(*theirs));
     }
-    if (has_the_parameters_shape() && theirs->shape != parameter.shape) {
+    if (!has_moments_of_its_own() && theirs->shape != parameter.shape) {
       return report(shape_text(parameter.shape), shape_text(theirs->shape),
                     "the reference's own has another shape than the parameter");
     }
@@ -95,10 +95,13 @@ class RowComparison {
   const std::set<const TensorRow*>& seen() const { return seen_; }
 
  private:
-  /// An optimiser that is not known may keep moments of other shapes.
-  bool has_the_parameters_shape() const {
-    const std::string name = evidence_.reference.manifest.json.at("optimizer").value("name", "");
-    return kind_ == "gradient" || kind_ == "parameter" || kind_ == "copy" || name == "adamw" || name == "sgd";
+  /// Whether this is a moment of an optimiser whose formula is not known, or of one that has several: it may have
+  /// another shape than the parameter, and another parameter none.
+  bool has_moments_of_its_own() const {
+    if (kind_ == "gradient" || kind_ == "parameter" || kind_ == "copy") return false;
+    const Json& optimizer = evidence_.reference.manifest.json.at("optimizer");
+    const std::string name = optimizer.value("name", "");
+    return (name != "adamw" && name != "sgd") || optimizer.contains("groups");
   }
 
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {

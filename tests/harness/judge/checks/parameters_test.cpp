@@ -5,8 +5,10 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Parameters, HeadMissingFromTheOptimiserNamesItAlone) {
   SyntheticPlan plan;
@@ -112,6 +114,35 @@ TEST(Parameters, WithoutMomentumThereAreNoMomentsToMiss) {
       std::erase_if(rank.tensors, [](const TensorRow& row) { return row.kind.starts_with("moment"); });
   }
   EXPECT_EQ(result_of(cell.judge(), "parameters").outcome, Outcome::holds);
+}
+
+/// Two external records of this optimiser; `lacking` of them have no moment2 of the norm's weight.
+CheckResult without_a_moment(const Json& optimizer, int lacking) {
+  SyntheticCell cell;
+  for (auto* run : {&cell.candidate, &cell.reference}) {
+    run->manifest["role"] = "external";
+    run->manifest["optimizer"] = optimizer;
+    if (lacking-- <= 0) continue;
+    for (auto& rank : run->ranks) {
+      std::erase_if(rank.tensors,
+                    [](const TensorRow& row) { return row.name == "model.norm.weight" && row.kind == "moment2"; });
+    }
+  }
+  return result_of(cell.judge(), "parameters");
+}
+
+TEST(Parameters, MomentsThatAnOptimiserOfSeveralFormulasDoesNotKeepAreNotMissed) {
+  const Json adamw = SyntheticCell().reference.manifest["optimizer"];
+  Json of_groups = adamw;
+  of_groups["groups"] = 2;
+  for (const Json& optimizer : {of_groups, Json{{"name", "muon+adamw"}, {"learning_rate", 0.001}}}) {
+    const CheckResult result = without_a_moment(optimizer, 2);
+    EXPECT_EQ(result.outcome, Outcome::holds) << result.reason;
+    EXPECT_THAT(result.not_shown, Contains("optimiser state that is dropped where neither record has any"));
+    EXPECT_THAT(without_a_moment(optimizer, 1).reason, HasSubstr("the candidate has no such row"));
+    EXPECT_THAT(without_a_moment(optimizer, 0).not_shown, Not(Contains(HasSubstr("dropped where neither"))));
+  }
+  EXPECT_THAT(without_a_moment(adamw, 2).reason, HasSubstr("the reference has no such row"));
 }
 
 TEST(Parameters, AFrozenParameterIsMissedAllTheSame) {
