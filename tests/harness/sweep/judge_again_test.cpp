@@ -11,6 +11,7 @@
 #include "harness/sweep/sweep_folder.hpp"
 #include "reports/report.hpp"
 #include "support/files.hpp"
+#include "tests/harness/commands/finished_sweep.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -21,42 +22,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The folder of a sweep of one cell that has ended.
-class JudgeAgain : public ::testing::Test {
+class JudgeAgain : public FinishedSweepFolder {
  protected:
-  JudgeAgain() {
-    const fs::path out = folder_ / "out";
-    make_folder(out / "references");
-    make_folder(out / "cells");
-    write_run(cell_.reference, out / "references" / "r");
-    write_run(cell_.candidate, out / "cells" / "c");
-    KeptSweep kept;
-    kept.name = "kept";
-    kept.selection.of_cells = 3;
-    kept.references = {{"r", "run", "model", "adamw", true, false}};
-    CellPlan plan = cell_.plan;
-    plan.id = "c";
-    plan.reference = "r";
-    plan.run = "run";
-    plan.bench = true;
-    kept.cells = {plan};
-    write_json(out / "sweep.json", {{"schema", "plumbline-sweep/1"},
-                                    {"name", kept.name},
-                                    {"fingerprint", "f"},
-                                    {"started", "2026-11-22T00:00:00Z"},
-                                    {"plan", to_json(kept)}});
-    for (const std::string launch : {"reference-r", "c"}) {
-      make_folder(out / "launches" / launch);
-      write_json(out / "launches" / launch / "finding.json", to_json(LaunchFinding{}));
-    }
-  }
   Verdict judge() {
     return judge_again(folder_ / "out", {judge_cell, write_reports, judge_reference}, {{"version", "1"}}, stderr);
   }
   std::string page() const { return bytes_of(folder_ / "out" / "report.html"); }
-
-  TemporaryFolder folder_;
-  SyntheticCell cell_;
 };
 
 TEST_F(JudgeAgain, GivesTheVerdictOfTheRecordsWithEverythingThatWasAsked) {
@@ -148,7 +119,6 @@ class AskedAgain : public JudgeAgain {
   }
   Verdict judge() { return judge_again(out_, services_, nullptr, stderr); }
 
-  const fs::path out_ = folder_ / "out";
   SweepServices services_;
   CellPlan asked_;
   std::optional<fs::path> repeated_;
