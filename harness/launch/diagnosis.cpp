@@ -165,6 +165,30 @@ std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {
   return std::nullopt;
 }
 
+Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed_out) {
+  if (!timed_out) {
+    for (const auto& rank : ranks) {
+      if (rank.signal)
+        return {rank.rank, rank_text(rank.rank) + " was killed by signal " + signal_text(*rank.signal) + " then"};
+    }
+    const auto first = std::ranges::find_if(ranks, &RankSight::failed_first);
+    if (first == ranks.end()) return {};
+    return {first->rank, rank_text(first->rank) + "'s process did not end as it was to"};
+  }
+  std::vector<std::int64_t> living, still;
+  for (const auto& rank : ranks) {
+    if (rank.stopped) return {rank.rank, rank_text(rank.rank) + " was stopped (SIGSTOP) then"};
+    if (rank.gone || !rank.found) continue;
+    living.push_back(rank.rank);
+    if (rank.still) still.push_back(rank.rank);
+  }
+  if (living.empty()) return {};
+  // MPI_Finalize waits for all ranks, and naps between two looks.
+  const auto& held = still.size() == 1 ? still : living;
+  if (held.size() == 1) return {held.front(), rank_text(held.front()) + "'s process did not end"};
+  return {std::nullopt, "the processes of " + ranks_text(held) + " did not end"};
+}
+
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text) {
   for (const auto& rank : ranks) {
     if (rank.signal && !rank.exit) return blame(ranks, rank, "was killed by signal " + signal_text(*rank.signal));

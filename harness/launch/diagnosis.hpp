@@ -41,6 +41,10 @@ struct Diagnosis {
 /// wait which hangs in its wait; the end of the wait-for chain.
 Diagnosis diagnose(const std::vector<RankSight>& ranks, const std::optional<std::string>& limit_text);
 
+/// Of ranks whose runs have all ended well (exit.json): the process that did not end as it was to, in MPI_Finalize as a
+/// rule. `timed_out`: some still lived when the launcher's time limit passed. Without words where nothing is known.
+Diagnosis diagnose_after_the_run(const std::vector<RankSight>& ranks, bool timed_out);
+
 /// Rank and signal that Open MPI's mpirun names in its last words ("process rank 2 with PID ... exited on signal 9", or
 /// the first that ended with a code other than 0), or torchrun as the first that failed; nothing when they name none.
 struct NamedDeath {

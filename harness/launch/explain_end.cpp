@@ -90,7 +90,10 @@ class Explanation {
   }
 
   void of_ranks_that_ended_well() {
-    finding_.words = "every rank had ended well, but " + ended() + (said_.empty() ? "" : ": " + said_);
+    const auto last = diagnose_after_the_run(end_.sights, finding_.timed_out);
+    finding_.culprit_rank = last.culprit;
+    finding_.words = limit() + "every rank had ended well, but " + (last.words.empty() ? ended() : last.words) +
+                     (said_.empty() ? "" : ": " + said_);
   }
 
   /// The record's folder was given back, or never holds such a page.
@@ -145,7 +148,7 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
     explanation.of_a_launcher_told_to_end();
   } else if (!end.any_seen && !known) {
     explanation.of_no_start();
-  } else if (all_ended_well(end.sights) && !finding.timed_out) {
+  } else if (all_ended_well(end.sights)) {
     explanation.of_ranks_that_ended_well();
   } else if (!tells) {
     explanation.of_ranks_that_tell_nothing();

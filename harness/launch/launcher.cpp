@@ -20,6 +20,7 @@
 #include "harness/launch/explain_end.hpp"
 #include "harness/launch/launcher_fault.hpp"
 #include "harness/launch/mpi_launcher.hpp"
+#include "harness/launch/orphan_guard.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "harness/launch/rank_watch.hpp"
 #include "harness/launch/scratch_folder.hpp"
@@ -174,6 +175,7 @@ fs::path find_program(const std::string& name) {
 
 LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   const fs::path program = find_program(launch.command.front());
+  guard_against_orphans();
   const ScratchFolder scratch(launch.ranks == 0 ? 0 : ScratchFolder::bytes_for(launch.ranks));
   ProcessTree tree;
   RankWatch watch(launch.record, launch.ranks, tree);

@@ -61,12 +61,20 @@ Trees& trees() {
   return all;
 }
 
-bool was_started_with(pid_t pid, const std::string& variable) {
+const std::string mark_name = "LAUNCHED_BY_PLUMBLINE=";
+
+/// The one that a process was started with; empty where it has none, or is another user's.
+std::string mark_of(pid_t pid) {
   std::ifstream environment = file_of(pid, "environ");
   for (std::string each; std::getline(environment, each, '\0');) {
-    if (each == variable) return true;
+    if (each.starts_with(mark_name)) return each;
   }
-  return false;
+  return "";
+}
+
+/// Of all trees that a process makes; what follows is a number for each.
+std::string marks_begin(pid_t maker) {
+  return mark_name + std::to_string(maker) + "-";
 }
 
 /// Of a child of this process, all of its threads: one whose first thread alone has ended looks like a zombie.
@@ -103,6 +111,14 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
   return status.peak_bytes > 0 ? std::optional(status) : std::nullopt;
 }
 
+std::vector<pid_t> processes_marked_by(pid_t maker) {
+  std::vector<pid_t> marked;
+  for (const auto& process : all_processes()) {
+    if (process.alive() && mark_of(process.pid).starts_with(marks_begin(maker))) marked.push_back(process.pid);
+  }
+  return marked;
+}
+
 ProcessTree::ProcessTree() : self_(getpid()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   for (const auto& process : all_processes()) {
@@ -110,7 +126,7 @@ ProcessTree::ProcessTree() : self_(getpid()) {
   }
   const std::lock_guard lock(trees().mutex);
   trees().living.insert(this);
-  mark_ = "LAUNCHED_BY_PLUMBLINE=" + std::to_string(self_) + "-" + std::to_string(++trees().made);
+  mark_ = marks_begin(self_) + std::to_string(++trees().made);
 }
 
 ProcessTree::~ProcessTree() {
@@ -132,7 +148,7 @@ bool ProcessTree::claims(pid_t child) const {
     if (tree->root_ == child || tree->seen_.contains(child)) return false;
     alone = false;
   }
-  return alone || was_started_with(child, mark_);
+  return alone || mark_of(child) == mark_;
 }
 
 std::vector<ProcessState> ProcessTree::members() const {

@@ -33,6 +33,9 @@ struct ProcessStatus {
 /// Nothing when it is gone or a zombie.
 std::optional<ProcessStatus> process_status(pid_t pid);
 
+/// All living processes that bear the mark of a tree that process `maker` made, wherever they are by now.
+std::vector<pid_t> processes_marked_by(pid_t maker);
+
 /// All processes that come to be below a child of this one from now on. The caller becomes the kernel's "child
 /// subreaper", so that a process whose parent ends becomes our child and cannot leave the tree. Children that were
 /// there before are left alone. Several trees may live at once: a process without a parent of its own then belongs to
@@ -44,7 +47,7 @@ class ProcessTree {
   ~ProcessTree();
   ProcessTree(const ProcessTree&) = delete;
   ProcessTree& operator=(const ProcessTree&) = delete;
-  /// "NAME=value", for the environment of what is started.
+  /// "NAME=value", for the environment of what is started: it stays with whatever that starts in turn.
   const std::string& mark() const { return mark_; }
   /// The child that has been started.
   void begins_with(pid_t root);

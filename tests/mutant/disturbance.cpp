@@ -1,5 +1,6 @@
 #include "tests/mutant/disturbance.hpp"
 
+#include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -30,7 +31,10 @@ constexpr Way ways[] = {
     {"leaves", "the rank leaves with exit code 0, saying nothing"},
     {"slow", "harmless: the rank takes a second longer"},
 };
-constexpr const char* places[] = {"start", "forward", "backward", "receive", "update", "end"};
+constexpr const char* places[] = {"start", "forward", "backward", "receive", "update", "end", "finalize"};
+
+/// What befalls this process in MPI_Finalize, behind its record; empty where nothing does.
+std::string way_of_finalize;
 
 [[noreturn]] void sleep_for_ever() {
   for (;;) pause();
@@ -92,6 +96,7 @@ class Disturbance : public Seams {
   }
   void made(const TrainingRun& /*training*/, const RankParts& /*parts*/) override {
     if (place_ == "start") befall(way_);
+    if (place_ == "finalize") way_of_finalize = way_;
   }
   void stage_begins(bool forward, std::int64_t step, std::int64_t microbatch) override {
     if (place_ == (forward ? "forward" : "backward") && fault_.strikes(step, microbatch)) befall_once();
@@ -142,4 +147,14 @@ std::unique_ptr<Seams> make_disturbance(const Fault& fault) {
   return std::make_unique<Disturbance>(fault);
 }
 
+void befall_in_finalize() {
+  if (!way_of_finalize.empty()) befall(way_of_finalize);
+}
+
 }  // namespace plumbline::mutant
+
+/// In front of MPI's own, by its profiling interface.
+extern "C" int MPI_Finalize() {
+  plumbline::mutant::befall_in_finalize();
+  return PMPI_Finalize();
+}

@@ -200,6 +200,68 @@ TEST(Diagnosis, ARankHangsInItsWaitForRankZeroToo) {
               HasSubstr("rank 1 hangs: it no longer looks for what it waits for from rank 0, in 1RECV"));
 }
 
+/// Ranks whose runs have ended well and whose processes have not.
+std::vector<RankSight> that_are_behind_their_runs(std::int64_t ranks) {
+  std::vector<RankSight> sights;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    sights.push_back(sight(rank, std::to_string(rank) + "STEP", -1));
+    sights.back().found = true;
+    sights.back().exit = exit_file(rank, "ok", 0);
+  }
+  return sights;
+}
+
+TEST(DiagnosisAfterTheRun, OfOneProcessThatDoesNotEndItIsTold) {
+  auto ranks = that_are_behind_their_runs(3);
+  ranks[0].gone = ranks[2].gone = true;
+  ranks[2].still = true;
+
+  const auto diagnosis = diagnose_after_the_run(ranks, true);
+
+  EXPECT_EQ(diagnosis.culprit, 1);
+  EXPECT_EQ(diagnosis.words, "rank 1's process did not end");
+}
+
+TEST(DiagnosisAfterTheRun, OfSeveralItIsTheOneThatDoesNotLookForTheOthers) {
+  auto ranks = that_are_behind_their_runs(3);
+  ranks[2].still = true;
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).culprit, 2);
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).words, "rank 2's process did not end");
+
+  ranks[1].still = true;
+  EXPECT_FALSE(diagnose_after_the_run(ranks, true).culprit);
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).words, "the processes of ranks 0, 1 and 2 did not end");
+}
+
+TEST(DiagnosisAfterTheRun, OneThatWasStoppedIsTheOne) {
+  auto ranks = that_are_behind_their_runs(2);
+  ranks[0].still = true;
+  ranks[1].stopped = true;
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).culprit, 1);
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).words, "rank 1 was stopped (SIGSTOP) then");
+}
+
+TEST(DiagnosisAfterTheRun, WhoWasKilledIsToldAndElseWhomTheLauncherNames) {
+  auto ranks = that_are_behind_their_runs(3);
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "");
+  EXPECT_FALSE(diagnose_after_the_run(ranks, false).culprit);
+
+  ranks[1].failed_first = true;
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 1);
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 1's process did not end as it was to");
+
+  ranks[2].signal = 9;
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).culprit, 2);
+  EXPECT_EQ(diagnose_after_the_run(ranks, false).words, "rank 2 was killed by signal 9 (SIGKILL) then");
+}
+
+TEST(DiagnosisAfterTheRun, OfProcessesThatAreGoneOrWereNotSeenNothingIsTold) {
+  auto ranks = that_are_behind_their_runs(2);
+  ranks[0].gone = true;
+  ranks[1].found = false;
+  EXPECT_EQ(diagnose_after_the_run(ranks, true).words, "");
+}
+
 TEST(Diagnosis, ATracerIsToldApartFromASignal) {
   auto traced = sight(0, "0F0", -1);
   traced.stopped = traced.traced = true;

@@ -221,9 +221,28 @@ TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
             "every rank had ended well, but mpirun ended with code 3: cannot clean up");
   EXPECT_FALSE(explained().culprit_rank);
 
+}
+
+// In MPI_Finalize, behind its record.
+TEST_F(ExplainEnd, WhereEveryRankEndedWellTheProcessThatDidNotEndIsNamed) {
+  for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   finding_.timed_out = true;
-  EXPECT_THAT(explained().words, HasSubstr(limit_passed));
-  EXPECT_THAT(explained().words, Not(HasSubstr("every rank had ended well")));
+  EXPECT_EQ(explained().words, limit_passed + "every rank had ended well, but the processes of ranks 0, 1 and 2 did not end");
+  EXPECT_FALSE(explained().culprit_rank);
+
+  end_.sights[1].still = true;
+  EXPECT_EQ(explained().words, limit_passed + "every rank had ended well, but rank 1's process did not end");
+  EXPECT_EQ(explained().culprit_rank, 1);
+}
+
+TEST_F(ExplainEnd, ARankThatIsKilledBehindItsRunIsNamed) {
+  for (RankSight& sight : end_.sights) {
+    sight.exit = exit_of(sight.rank, "ok");
+    sight.gone = true;
+  }
+  const auto finding = explained(rank_2_died);
+  EXPECT_THAT(finding.words, HasSubstr("every rank had ended well, but rank 2 was killed by signal 11 (SIGSEGV) then"));
+  EXPECT_EQ(finding.culprit_rank, 2);
 }
 
 TEST_F(ExplainEnd, OneRankThatDidNotEndWellIsEnough) {

@@ -1,0 +1,101 @@
+#include "harness/launch/orphan_guard.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+/// For a launcher that was asked to end its ranks, or a trainer that saves when it is asked to end.
+constexpr std::chrono::seconds grace{2};
+/// What SIGKILL has not ended by then hangs inside the kernel.
+constexpr std::chrono::seconds give_up{10};
+
+void end_what_is_left_of(pid_t launcher) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto passed = begin - begin; passed < give_up; passed = std::chrono::steady_clock::now() - begin) {
+    const auto left = processes_marked_by(launcher);
+    if (left.empty()) return;
+    for (const pid_t pid : left) {
+      if (passed >= grace) kill(pid, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// In the new process. `life` can be read once no process holds its other end.
+[[noreturn]] void watch_over(pid_t launcher, int life) {
+  setsid();
+  prctl(PR_SET_NAME, "orphan-guard");  // not "plumbline", which is what somebody may end by name
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  // A pipe that plumbline writes to ends with plumbline, and its locks with it.
+  dup2(life, STDIN_FILENO);
+  close_range(STDOUT_FILENO, ~0U, 0);
+  open("/dev/null", O_WRONLY);
+  open("/dev/null", O_WRONLY);
+  char none = 0;
+  while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) continue;
+  try {
+    end_what_is_left_of(launcher);
+  } catch (const SystemError&) {  // there is nobody to be told
+  }
+  _exit(0);
+}
+
+class OrphanGuard {
+ public:
+  OrphanGuard() : launcher_(getpid()) {
+    int life[2] = {-1, -1};
+    if (pipe2(life, O_CLOEXEC) != 0) throw SystemError(std::string("no pipe can be made: ") + std::strerror(errno));
+    guard_ = fork();
+    if (guard_ == 0) watch_over(launcher_, life[0]);
+    const int why = errno;
+    close(life[0]);
+    life_ = life[1];
+    if (guard_ > 0) return;
+    close(life_);
+    throw SystemError(std::string("no process can be made: ") + std::strerror(why));
+  }
+  ~OrphanGuard() {
+    close(life_);
+    if (getpid() != launcher_) return;  // a fork's copy
+    kill(guard_, SIGKILL);
+    waitpid(guard_, nullptr, 0);
+  }
+  OrphanGuard(const OrphanGuard&) = delete;
+  OrphanGuard& operator=(const OrphanGuard&) = delete;
+  pid_t launcher() const { return launcher_; }
+
+ private:
+  pid_t launcher_, guard_ = 0;
+  int life_ = -1;
+};
+
+}  // namespace
+
+void guard_against_orphans() {
+  static std::mutex mutex;
+  static std::unique_ptr<OrphanGuard> guard;
+  const std::lock_guard lock(mutex);
+  if (guard && guard->launcher() == getpid()) return;
+  guard.reset();
+  guard = std::make_unique<OrphanGuard>();
+}
+
+}  // namespace plumbline

@@ -1,0 +1,136 @@
+// Launches whose own process is killed.
+#include "harness/launch/orphan_guard.hpp"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "harness/launch/process_tree.hpp"
+#include "support/numbers.hpp"
+#include "tests/harness/launch/child_process.hpp"
+#include "tests/harness/launch/launch_test.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+/// Those that watch over a process.
+std::vector<pid_t> guards_of(pid_t pid) {
+  std::vector<pid_t> guards;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const auto number = parse_integer(entry.path().filename().string());
+    const auto process = number ? process_state(static_cast<pid_t>(*number)) : std::nullopt;
+    if (process && process->parent == pid && bytes_of(entry.path() / "comm") == "orphan-guard\n")
+      guards.push_back(process->pid);
+  }
+  return guards;
+}
+
+/// Waits until it has named itself; 0 where it does not.
+pid_t guard_of(pid_t pid) {
+  for (int looks = 0; looks < 1000; ++looks) {
+    if (const auto guards = guards_of(pid); !guards.empty()) return guards.front();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return 0;
+}
+
+class OrphanGuard : public LaunchTest {
+ protected:
+  /// Launches a program that writes process ids to "pids", and is killed then.
+  void is_killed_while_running(const std::string& body) {
+    const pid_t plumbline = fork();
+    if (plumbline == 0) {
+      at_glance_ = [&] {
+        if (fs::exists(in("pids"))) kill(getpid(), SIGKILL);
+      };
+      run(body + "\nmv " + in("pids.new") + " " + in("pids") + "; wait", 0);
+      _exit(1);
+    }
+    waitpid(plumbline, nullptr, 0);
+    std::ifstream written(in("pids"));
+    for (pid_t pid = 0; written >> pid;) pids_.push_back(pid);
+  }
+
+  const ProcessTree tree_;  ///< who loses its parent becomes a child of this process
+  std::vector<pid_t> pids_;
+};
+
+TEST_F(OrphanGuard, EndsWhatAKilledProcessHasLaunchedAndNothingElse) {
+  guard_against_orphans();  // whose copy in the other process watches over this one
+
+  is_killed_while_running("trap '' TERM; sleep 600 & setsid sleep 600 & echo $$ $(jobs -p) > " + in("pids.new") +
+                          "\nLAUNCHED_BY_PLUMBLINE=" + std::to_string(getpid()) + "-1 setsid sleep 600 & echo $! >> " +
+                          in("pids.new"));
+
+  ASSERT_THAT(pids_, SizeIs(4));
+  const pid_t another = pids_.back();
+  pids_.pop_back();
+  for (const pid_t pid : pids_) {
+    EXPECT_TRUE(ends_soon(pid));
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  const auto state = process_state(another);
+  EXPECT_TRUE(state && state->alive()) << "another process has launched it";
+  kill(another, SIGKILL);
+  waitpid(another, nullptr, 0);
+}
+
+TEST_F(OrphanGuard, LetsWhoWasAskedToEndDoSo) {
+  is_killed_while_running("trap 'echo saved > " + in("saved") + "; exit 0' TERM; sleep 600 & echo $$ $! > " +
+                          in("pids.new"));
+
+  ASSERT_THAT(pids_, SizeIs(2));
+  for (const pid_t pid : pids_) EXPECT_TRUE(ends_soon(pid));
+  EXPECT_TRUE(fs::exists(in("saved")));
+}
+
+TEST_F(OrphanGuard, IsOneHoweverOftenSomethingIsLaunchedAndHoldsNoFileOpen) {
+  run("exit 0", 0);
+  run("exit 0", 0);
+
+  const pid_t guard = guard_of(getpid());
+  EXPECT_THAT(guards_of(getpid()), ElementsAre(guard));
+  std::set<std::string> open;
+  for (const auto& file : fs::directory_iterator("/proc/" + std::to_string(guard) + "/fd")) {
+    const std::string what = fs::read_symlink(file.path()).string();
+    open.insert(file.path().filename().string() + " " + what.substr(0, what.find(':')));
+  }
+  EXPECT_THAT(open, ElementsAre("0 pipe", "1 /dev/null", "2 /dev/null"));
+}
+
+TEST_F(OrphanGuard, EndsWithItsProcessAndWithNoCopyOfIt) {
+  const pid_t process = fork();
+  if (process == 0) {
+    guard_against_orphans();
+    const pid_t guard = guard_of(getpid());
+    const pid_t copy = fork();
+    if (copy == 0) std::exit(0);
+    waitpid(copy, nullptr, 0);
+    const auto state = process_state(guard);
+    std::ofstream(in("pids")) << guard << (state && state->alive() ? " lives" : " is gone");
+    std::exit(0);
+  }
+  waitpid(process, nullptr, 0);
+
+  pid_t guard = 0;
+  std::string then;
+  std::ifstream written(in("pids"));
+  written >> guard;
+  std::getline(written, then);
+  EXPECT_GT(guard, 0);
+  EXPECT_EQ(then, " lives");
+  EXPECT_FALSE(process_state(guard));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
