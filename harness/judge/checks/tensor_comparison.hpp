@@ -19,9 +19,9 @@ std::vector<std::string> moment_kinds(const StepEvidence& now);
 
 /// Compares all rows of one kind in the step: each parameter on the stage that holds its unit, exactly once, finite in
 /// both records, of equal dtype, shape and digest (in the calibrated tier: within its limit), and where the digest is
-/// equal with equal statistics. Of an optimiser whose formula is not known, or of one that has several, both records may
-/// lack a parameter's moment: it is looked at as `absent_in_both`. Rows that no stage should have diverge too. Counts
-/// tensors, elements, nonzero_elements, ranks.
+/// equal with equal statistics. Of an optimiser whose formula is not known, or of one that has several, both records
+/// may lack a parameter's moment: it is looked at as `absent_in_both`. Rows that no stage should have diverge too.
+/// Counts tensors, elements, nonzero_elements, ranks.
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
 /// Whether no loss of the step depends on the parameter, by what external records say: neither has a gradient of it,

@@ -220,14 +220,14 @@ TEST_F(ExplainEnd, WhereEveryRankEndedWellTheLauncherIsToBlame) {
   EXPECT_EQ(explained("cannot clean up\n").words,
             "every rank had ended well, but mpirun ended with code 3: cannot clean up");
   EXPECT_FALSE(explained().culprit_rank);
-
 }
 
 // In MPI_Finalize, behind its record.
 TEST_F(ExplainEnd, WhereEveryRankEndedWellTheProcessThatDidNotEndIsNamed) {
   for (RankSight& sight : end_.sights) sight.exit = exit_of(sight.rank, "ok");
   finding_.timed_out = true;
-  EXPECT_EQ(explained().words, limit_passed + "every rank had ended well, but the processes of ranks 0, 1 and 2 did not end");
+  EXPECT_EQ(explained().words,
+            limit_passed + "every rank had ended well, but the processes of ranks 0, 1 and 2 did not end");
   EXPECT_FALSE(explained().culprit_rank);
 
   end_.sights[1].still = true;

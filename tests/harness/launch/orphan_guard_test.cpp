@@ -45,8 +45,20 @@ pid_t guard_of(pid_t pid) {
 
 class OrphanGuard : public LaunchTest {
  protected:
+  OrphanGuard() {
+    guard_against_orphans();
+    own_ = guard_of(getpid());
+  }
+  void TearDown() override {
+    for (const pid_t pid : guards_of(getpid())) {
+      if (pid == own_) continue;
+      EXPECT_TRUE(ends_soon(pid));
+      waitpid(pid, nullptr, 0);
+    }
+  }
   /// Launches a program that writes process ids to "pids", and is killed then.
   void is_killed_while_running(const std::string& body) {
+    const ProcessTree tree;  // who loses its parent becomes a child of this process from now on
     const pid_t plumbline = fork();
     if (plumbline == 0) {
       at_glance_ = [&] {
@@ -60,13 +72,11 @@ class OrphanGuard : public LaunchTest {
     for (pid_t pid = 0; written >> pid;) pids_.push_back(pid);
   }
 
-  const ProcessTree tree_;  ///< who loses its parent becomes a child of this process
+  pid_t own_ = 0;  ///< of the process that runs the tests, which all may be one; a fork has a copy of it
   std::vector<pid_t> pids_;
 };
 
 TEST_F(OrphanGuard, EndsWhatAKilledProcessHasLaunchedAndNothingElse) {
-  guard_against_orphans();  // whose copy in the other process watches over this one
-
   is_killed_while_running("trap '' TERM; sleep 600 & setsid sleep 600 & echo $$ $(jobs -p) > " + in("pids.new") +
                           "\nLAUNCHED_BY_PLUMBLINE=" + std::to_string(getpid()) + "-1 setsid sleep 600 & echo $! >> " +
                           in("pids.new"));
@@ -98,10 +108,9 @@ TEST_F(OrphanGuard, IsOneHoweverOftenSomethingIsLaunchedAndHoldsNoFileOpen) {
   run("exit 0", 0);
   run("exit 0", 0);
 
-  const pid_t guard = guard_of(getpid());
-  EXPECT_THAT(guards_of(getpid()), ElementsAre(guard));
+  EXPECT_THAT(guards_of(getpid()), ElementsAre(own_));
   std::set<std::string> open;
-  for (const auto& file : fs::directory_iterator("/proc/" + std::to_string(guard) + "/fd")) {
+  for (const auto& file : fs::directory_iterator("/proc/" + std::to_string(own_) + "/fd")) {
     const std::string what = fs::read_symlink(file.path()).string();
     open.insert(file.path().filename().string() + " " + what.substr(0, what.find(':')));
   }
@@ -111,7 +120,7 @@ TEST_F(OrphanGuard, IsOneHoweverOftenSomethingIsLaunchedAndHoldsNoFileOpen) {
 TEST_F(OrphanGuard, EndsWithItsProcessAndWithNoCopyOfIt) {
   const pid_t process = fork();
   if (process == 0) {
-    guard_against_orphans();
+    run("exit 0", 0);
     const pid_t guard = guard_of(getpid());
     const pid_t copy = fork();
     if (copy == 0) std::exit(0);
