@@ -59,8 +59,8 @@ has "$page" '<tr><td>a</td><td>model/x.cpp</td><td>abc</td><td>true</td><td>3</t
 has "$said" 'model 1, record 2'
 
 rows=way,place,world,rank,culprit,exit_code,seconds,words,right
-expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'leaves,end,2,0,0,1,0.50,"rank 0 left",true' 'slow,update,2,0,,0,9.00,,true' 'hangs,end,2,1,,1,3.10,,false')
-has "$said" 'the rank and its action named: 3 of 4'
+expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'leaves,end,2,0,0,1,0.50,"rank 0 left",true' 'slow,update,2,0,,0,9.00,,true' 'hangs,end,2,1,,1,3.10,,false' 'hangs,finalize,2,1,1,137,18.0,"rank 1",true')
+has "$said" 'the rank and its action named: 4 of 5'
 has "$said" '1.05 s after a crash, 3.10 s after a hang'
 has "$page" '<tr><td>killed</td><td>start</td><td>8</td><td>4</td><td>4</td><td>137</td><td>1.05</td><td>rank 4, was killed</td></tr>'
 has "$said" 'red: hangs end rank 1 of 2'
