@@ -17,6 +17,7 @@ RunFile a_run() {
   run.train.steps = 4;
   run.train.seed = 9;
   run.train.optimizer.weight_decay = 0.25;
+  run.train.optimizer.decay = "matrices";
   run.train.clip_norm = 1.5;
   run.train.warmup_steps = 2;
   run.train.start_factor = 0.25;
@@ -115,7 +116,7 @@ TEST(Manifest, ListsEachOptimizersOwnSettings) {
                                                            {"beta2", 0.999},
                                                            {"eps", 1e-8},
                                                            {"weight_decay", 0.25},
-                                                           {"decay", "all"}}));
+                                                           {"decay", "matrices"}}));
 
   run.train.optimizer.use("sgd");
   run.train.optimizer.momentum = 0.9;
@@ -123,7 +124,8 @@ TEST(Manifest, ListsEachOptimizersOwnSettings) {
 
   EXPECT_EQ(
       manifest_of(run, false).at("optimizer"),
-      (Json{{"name", "sgd"}, {"learning_rate", 1e-3}, {"momentum", 0.9}, {"weight_decay", 0.25}, {"decay", "all"}}));
+      (Json{
+          {"name", "sgd"}, {"learning_rate", 1e-3}, {"momentum", 0.9}, {"weight_decay", 0.25}, {"decay", "matrices"}}));
   EXPECT_EQ(manifest_of(run, false).at("clip_norm"), nullptr);
 }
 

@@ -67,6 +67,23 @@ TEST(Optimizer, SgdIsTorchs) {
   EXPECT_THAT(numbers_of(parameters[0].value), ElementsAre(3.25 - 0.25 * buffer));
 }
 
+// As torch.optim multiplies: once rounded, from the number that was asked for.
+TEST(Optimizer, MomentumIsNotRoundedToTheDtypeOfTheGradient) {
+  std::vector<Parameter> parameters{parameter_of("a", {4}, {97}, at::kBFloat16)};
+  OptimizerSettings settings = sgd(0.9);
+  settings.weight_decay = 0;
+  TrainState state(settings, parameters);
+  optimizer_step(settings, state, 0);
+  parameters[0].value.mutable_grad().zero_();
+  state.step = 1;
+
+  optimizer_step(settings, state, 0);
+
+  const double once = c10::BFloat16(97 * 0.9F);
+  ASSERT_NE(once, static_cast<double>(c10::BFloat16(97 * static_cast<float>(c10::BFloat16(0.9F)))));
+  EXPECT_THAT(numbers_of(state.parameters[0].moment1), ElementsAre(once));
+}
+
 TEST(Optimizer, TheFirstMomentumBufferIsTheGradientToTheBit) {
   std::vector<Parameter> parameters{parameter_of("a", {4}, {-0.0})};
   OptimizerSettings settings = sgd(0.5);

@@ -38,6 +38,17 @@ TEST(PlacesInMesh, EachRankOfTheRunHasItsFolderAndItsPipeline) {
   EXPECT_THAT(places[3].pipeline, ElementsAre(3, 1));
 }
 
+// A folder's entries come in no order: whichever of the two comes first is once the one that is being written.
+TEST(PlacesInMesh, AManifestThatIsBeingWrittenDoesNotHideTheOthers) {
+  for (const std::int64_t written : {0, 1}) {
+    const TemporaryFolder folder;
+    folder.file("replica-0/manifest.json", written == 0 ? manifest_of_replica(0) : "{\"schema\": ");
+    folder.file("replica-1/manifest.json", written == 1 ? manifest_of_replica(1) : "{\"schema\": ");
+
+    EXPECT_EQ(places_in_mesh(folder.path()).size(), 4U) << written;
+  }
+}
+
 TEST(PlacesInMesh, ThereAreNoneAsLongAsNoReplicaTellsTheMesh) {
   const TemporaryFolder folder;
   EXPECT_THAT(places_in_mesh(folder / "not there yet"), IsEmpty());
