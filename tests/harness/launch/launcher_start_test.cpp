@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "harness/launch/orphan_guard.hpp"
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
 #include "tests/harness/launch/child_process.hpp"
@@ -89,6 +90,7 @@ TEST_F(LaunchedCommand, LeavesNoFileOpenAndNoProcessUnreaped) {
   while (waitpid(-1, nullptr, WNOHANG) > 0) continue;  // those of other tests
   const auto broken = folder_.file("broken", "#!/no/such/interpreter\n");
   fs::permissions(broken, fs::perms::owner_all);
+  guard_against_orphans();  // which is one for all launches
   const auto before = open_files();
 
   run("exit 0", 0);
