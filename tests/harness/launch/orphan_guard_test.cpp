@@ -53,6 +53,7 @@ class OrphanGuard : public LaunchTest {
     for (const pid_t pid : guards_of(getpid())) {
       if (pid == own_) continue;
       EXPECT_TRUE(ends_soon(pid));
+      kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
     }
   }
@@ -96,7 +97,7 @@ TEST_F(OrphanGuard, EndsWhatAKilledProcessHasLaunchedAndNothingElse) {
 }
 
 TEST_F(OrphanGuard, LetsWhoWasAskedToEndDoSo) {
-  is_killed_while_running("trap 'echo saved > " + in("saved") + "; exit 0' TERM; sleep 600 & echo $$ $! > " +
+  is_killed_while_running("trap 'sleep 0.5; echo saved > " + in("saved") + "; exit 0' TERM; sleep 600 & echo $$ $! > " +
                           in("pids.new"));
 
   ASSERT_THAT(pids_, SizeIs(2));
