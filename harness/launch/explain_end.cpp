@@ -39,17 +39,17 @@ void take_named_death(const std::string& output, std::vector<RankSight>& sights)
   if (named->signal > 0 && (sight.gone || !sight.found)) sight.signal = named->signal;
 }
 
-/// Whether Open MPI's mpirun ended all ranks and said of none that it had failed, as it does when it is told to end
-/// (SIGTERM, SIGINT). Of a rank that fails it always speaks.
+/// Whether Open MPI's mpirun ended and said of no rank that it had failed, as it does when it is told to end (SIGTERM,
+/// SIGINT). Of a rank that fails it always speaks. Some of its ranks may have been seen to live: a loaded machine takes
+/// its time to end them.
 bool was_told_to_end(const LaunchEnd& end, const LaunchFinding& finding, const std::string& said) {
   const std::string name = std::filesystem::path(end.launch.command.front()).filename().string();
   if (!end.by_itself || finding.exit_code == 0 || name != mpirun) return false;
   constexpr std::array signs = {
       "detected that one or more", "has exited due to", "MPI_ABORT", "ORTE has", "PRTE has", "BAD TERMINATION"};
   const bool speaks = std::ranges::any_of(signs, [&](const char* sign) { return said.find(sign) != said.npos; });
-  return !speaks && std::ranges::all_of(end.sights, [](const RankSight& sight) {
-    return sight.gone && !sight.exit && !sight.failed_first;
-  });
+  return !speaks && std::ranges::any_of(end.sights, &RankSight::gone) &&
+         std::ranges::all_of(end.sights, [](const RankSight& sight) { return !sight.exit && !sight.failed_first; });
 }
 
 class Explanation {
@@ -70,7 +70,7 @@ class Explanation {
   }
 
   void of_a_launcher_told_to_end() {
-    finding_.words = ended() + " and ended all its ranks without saying that one had failed, as when it is told to end";
+    finding_.words = ended() + " without saying that a rank had failed, as when it is told to end";
   }
 
   void of_no_start() {
