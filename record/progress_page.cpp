@@ -18,6 +18,7 @@
 
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 namespace {
@@ -109,8 +110,8 @@ std::string host_name() {
 
 ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
   const auto fail = [&](int error) {
-    throw SystemError(file.string() + ": the progress page cannot be made: " + std::strerror(error) +
-                      "; free space on that disk or choose another folder");
+    throw SystemError(file.string() + ": the progress page cannot be made: " + std::strerror(error) + "; " +
+                      advice_on_writing(error));
   };
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) fail(errno);

@@ -7,6 +7,7 @@
 
 #include "support/csv_stream.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 
 namespace plumbline {
 
@@ -73,8 +74,8 @@ void CsvWriter::row(const std::vector<std::string>& cells) {
 
 void CsvWriter::flush() {
   if (!out_.flush())
-    throw SystemError(path_.string() + ": cannot be written: " + std::strerror(errno) +
-                      "; free space on that disk or choose another folder");
+    throw SystemError(path_.string() + ": cannot be written: " + std::strerror(errno) + "; " +
+                      advice_on_writing(errno));
 }
 
 }  // namespace plumbline

@@ -1,6 +1,7 @@
 #include "support/error.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,6 +45,9 @@ void finish_standard_output() {
 
 int run_main(const std::string& program, const std::function<int()>& body) noexcept try {
   occupy_closed_standard_streams();
+  // A file that grows beyond what is allowed (ulimit -f) is an error of the write that makes it, not the end of the
+  // program without a word.
+  ::signal(SIGXFSZ, SIG_IGN);
   const int code = body();
   finish_standard_output();
   return code;

@@ -38,9 +38,7 @@ class Descriptor {
 }
 
 [[noreturn]] void fail_writing(const fs::path& path, int error) {
-  const std::string advice = error == ENOSPC || error == EDQUOT ? "free space on that disk or choose another folder"
-                                                                : "check that the folder exists and may be written to";
-  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice);
+  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice_on_writing(error));
 }
 
 void write_all(const Descriptor& file, std::string_view bytes, const fs::path& path) {
@@ -131,6 +129,12 @@ std::string read_file(const fs::path& path) {
   }
   bytes.resize(filled);
   return bytes;
+}
+
+std::string advice_on_writing(int error) {
+  if (error == ENOSPC || error == EDQUOT) return "free space on that disk or choose another folder";
+  if (error == EFBIG) return "raise the limit on the size of files (ulimit -f)";
+  return "check that the folder exists and may be written to";
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {

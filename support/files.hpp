@@ -29,6 +29,9 @@ void write_file_pieces(const std::filesystem::path& path, std::span<const std::s
 void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
                        const std::function<std::string_view(std::size_t)>& piece);
 
+/// What to do where a write failed with this errno.
+std::string advice_on_writing(int error);
+
 /// Makes the folder and its parents. Throws SystemError.
 void make_folder(const std::filesystem::path& path);
 

@@ -81,6 +81,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGXFSZ, SIG_DFL);  // run_main ignores it
   if (*folder == '\0' || chdir(folder) == 0) execve(program, arguments, environment);
   const int why = errno;
   [[maybe_unused]] const auto written = write(report, &why, sizeof why);

@@ -47,6 +47,19 @@ TEST_F(Output, ThatCannotBeWrittenEndsEveryProgramWithThree) {
   }
 }
 
+TEST_F(Output, ThatIsLargerThanAllowedIsAnErrorWithWords) {
+  const std::string record = (folder / "record").string(), again = (folder / "again").string();
+  ASSERT_EQ(with_output("plumbline-reference " + run + " --quiet --record " + record, "").code, 0);
+
+  for (const std::string& command :
+       {"plumbline-reference " + run + " --quiet --record " + again,
+        "plumbline compare " + record + " " + record + " --page " + (folder / "page").string()}) {
+    const Ended ended = testing::end_of("( ulimit -f 8; " + bin + command + " > /dev/null )", folder.path());
+    EXPECT_EQ(ended.code, 3) << command << ended.said;
+    EXPECT_THAT(ended.said, HasSubstr("File too large; raise the limit")) << command;
+  }
+}
+
 // The next files that are opened would get their numbers: the progress of a run once stood in its memory.csv.
 TEST_F(Output, OfAProgramWhoseStreamsAreClosedIsNotWrittenIntoItsRecord) {
   const std::string record = (folder / "record").string();

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "support/error.hpp"
@@ -133,6 +134,12 @@ TEST(Files, AFileWhereAFolderShallBeIsASystemError) {
 
   EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f"); }), HasSubstr("the folder cannot be made"));
   EXPECT_THAT(error_of<SystemError>([&] { make_folder(folder / "f/g"); }), HasSubstr("the folder cannot be made"));
+}
+
+TEST(Files, WhatToDoWhereAWriteFailedIsOfItsCause) {
+  for (const int full : {ENOSPC, EDQUOT}) EXPECT_THAT(advice_on_writing(full), HasSubstr("free space on that disk"));
+  EXPECT_THAT(advice_on_writing(EFBIG), HasSubstr("ulimit -f"));
+  for (const int other : {ENOENT, EACCES, EROFS}) EXPECT_THAT(advice_on_writing(other), HasSubstr("may be written to"));
 }
 
 }  // namespace

@@ -76,6 +76,16 @@ TEST_F(LaunchedCommand, BlocksNoSignal) {
   EXPECT_EQ(said(), "SigBlk:\t0000000000000000\n");
 }
 
+// As plumbline itself does.
+TEST_F(LaunchedCommand, IgnoresNoFileThatIsTooLarge) {
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  run_command({"grep", "SigIgn", "/proc/self/status"}, 0);
+  signal(SIGXFSZ, before);
+
+  const auto ignored = std::stoull(said().substr(said().find(':') + 1), nullptr, 16);
+  EXPECT_EQ(ignored & (1ULL << (SIGXFSZ - 1)), 0U) << said();
+}
+
 TEST_F(LaunchedCommand, RunsInTheFolderThatIsAskedFor) {
   given_.working_folder = folder_ / "here";
   fs::create_directory(given_.working_folder);
