@@ -11,12 +11,12 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/linked_libraries.hpp"
 #include "harness/sweep/command_request.hpp"
+#include "harness/sweep/file_hash.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
 #include "support/error.hpp"
-#include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -33,44 +33,17 @@ class FileHashes {
   /// "missing" where it cannot be read: the trainer says what is wrong with it.
   const std::string& of(const fs::path& path) {
     const auto found = known_.find(path);
-    return found != known_.end() ? found->second : known_.emplace(path, hash(path)).first->second;
+    return found != known_.end() ? found->second : known_.emplace(path, file_hash(path)).first->second;
   }
 
  private:
-  static std::string hash(const fs::path& path) {
-    constexpr std::uintmax_t largest_read = 64 << 20;
-    std::error_code error;
-    if (fs::is_directory(path, error)) return hash_of_folder(path);
-    const auto size = fs::file_size(path, error);
-    if (error) return "missing";
-    if (size <= largest_read) return hash_hex(read_file(path));
-    const auto changed = fs::last_write_time(path, error);
-    return std::to_string(size) + " " + std::to_string(changed.time_since_epoch().count());
-  }
-
-  /// Of the files that lie in it: a model in several.
-  static std::string hash_of_folder(const fs::path& folder) {
-    std::vector<std::string> files;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      if (!entry.is_directory()) files.push_back(entry.path().filename().string() + " " + hash(entry.path()) + "\n");
-    }
-    std::ranges::sort(files);
-    return hash_hex(join(files, ""));
-  }
-
   std::map<fs::path, std::string> known_;
 };
 
 std::string trainers_hash(const fs::path& trainers, FileHashes& files) {
-  std::vector<fs::path> programs = {trainers / reference_program, trainers / pipeline_program};
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(trainers, ignored)) {
-    if (entry.path().extension() == ".so") programs.push_back(entry.path());  // a module of theirs: the CUDA half
-  }
-  std::ranges::sort(programs);
   Hasher hasher;
-  for (const auto& program : programs) hasher.update(program.filename().string() + files.of(program) + "\n");
+  for (const auto& program : trainer_files(trainers))
+    hasher.update(program.filename().string() + files.of(program) + "\n");
   return hasher.hex();
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/trainer_programs.hpp"
+#include "harness/sweep/unchanged_files.hpp"
 
 namespace plumbline {
 
@@ -33,8 +35,9 @@ class SweepTrainers {
   SweepTrainers on(std::vector<std::int64_t> slots) const;
 
   /// What was found when the run has ended. Any thread may ask. `dump`: at level dump. Throws SystemError: a stop was
-  /// asked for, the launcher is not there, the disk is full. A trainer's own exit code 3 is only a failure of this run.
-  /// Of a reference `dump` is the step whose dump tells what gradients were after each microbatch, too.
+  /// asked for, the launcher is not there, the disk is full, a program is another one than before. A trainer's own exit
+  /// code 3 is only a failure of this run. Of a reference `dump` is the step whose dump tells what gradients were after
+  /// each microbatch, too.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     std::optional<std::int64_t> dump = std::nullopt) const;
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
@@ -68,6 +71,7 @@ class SweepTrainers {
                       const std::vector<std::string>& options = {}) const;
 
   void refuse_full_disk(const std::string& id) const;
+  void note_programs(const PlannedCommand& command, const std::vector<std::string>& words) const;
 
   const SweepFile& file_;
   std::filesystem::path programs_;
@@ -75,6 +79,7 @@ class SweepTrainers {
   StopSignals& signals_;
   std::function<void()> at_glance_;
   std::vector<std::int64_t> slots_;  ///< empty: all
+  std::shared_ptr<UnchangedFiles> what_is_started_ = std::make_shared<UnchangedFiles>();
 };
 
 }  // namespace plumbline

@@ -62,6 +62,31 @@ class OwnCommands : public RunSweep {
   const fs::path place_ = folder_ / "my place";
 };
 
+// Of the other files among its words nobody knows whether it writes them itself: this one it does.
+TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAnotherOne) {
+  folder_.file("my place/log.txt", "from before\n");
+  const auto logging = [](const std::string& how) {
+    return "[\"./train.sh\", \"{world}\", \"{record}\", \"" + how + "\", \"log.txt\"]";
+  };
+  how("right", "echo trained >> log.txt; cp -r prepared/w$world $record");
+  sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", logging("{how}"), logging("right"));
+  EXPECT_TRUE(run().verdict.holds) << bytes_of(folder_ / "log");
+
+  options_.out = folder_ / "second";
+  how("right",
+      "[ $world = 1 ] || { cp train.sh new; echo '# edited' >> new; mv new train.sh; }; cp -r prepared/w$world "
+      "$record");
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+              HasSubstr("train.sh is no longer what it was when the sweep began"));
+
+  options_.out = folder_ / "third";
+  folder_.file("my place/train.py", "pass\n");
+  how("right", "echo '# edited' >> train.py; cp -r prepared/w$world $record");
+  const std::string python = "[\"./train.sh\", \"{world}\", \"{record}\", \"right\", \"train.py\"]";
+  sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", python, python);
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("train.py is no longer what it was"));
+}
+
 TEST_F(OwnCommands, HoldWhereTheRecordsDoAndNoProgramOfOursIsNeeded) {
   const auto result = run();
 

@@ -1,0 +1,89 @@
+// What a sweep starts is the same program from its first run to its last.
+#include "harness/sweep/unchanged_files.hpp"
+
+#include "tests/harness/sweep/run_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+class UnchangedFilesOf : public ::testing::Test {
+ protected:
+  UnchangedFilesOf() {
+    for (const char* name : {"one", "other"}) files_.add(folder_.file(name, "program"));
+  }
+  std::string refusal() {
+    return error_of<SystemError>([&] { files_.require(); });
+  }
+  void date(const std::string& name, int seconds) {
+    fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() + std::chrono::seconds(seconds));
+  }
+
+  TemporaryFolder folder_;
+  UnchangedFiles files_;
+};
+
+TEST_F(UnchangedFilesOf, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
+  EXPECT_NO_THROW(files_.require());
+  date("one", 60);
+  fs::remove(folder_ / "other");
+  folder_.file("other", "program");
+  EXPECT_NO_THROW(files_.require());
+}
+
+TEST_F(UnchangedFilesOf, AnotherOneIsNamed) {
+  folder_.file("other", "program 2");
+  EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " is no longer what it was when the sweep began"));
+
+  folder_.file("other", "program");
+  EXPECT_NO_THROW(files_.require());
+}
+
+TEST_F(UnchangedFilesOf, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
+  const auto time = fs::last_write_time(folder_ / "one");
+  folder_.file("one", "PROGRAM");
+  date("one", 60);
+  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+
+  fs::rename(folder_ / "one", folder_ / "elsewhere");
+  folder_.file("new", "PROGRAM");
+  fs::rename(folder_ / "new", folder_ / "one");
+  fs::last_write_time(folder_ / "one", time);
+  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+}
+
+TEST_F(UnchangedFilesOf, OneThatIsGoneIsAnother) {
+  fs::remove(folder_ / "one");
+  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+}
+
+TEST_F(UnchangedFilesOf, WhatIsAddedAgainStaysAsItWasFirst) {
+  files_.add(folder_.file("one", "another program"));
+  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+}
+
+// A build in another window.
+TEST_F(RunSweep, ATrainerThatIsReplacedMeanwhileEndsItBeforeThatRunCounts) {
+  const std::string replaced =
+      "cp $base/plumbline-pipeline $base/new; echo '# another build' >> $base/new; mv $base/new "
+      "$base/plumbline-pipeline";
+  behave("[ $(basename $record) != a-1f1b-w2 ] || [ $me != 0 ] || { " + replaced + "; }\n");
+
+  const std::string said = error_of<SystemError>([&] { run(); });
+
+  EXPECT_THAT(said, AllOf(HasSubstr("plumbline-pipeline is no longer what it was when the sweep began"),
+                          HasSubstr("1 of 4 cells are finished")));
+  const Verdict verdict = read_verdict(folder_ / "out/verdict.json");
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(finished(verdict), ElementsAre("a-1f1b-w1"));
+  options_.resume = true;
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("trainers have changed"));
+}
+
+TEST_F(RunSweep, AReferenceThatIsReplacedMeanwhileEndsItToo) {
+  behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/plumbline-reference\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference is no longer what it was"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
