@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 #include "support/csv_stream.hpp"
@@ -73,9 +72,7 @@ void CsvWriter::row(const std::vector<std::string>& cells) {
 }
 
 void CsvWriter::flush() {
-  if (!out_.flush())
-    throw SystemError(path_.string() + ": cannot be written: " + std::strerror(errno) + "; " +
-                      advice_on_writing(errno));
+  if (!out_.flush()) fail_writing(path_, errno);
 }
 
 }  // namespace plumbline

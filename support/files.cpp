@@ -37,10 +37,6 @@ class Descriptor {
   throw InputError(path.string() + ": cannot be read: " + std::strerror(error) + "; check the path and the rights");
 }
 
-[[noreturn]] void fail_writing(const fs::path& path, int error) {
-  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice_on_writing(error));
-}
-
 void write_all(const Descriptor& file, std::string_view bytes, const fs::path& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -129,6 +125,10 @@ std::string read_file(const fs::path& path) {
   }
   bytes.resize(filled);
   return bytes;
+}
+
+void fail_writing(const fs::path& path, int error) {
+  throw SystemError(path.string() + ": cannot be written: " + std::strerror(error) + "; " + advice_on_writing(error));
 }
 
 std::string advice_on_writing(int error) {

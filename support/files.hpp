@@ -31,6 +31,8 @@ void write_file_pieces(const std::filesystem::path& path, std::size_t pieces,
 
 /// What to do where a write failed with this errno.
 std::string advice_on_writing(int error);
+/// Throws SystemError with that and the path.
+[[noreturn]] void fail_writing(const std::filesystem::path& path, int error);
 
 /// Makes the folder and its parents. Throws SystemError.
 void make_folder(const std::filesystem::path& path);

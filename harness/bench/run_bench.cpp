@@ -75,7 +75,7 @@ class Bench {
         plan_(at_level_summary(prepared.plan, folder_.path() / "runs")),
         runs_(static_cast<std::size_t>(options.rounds) * turns()),
         progress_(log, runs_, static_cast<double>(runs_)),
-        trainers_(file_, options.sweep.trainers, folder_, signals_, [this] { progress_.tick(); }),
+        trainers_(file_, prepared.inputs, options.sweep.trainers, folder_, signals_, [this] { progress_.tick(); }),
         references_(plan_.references.size()),
         cells_(plan_.cells.size()),
         failed_(plan_.cells.size()) {}

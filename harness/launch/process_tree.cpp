@@ -112,9 +112,10 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
 }
 
 std::vector<pid_t> processes_marked_by(pid_t maker) {
+  const std::string begin = marks_begin(maker);
   std::vector<pid_t> marked;
   for (const auto& process : all_processes()) {
-    if (process.alive() && mark_of(process.pid).starts_with(marks_begin(maker))) marked.push_back(process.pid);
+    if (process.alive() && mark_of(process.pid).starts_with(begin)) marked.push_back(process.pid);
   }
   return marked;
 }

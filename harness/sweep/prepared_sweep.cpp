@@ -48,7 +48,7 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
       find_program((options.trainers / program).string());
   }
   sweep.folder = options.out.value_or(new_run_folder(sweep.file.name));
-  sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge);
+  sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge, sweep.inputs);
   SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);
   return sweep;
 }

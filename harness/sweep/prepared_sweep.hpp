@@ -19,6 +19,7 @@ struct PreparedSweep {
   std::vector<std::string> all_cells;  ///< ids of those that the sweep file stands for
   std::filesystem::path folder;
   SweepFingerprint fingerprint;
+  SweepInputs inputs;  ///< what the fingerprint was made from
 };
 
 /// Starts nothing but ldd and writes nothing. Throws InputError: the sweep file, a run file, a model's config.json or a

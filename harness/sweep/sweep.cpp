@@ -81,7 +81,7 @@ class Sweep {
         folder_(sweep.folder, file_.name, sweep.fingerprint, options.resume, to_json(kept_)),
         sizes_(sizes_of(file_, plan_)),
         progress_(log, plan_.references.size() + plan_.cells.size(), total_work()),
-        trainers_(file_, options.trainers, folder_, signals_, [this] { at_glance(); }),
+        trainers_(file_, sweep.inputs, options.trainers, folder_, signals_, [this] { at_glance(); }),
         bases_(folder_),
         second_runs_(file_, plan_, folder_, trainers_, services, signals_),
         references_(plan_.references.size()),

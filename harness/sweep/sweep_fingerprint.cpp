@@ -11,11 +11,11 @@
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/linked_libraries.hpp"
 #include "harness/sweep/command_request.hpp"
-#include "harness/sweep/file_hash.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "record/json_keys.hpp"
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -27,40 +27,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Hashes of files, each read once.
-class FileHashes {
- public:
-  /// "missing" where it cannot be read: the trainer says what is wrong with it.
-  const std::string& of(const fs::path& path) {
-    const auto found = known_.find(path);
-    return found != known_.end() ? found->second : known_.emplace(path, file_hash(path)).first->second;
+/// Python, a script that names its interpreter, or what the kernel loads.
+bool is_program(const fs::path& file) {
+  std::string begin(4, ' ');
+  std::ifstream(file, std::ios::binary).read(begin.data(), 4);
+  return file.extension() == ".py" || begin.starts_with("#!") || begin.ends_with("ELF");
+}
+
+/// Both programs, and modules (*.so) beside them, sorted: the CUDA half is one.
+std::vector<fs::path> trainer_files(const fs::path& trainers) {
+  std::vector<fs::path> files = {trainers / reference_program, trainers / pipeline_program};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(trainers, ignored)) {
+    if (entry.path().extension() == ".so") files.push_back(entry.path());
   }
+  std::ranges::sort(files);
+  return files;
+}
 
- private:
-  std::map<fs::path, std::string> known_;
-};
-
-std::string trainers_hash(const fs::path& trainers, FileHashes& files) {
+std::string trainers_hash(const fs::path& trainers, SweepInputs& inputs) {
   Hasher hasher;
   for (const auto& program : trainer_files(trainers))
-    hasher.update(program.filename().string() + files.of(program) + "\n");
+    hasher.update(program.filename().string() + inputs.held_hash_of(program) + "\n");
   return hasher.hex();
 }
 
-std::string libraries_hash(const fs::path& trainers, FileHashes& files) {
+std::string libraries_hash(const fs::path& trainers, SweepInputs& inputs) {
   Hasher hasher;
   for (const char* program : {reference_program, pipeline_program}) {
     for (const auto& library : linked_libraries(trainers / program))
-      hasher.update(library.string() + files.of(library));
+      hasher.update(library.string() + inputs.held_hash_of(library));
   }
   return hasher.hex();
 }
 
-std::string launcher_hash(const SweepFile& sweep, FileHashes& files) {
+std::string launcher_hash(const SweepFile& sweep, SweepInputs& inputs) {
   if (sweep.launcher.empty()) return "";
   std::error_code ignored;
   const fs::path program = find_program(launcher_words(sweep.launcher, 1).front());
-  return hash_hex(sweep.launcher + "\n" + files.of(fs::weakly_canonical(program, ignored)));
+  return hash_hex(sweep.launcher + "\n" + inputs.held_hash_of(fs::weakly_canonical(program, ignored)));
 }
 
 /// Model and instruction set, which decide the kernels.
@@ -91,47 +96,70 @@ std::string environment_hash() {
   return hash_hex(join(kept, "\n"));
 }
 
-/// Its words, the program and the files that words of it name; what these read in turn nobody knows.
-std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, FileHashes& files) {
+/// Its words, the program and the files that words of it name; what these read in turn nobody knows. Scripts and
+/// programs must stay; of other files nobody knows whether the command itself writes them.
+std::string hash_of(const SweepFile& sweep, const PlannedCommand& command, SweepInputs& inputs) {
   Hasher hasher;
   hasher.update(identity_of(command) + to_json(request_of_command(command)).dump());
   const auto launcher = launcher_words(sweep.launcher, command.ranks);
   std::error_code ignored;
-  hasher.update(files.of(fs::weakly_canonical(program_of(command, launcher), ignored)));
+  hasher.update(inputs.held_hash_of(fs::weakly_canonical(program_of(command, launcher), ignored)));
   for (const auto& word : started_command(command, {"", 0, launcher}).words) {
     const fs::path path = command.folder / word;
-    if (!word.empty() && fs::is_regular_file(path, ignored)) hasher.update(word + files.of(path));
+    if (word.empty() || !fs::is_regular_file(path, ignored)) continue;
+    hasher.update(word + (is_program(path) ? inputs.held_hash_of(path) : inputs.hash_of(path)));
   }
   return hasher.hex();
 }
 
-std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, FileHashes& files) {
-  if (reference.command) return hash_of(sweep, *reference.command, files);
+/// Beside NAME.bin its index stands, NAME.idx, where it has one.
+std::string hash_of(const RequestedData& data, SweepInputs& inputs) {
+  Hasher hasher;
+  for (const auto& file : data.files) {
+    hasher.update(file.string() + inputs.held_hash_of(file));
+    if (file.extension() == ".bin") hasher.update(inputs.held_hash_of(fs::path(file).replace_extension(".idx")));
+  }
+  return hasher.hex();
+}
+
+/// Nothing of one that has a name.
+std::string schedule_file_hash(const std::string& schedule, SweepInputs& inputs) {
+  return names_schedule_file(schedule) ? inputs.held_hash_of(schedule) : "";
+}
+
+std::string hash_of(const SweepFile& sweep, const PlannedReference& reference, SweepInputs& inputs) {
+  if (reference.command) return hash_of(sweep, *reference.command, inputs);
+  inputs.held_hash_of(reference.run);  // which is read again for each run; what counts is the text made from it
   const RunFacts facts = read_run_facts(reference.run, reference.changes);
   Hasher hasher;
   hasher.update(reference_run(reference.run, reference.changes, "/") + reference.accumulation +
                 (reference.splits_backward ? "" : without_split_backward));
-  hasher.update(files.of(facts.config));
-  if (facts.weights) hasher.update(files.of(*facts.weights));
-  if (const auto data = make_request(sweep, reference).data) {
-    for (const auto& file : data->files) hasher.update(file.string() + files.of(file));
-  }
+  hasher.update(inputs.held_hash_of(facts.config));
+  if (facts.weights) hasher.update(inputs.held_hash_of(*facts.weights));
+  const Request request = make_request(sweep, reference);
+  if (request.data) hasher.update(hash_of(*request.data, inputs));
+  if (request.evaluation && *request.evaluation) hasher.update(hash_of((*request.evaluation)->data, inputs));
   return hasher.hex();
 }
 
-std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::string& reference, FileHashes& files) {
+std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::string& reference,
+                    SweepInputs& inputs) {
   const CellPlan& asked = cell.plan;
   if (cell.command) {
-    return hash_hex(reference + hash_of(sweep, *cell.command, files) + join(asked.checks, ",") +
+    return hash_hex(reference + hash_of(sweep, *cell.command, inputs) + join(asked.checks, ",") +
                     (asked.repeat ? " repeat" : ""));
   }
-  const auto& start = cell.goes_on_with;
-  const std::string first_part = start ? pipeline_run(cell.run, cell.changes, start->schedule, "/") +
-                                             std::to_string(start->steps) + " steps on " + std::to_string(start->world)
-                                       : "";
-  return hash_hex(first_part + reference + pipeline_run(cell.run, cell.changes, cell.schedule, "/") +
-                  asked.schedule_csv + join(asked.checks, ",") + (asked.clipping_must_act ? " clipping" : "") +
-                  (asked.repeat ? " repeat" : "") + (asked.bench ? " bench" : "") +
+  inputs.held_hash_of(cell.run);
+  std::string first_part;
+  if (const auto& start = cell.goes_on_with) {
+    first_part = pipeline_run(cell.run, cell.changes, start->schedule, "/") +
+                 schedule_file_hash(start->schedule, inputs) + std::to_string(start->steps) + " steps on " +
+                 std::to_string(start->world);
+  }
+  return hash_hex(first_part + schedule_file_hash(cell.schedule, inputs) + reference +
+                  pipeline_run(cell.run, cell.changes, cell.schedule, "/") + join(asked.checks, ",") +
+                  (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
+                  (asked.bench ? " bench" : "") +
                   (asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : ""));
 }
 
@@ -147,16 +175,15 @@ std::map<std::string, std::string> texts_of(const JsonKeys& keys, const char* ke
 }  // namespace
 
 SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, const fs::path& trainers,
-                                const std::string& judge) {
-  FileHashes files;
+                                const std::string& judge, SweepInputs& inputs) {
   SweepFingerprint fingerprint;
   fingerprint.judge = judge;
   if (!sweep.commands) {
-    fingerprint.shared = {{"the trainers", trainers_hash(trainers, files)},
-                          {"the trainers' libraries", libraries_hash(trainers, files)}};
+    fingerprint.shared = {{"the trainers", trainers_hash(trainers, inputs)},
+                          {"the trainers' libraries", libraries_hash(trainers, inputs)}};
   }
   fingerprint.shared.insert({
-      {"the launcher", launcher_hash(sweep, files)},
+      {"the launcher", launcher_hash(sweep, inputs)},
       {"the machine's processor", processor_hash()},
       {"the environment", environment_hash()},
       {"device or tier",
@@ -164,11 +191,11 @@ SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, c
   });
   std::vector<std::string> references;
   for (const auto& reference : plan.references) {
-    references.push_back(hash_of(sweep, reference, files));
+    references.push_back(hash_of(sweep, reference, inputs));
     fingerprint.runs["reference-" + reference.id] = references.back();
   }
   for (const auto& cell : plan.cells)
-    fingerprint.runs[cell.plan.id] = hash_of(sweep, cell, references[cell.reference], files);
+    fingerprint.runs[cell.plan.id] = hash_of(sweep, cell, references[cell.reference], inputs);
   return fingerprint;
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
+#include "harness/sweep/sweep_inputs.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -22,9 +23,10 @@ struct SweepFingerprint {
 };
 
 /// Starts nothing but ldd. `trainers`: their folder; modules (*.so) in it count too. A library or weights file above 64
-/// MiB stands by its size and time of change.
+/// MiB stands by its size and time of change. `inputs`: gets the files that all this was read from, those held that no
+/// run itself may write.
 SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, const std::filesystem::path& trainers,
-                                const std::string& judge);
+                                const std::string& judge, SweepInputs& inputs);
 
 Json to_json(const SweepFingerprint& fingerprint);
 /// Throws InputError naming the file.

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -43,13 +42,6 @@ void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std
   environment["CUDA_VISIBLE_DEVICES"] = join(taken, ",");
 }
 
-/// Python, a script that names its interpreter, or what the kernel loads.
-bool is_program(const fs::path& file) {
-  std::string begin(4, ' ');
-  std::ifstream(file, std::ios::binary).read(begin.data(), 4);
-  return file.extension() == ".py" || begin.starts_with("#!") || begin.ends_with("ELF");
-}
-
 /// As a shell runs it again.
 std::string command_text(const Launch& launch) {
   std::vector<std::string> words;
@@ -61,12 +53,14 @@ std::string command_text(const Launch& launch) {
 
 }  // namespace
 
-SweepTrainers::SweepTrainers(const SweepFile& file, const fs::path& programs, const SweepFolder& folder,
-                             StopSignals& signals, std::function<void()> at_glance)
-    : file_(file), programs_(programs), folder_(folder), signals_(signals), at_glance_(std::move(at_glance)) {
-  if (file_.commands) return;
-  for (const auto& program : trainer_files(programs_)) what_is_started_->add(program);
-}
+SweepTrainers::SweepTrainers(const SweepFile& file, const SweepInputs& inputs, const fs::path& programs,
+                             const SweepFolder& folder, StopSignals& signals, std::function<void()> at_glance)
+    : file_(file),
+      inputs_(inputs),
+      programs_(programs),
+      folder_(folder),
+      signals_(signals),
+      at_glance_(std::move(at_glance)) {}
 
 SweepTrainers SweepTrainers::on(std::vector<std::int64_t> slots) const {
   SweepTrainers same = *this;
@@ -222,7 +216,6 @@ LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const st
   launch.command = started.words;
   launch.environment = started.environment;
   launch.working_folder = command.folder;
-  note_programs(command, launch.command);
   launch.folder = place;
   launch.record = record;
   launch.ranks = command.ranks;
@@ -230,15 +223,6 @@ LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const st
   if (device != planned.values.end() && device->second == "cuda") take_gpus(slots_, launch.environment);
   write_file(place / "command.txt", command_text(launch));
   return end_of(std::move(launch), id);
-}
-
-/// The scripts and programs among its words: of other files nobody knows whether the command itself writes them.
-void SweepTrainers::note_programs(const PlannedCommand& command, const std::vector<std::string>& words) const {
-  for (const auto& word : words) {
-    const fs::path path = command.folder / word;
-    std::error_code none;
-    if (!word.empty() && fs::is_regular_file(path, none) && is_program(path)) what_is_started_->add(path);
-  }
 }
 
 LaunchFinding SweepTrainers::end_of(Launch launch, const std::string& id) const {
@@ -253,7 +237,7 @@ LaunchFinding SweepTrainers::end_of(Launch launch, const std::string& id) const 
   };
   const LaunchFinding finding = plumbline::launch(launch, signals_);
   if (failure) std::rethrow_exception(failure);
-  what_is_started_->require();
+  inputs_.require_unchanged();
   write_json(launch.folder / "finding.json", to_json(finding));
   if (finding.interrupted) throw SystemError(finding.words + " while " + id + " ran");
   if (finding.exit_code != 0) refuse_full_disk(id);

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +15,8 @@
 #include "harness/sweep/planned_run.hpp"
 #include "harness/sweep/sweep_file.hpp"
 #include "harness/sweep/sweep_folder.hpp"
+#include "harness/sweep/sweep_inputs.hpp"
 #include "harness/sweep/trainer_programs.hpp"
-#include "harness/sweep/unchanged_files.hpp"
 
 namespace plumbline {
 
@@ -26,16 +25,16 @@ inline constexpr const char* request_name = "request.json";
 
 class SweepTrainers {
  public:
-  /// `programs`: the folder that holds both. `at_glance` is called now and then while a run is under way, in
-  /// its thread; what it throws is thrown on when the run has ended.
-  SweepTrainers(const SweepFile& file, const std::filesystem::path& programs, const SweepFolder& folder,
-                StopSignals& signals, std::function<void()> at_glance);
+  /// `inputs`: what every run must find as it was. `programs`: the folder that holds both. `at_glance` is called now
+  /// and then while a run is under way, in its thread; what it throws is thrown on when the run has ended.
+  SweepTrainers(const SweepFile& file, const SweepInputs& inputs, const std::filesystem::path& programs,
+                const SweepFolder& folder, StopSignals& signals, std::function<void()> at_glance);
 
   /// The same on some of the sweep's slots, by their numbers from 0: where ranks take GPUs they see those alone.
   SweepTrainers on(std::vector<std::int64_t> slots) const;
 
   /// What was found when the run has ended. Any thread may ask. `dump`: at level dump. Throws SystemError: a stop was
-  /// asked for, the launcher is not there, the disk is full, a program is another one than before. A trainer's own exit
+  /// asked for, the launcher is not there, the disk is full, an input is another one than before. A trainer's own exit
   /// code 3 is only a failure of this run. Of a reference `dump` is the step whose dump tells what gradients were after
   /// each microbatch, too.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
@@ -71,15 +70,14 @@ class SweepTrainers {
                       const std::vector<std::string>& options = {}) const;
 
   void refuse_full_disk(const std::string& id) const;
-  void note_programs(const PlannedCommand& command, const std::vector<std::string>& words) const;
 
   const SweepFile& file_;
+  const SweepInputs& inputs_;
   std::filesystem::path programs_;
   const SweepFolder& folder_;
   StopSignals& signals_;
   std::function<void()> at_glance_;
   std::vector<std::int64_t> slots_;  ///< empty: all
-  std::shared_ptr<UnchangedFiles> what_is_started_ = std::make_shared<UnchangedFiles>();
 };
 
 }  // namespace plumbline

@@ -1,19 +1,8 @@
 #include "harness/sweep/trainer_programs.hpp"
 
-#include <algorithm>
 #include <sstream>
 
 namespace plumbline {
-
-std::vector<std::filesystem::path> trainer_files(const std::filesystem::path& trainers) {
-  std::vector<std::filesystem::path> files = {trainers / reference_program, trainers / pipeline_program};
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(trainers, ignored)) {
-    if (entry.path().extension() == ".so") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
-}
 
 std::string trainers_help() {
   return std::string("Folder of ").append(reference_program).append(" and ").append(pipeline_program) +

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,6 @@ inline constexpr const char* pipeline_program = "plumbline-pipeline";
 
 /// The reference's option where none of the cells that it serves splits the backward pass.
 inline constexpr const char* without_split_backward = "--without-split-backward";
-
-/// Both programs in their folder, and modules (*.so) beside them, sorted: the CUDA half is one.
-std::vector<std::filesystem::path> trainer_files(const std::filesystem::path& trainers);
 
 /// What the option --trainers takes.
 std::string trainers_help();

@@ -45,9 +45,14 @@ for ((r = 0; r < ranks; r++)); do FAKE_RANK=$r setsid "$@" & rank_of[$!]=$r; don
 code=0
 for ((r = 0; r < ranks; r++)); do
   wait -n -p pid; one=$?
+  if [ -z "$pid" ]; then # of two that end at once bash 5.2 gives one alone, and keeps the status of the other
+    for pid in "${!rank_of[@]}"; do kill -0 $pid 2> /dev/null || break; done
+    wait $pid; one=$?
+  fi
+  rank=${rank_of[$pid]}; unset "rank_of[$pid]"
   if ((one != 0 && code == 0)); then
     code=$one
-    ((one > 128)) && echo "mpirun noticed that process rank ${rank_of[$pid]} with PID 0 on node here exited on signal $((one - 128)) (Killed)." >&2
+    ((one > 128)) && echo "mpirun noticed that process rank $rank with PID 0 on node here exited on signal $((one - 128)) (Killed)." >&2
     ((one <= 128)) && echo "mpirun detected that one or more processes exited with non-zero status" >&2
     for other in "${!rank_of[@]}"; do kill -TERM $other 2> /dev/null; done
   fi

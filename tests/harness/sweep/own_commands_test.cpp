@@ -79,12 +79,14 @@ TEST_F(OwnCommands, MayWriteFilesThatTheyNameAndAreStoppedWhereTheirProgramIsAno
   EXPECT_THAT(error_of<SystemError>([&] { run(); }),
               HasSubstr("train.sh is no longer what it was when the sweep began"));
 
-  options_.out = folder_ / "third";
-  folder_.file("my place/train.py", "pass\n");
-  how("right", "echo '# edited' >> train.py; cp -r prepared/w$world $record");
-  const std::string python = "[\"./train.sh\", \"{world}\", \"{record}\", \"right\", \"train.py\"]";
-  sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", python, python);
-  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("train.py is no longer what it was"));
+  for (const auto& [script, first_line] : {std::pair("train.py", "pass\n"), std::pair("settings", "#!/bin/bash\n")}) {
+    options_.out = folder_ / "of" / script;
+    folder_.file("my place/" + std::string(script), first_line);
+    how("right", std::string("echo '# edited' >> ") + script + "; cp -r prepared/w$world $record");
+    const std::string command = std::string(R"(["./train.sh", "{world}", "{record}", "right", ")") + script + "\"]";
+    sweep_file("world_sizes = [2]\nschedules = [\"1f1b\"]\n", command, command);
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr(std::string(script) + " is no longer what it was"));
+  }
 }
 
 TEST_F(OwnCommands, HoldWhereTheRecordsDoAndNoProgramOfOursIsNeeded) {

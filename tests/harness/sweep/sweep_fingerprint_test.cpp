@@ -77,7 +77,10 @@ class FingerprintOf : public ::testing::Test {
     cell.command = command;
     plan_.cells.push_back(cell);
   }
-  SweepFingerprint now() const { return fingerprint_of(file_, plan_, folder_ / "no-trainers", "judge"); }
+  SweepFingerprint now(const char* trainers = "no-trainers") const {
+    SweepInputs inputs;
+    return fingerprint_of(file_, plan_, folder_ / trainers, "judge", inputs);
+  }
   PlannedCell& cell() { return plan_.cells[0]; }
   PlannedCommand& reference() { return *plan_.references[0].command; }
 
@@ -211,7 +214,7 @@ TEST_F(FingerprintOf, OurTrainersAreSharedWithTheirModules) {
   plan_ = {};
   program(folder_, "ours/plumbline-reference", "exit 0\n");
   program(folder_, "ours/plumbline-pipeline", "exit 0\n");
-  const auto of_ours = [&] { return fingerprint_of(file_, plan_, folder_ / "ours", "").shared.at("the trainers"); };
+  const auto of_ours = [&] { return now("ours").shared.at("the trainers"); };
   std::string before = of_ours();
 
   for (const char* part :
@@ -246,9 +249,7 @@ class FingerprintOfOurs : public FingerprintOf {
     return folder_.file("a.toml",
                         "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n[train]\n" + train + "\n");
   }
-  std::map<std::string, std::string> runs() const {
-    return fingerprint_of(file_, plan_, folder_ / "ours", "judge").runs;
-  }
+  std::map<std::string, std::string> runs() const { return now("ours").runs; }
 };
 
 TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
@@ -260,7 +261,6 @@ TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
       {"ranks of the first part", [&] { cell().goes_on_with->world = 2; }},
       {"schedule of the first part", [&] { cell().goes_on_with->schedule = "1f1b"; }},
       {"no first part", [&] { cell().goes_on_with.reset(); }},
-      {"bytes of the schedule", [&] { cell().plan.schedule_csv = "0F0\n"; }},
       {"checks", [&] { cell().plan.checks = {"loss"}; }},
       {"clipping", [&] { cell().plan.clipping_must_act = true; }},
       {"repeat", [&] { cell().plan.repeat = true; }},
@@ -299,6 +299,53 @@ TEST_F(FingerprintOfOurs, AReferenceIsAnotherWhereWhatItTrainsIsAndItsCellsWithI
   expect_another("optimiser");
 }
 
+TEST_F(FingerprintOfOurs, EveryFileThatItReadsCounts) {
+  folder_.file("model.safetensors", "weights");
+  for (const char* name : {"ids.bin", "ids.idx", "held_out.bin", "first.csv", "cell.csv"}) folder_.file(name, "1");
+  folder_.file("a.toml",
+               "[model]\nconfig = \"config.json\"\nweights = \"model.safetensors\"\n[data]\nlengths = [4, 8]\n"
+               "tokens = \"ids.bin\"\nvalidation = \"held_out.bin\"\n[train]\nsteps = 4\n");
+  cell().schedule = (folder_ / "cell.csv").string();
+  cell().goes_on_with->schedule = (folder_ / "first.csv").string();
+  auto before = runs();
+
+  for (const char* name : {"config.json", "model.safetensors", "ids.bin", "ids.idx", "held_out.bin", "held_out.idx"}) {
+    folder_.file(name, R"({"num_hidden_layers": 3})");
+    const auto now = runs();
+    EXPECT_NE(now.at("reference-r"), before.at("reference-r")) << name;
+    EXPECT_NE(now.at("c"), before.at("c")) << name;
+    before = now;
+  }
+  for (const char* name : {"cell.csv", "first.csv"}) {
+    folder_.file(name, "2");
+    const auto now = runs();
+    EXPECT_EQ(now.at("reference-r"), before.at("reference-r")) << name;
+    EXPECT_NE(now.at("c"), before.at("c")) << name;
+    before = now;
+  }
+}
+
+// The run file too, which is read again for each run.
+TEST_F(FingerprintOfOurs, WhatItIsMadeFromMustStay) {
+  for (const char* name : {"ids.bin", "first.csv", "cell.csv"}) folder_.file(name, "1");
+  const fs::path run = folder_.file("a.toml",
+                                    "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n"
+                                    "tokens = \"ids.bin\"\n[train]\nsteps = 4\n");
+  fs::copy(run, folder_ / "b.toml");
+  cell().run = folder_ / "b.toml";
+  cell().schedule = (folder_ / "cell.csv").string();
+  cell().goes_on_with->schedule = (folder_ / "first.csv").string();
+
+  for (const char* name : {"ours/plumbline-reference", "ours/plumbline-pipeline", "a.toml", "b.toml", "config.json",
+                           "ids.bin", "ids.idx", "first.csv", "cell.csv"}) {
+    SweepInputs inputs;
+    fingerprint_of(file_, plan_, folder_ / "ours", "judge", inputs);
+    EXPECT_NO_THROW(inputs.require_unchanged()) << name;
+    std::ofstream(folder_ / name, std::ios::app) << "\n";
+    EXPECT_THAT(error_of<SystemError>([&] { inputs.require_unchanged(); }), HasSubstr(std::string(name) + " is no"));
+  }
+}
+
 // A stand-in for ldd names two libraries of each program.
 TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
   const std::string path = std::getenv("PATH");
@@ -306,9 +353,7 @@ TEST_F(FingerprintOfOurs, TheirLibrariesCountByWhatTheyHold) {
           "base=${0%/bin/ldd}\nfor library in first second; do\n"
           "  echo \"lib.so => $base/$library-of-${1##*/} (0x00007f00)\"\ndone\n");
   setenv("PATH", ((folder_ / "bin").string() + ":" + path).c_str(), 1);
-  const auto of_libraries = [&] {
-    return fingerprint_of(file_, plan_, folder_ / "ours", "").shared.at("the trainers' libraries");
-  };
+  const auto of_libraries = [&] { return now("ours").shared.at("the trainers' libraries"); };
   std::string before = of_libraries();
   for (const char* library : {"first-of-plumbline-reference", "second-of-plumbline-reference",
                               "first-of-plumbline-pipeline", "second-of-plumbline-pipeline"}) {

@@ -1,44 +1,45 @@
-// What a sweep starts is the same program from its first run to its last.
-#include "harness/sweep/unchanged_files.hpp"
+// What a sweep is made from is the same from its first run to its last.
+#include "harness/sweep/sweep_inputs.hpp"
 
+#include "harness/sweep/file_hash.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {
 namespace {
 
-class UnchangedFilesOf : public ::testing::Test {
+class InputsOfASweep : public ::testing::Test {
  protected:
-  UnchangedFilesOf() {
-    for (const char* name : {"one", "other"}) files_.add(folder_.file(name, "program"));
+  InputsOfASweep() {
+    for (const char* name : {"one", "other"}) files_.held_hash_of(folder_.file(name, "program"));
   }
   std::string refusal() {
-    return error_of<SystemError>([&] { files_.require(); });
+    return error_of<SystemError>([&] { files_.require_unchanged(); });
   }
   void date(const std::string& name, int seconds) {
     fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() + std::chrono::seconds(seconds));
   }
 
   TemporaryFolder folder_;
-  UnchangedFiles files_;
+  SweepInputs files_;
 };
 
-TEST_F(UnchangedFilesOf, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
-  EXPECT_NO_THROW(files_.require());
+TEST_F(InputsOfASweep, AProgramThatIsWrittenAnewWithTheSameBytesIsTheSame) {
+  EXPECT_NO_THROW(files_.require_unchanged());
   date("one", 60);
   fs::remove(folder_ / "other");
   folder_.file("other", "program");
-  EXPECT_NO_THROW(files_.require());
+  EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-TEST_F(UnchangedFilesOf, AnotherOneIsNamed) {
+TEST_F(InputsOfASweep, AnotherOneIsNamed) {
   folder_.file("other", "program 2");
   EXPECT_THAT(refusal(), HasSubstr((folder_ / "other").string() + " is no longer what it was when the sweep began"));
 
   folder_.file("other", "program");
-  EXPECT_NO_THROW(files_.require());
+  EXPECT_NO_THROW(files_.require_unchanged());
 }
 
-TEST_F(UnchangedFilesOf, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
+TEST_F(InputsOfASweep, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   const auto time = fs::last_write_time(folder_ / "one");
   folder_.file("one", "PROGRAM");
   fs::last_write_time(folder_ / "one", time + std::chrono::seconds(60));  // to the same nanosecond
@@ -51,14 +52,36 @@ TEST_F(UnchangedFilesOf, OneOfTheSameSizeIsReadWhereItsTimeOrPlaceIsAnother) {
   EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
 }
 
-TEST_F(UnchangedFilesOf, OneThatIsGoneIsAnother) {
+TEST_F(InputsOfASweep, OneThatIsGoneIsAnother) {
   fs::remove(folder_ / "one");
   EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
 }
 
-TEST_F(UnchangedFilesOf, WhatIsAddedAgainStaysAsItWasFirst) {
-  files_.add(folder_.file("one", "another program"));
-  EXPECT_THAT(refusal(), HasSubstr("/one is no longer"));
+TEST_F(InputsOfASweep, WhatIsAskedForAgainStaysAsItWasFirst) {
+  const std::string first = files_.hash_of(folder_.file("settings", "as read"));
+  EXPECT_EQ(files_.held_hash_of(folder_.file("settings", "as edited")), first);
+  EXPECT_THAT(refusal(), HasSubstr("/settings is no longer"));
+}
+
+TEST_F(InputsOfASweep, OneThatIsNotHeldMayBeWrittenTo) {
+  const fs::path log = folder_.file("log", "begun\n");
+  EXPECT_EQ(files_.hash_of(log), file_hash(log));
+  folder_.file("log", "begun\nended\n");
+  EXPECT_NO_THROW(files_.require_unchanged());
+}
+
+TEST_F(InputsOfASweep, AModelInSeveralFilesIsAnotherWhereOneOfThemIs) {
+  folder_.file("model/1.safetensors", "weights");
+  folder_.file("model/2.safetensors", "weights");
+  files_.held_hash_of(folder_ / "model");
+  EXPECT_NO_THROW(files_.require_unchanged());
+
+  folder_.file("model/2.safetensors", "WEIGHTS");
+  date("model/2.safetensors", 60);
+  EXPECT_THAT(refusal(), HasSubstr("/model is no longer"));
+
+  folder_.file("model/2.safetensors", "weights");
+  EXPECT_NO_THROW(files_.require_unchanged());
 }
 
 // A build in another window.
@@ -83,6 +106,13 @@ TEST_F(RunSweep, AReferenceThatIsReplacedMeanwhileEndsItToo) {
   behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/plumbline-reference\n");
 
   EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("plumbline-reference is no longer what it was"));
+}
+
+// What a run reads is as much of what was asked as the program is.
+TEST_F(RunSweep, AModelThatIsEditedMeanwhileEndsItToo) {
+  behave("[ $(basename $record) != a-1f1b-w1 ] || echo >> $base/config.json\n");
+
+  EXPECT_THAT(error_of<SystemError>([&] { run(); }), HasSubstr("config.json is no longer what it was"));
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "harness/sweep/sweep_inputs.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdint>
+
+#include "harness/sweep/file_hash.hpp"
+#include "support/error.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string stamp_of_one(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return "";
+  std::string stamp;
+  for (const auto number : {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
+                            static_cast<std::int64_t>(status.st_size), static_cast<std::int64_t>(status.st_mtim.tv_sec),
+                            static_cast<std::int64_t>(status.st_mtim.tv_nsec)})
+    stamp += std::to_string(number) + " ";
+  return stamp;
+}
+
+/// Of a folder its files': one that is written to leaves no trace in the folder's own.
+std::set<std::string> stamp_of(const fs::path& file) {
+  std::set<std::string> stamp = {stamp_of_one(file)};
+  std::error_code no_folder;
+  for (const auto& entry : fs::directory_iterator(file, no_folder)) stamp.insert(stamp_of_one(entry.path()));
+  return stamp;
+}
+
+}  // namespace
+
+SweepInputs::Known& SweepInputs::known(const fs::path& file) {
+  const auto [found, is_new] = known_.try_emplace(file);
+  if (is_new) {
+    found->second.stamp = stamp_of(file);  // before it is read: what changes meanwhile is read again
+    found->second.hash = file_hash(file);
+  }
+  return found->second;
+}
+
+const std::string& SweepInputs::hash_of(const fs::path& file) {
+  return known(file).hash;
+}
+
+const std::string& SweepInputs::held_hash_of(const fs::path& file) {
+  Known& input = known(file);
+  input.held = true;
+  return input.hash;
+}
+
+void SweepInputs::require_unchanged() const {
+  for (const auto& [file, input] : known_) {
+    if (!input.held || stamp_of(file) == input.stamp || file_hash(file) == input.hash) continue;
+    throw SystemError(file.string() +
+                      " is no longer what it was when the sweep began: runs before and after are not of the same. " +
+                      "Put it back, or begin anew with another --out");
+  }
+}
+
+}  // namespace plumbline
