@@ -116,8 +116,7 @@ std::string schedule_rows(const BenchResult& result, const BenchReference& refer
 
 std::string machine_words(const BenchResult& result) {
   const auto text = [&](const char* group, const char* key) {
-    const Json found =
-        result.machine.contains(group) && result.machine[group].is_object() ? result.machine[group] : Json::object();
+    const Json found = result.machine.contains(group) ? result.machine[group] : Json();
     return found.contains(key) && found[key].is_string() ? found[key].get<std::string>() : std::string("unknown");
   };
   return "Processor " + text("machine", "cpu_model") + ", " + std::to_string(result.cores) + " cores; LibTorch " +

@@ -6,6 +6,7 @@
 #include "reports/plot/marks.hpp"
 #include "reports/plot/panel.hpp"
 #include "reports/plot/svg.hpp"
+#include "reports/words.hpp"
 
 namespace plumbline {
 namespace {
@@ -82,10 +83,10 @@ std::string draw_speeds(const RunSeries& series) {
   }
   svg += series.timed.size() <= most_marked ? plot::draw_points(0, points) : plot::draw_line(0, points);
   svg += draw_levels(series, panel);
-  return plot::picture(
-      width, height,
-      "Speed of " + series.last().run + " over time, " + std::to_string(series.speed_changes.size()) + " changes found",
-      svg);
+  return plot::picture(width, height,
+                       "Speed of " + series.last().run + " over time, " +
+                           count_text(std::ssize(series.speed_changes), "change") + " found",
+                       svg);
 }
 
 }  // namespace plumbline

@@ -79,8 +79,25 @@ TEST(PageTimelines, WhatWasMeasuredAndWhatWasPlannedStandInTheirColumns) {
                         "20.0 %, from the medians over 4 steps, one for each stage and kind of action and length "
                         "of microbatch. Closed form, for equal stages with the mean of these times: 33.3 %."
                         "</figcaption>"));
-  run.manifest.level = RecordLevel::full;
-  EXPECT_THAT(make_page(verdict, evidence), HasSubstr(" these times: 33.3 %. The ranks also digested every tensor"));
+  for (const RecordLevel level : {RecordLevel::full, RecordLevel::dump}) {
+    run.manifest.level = level;
+    EXPECT_THAT(make_page(verdict, evidence), HasSubstr(" these times: 33.3 %. The ranks also digested every tensor"));
+  }
+}
+
+TEST(PageTimelines, AMachineOfMoreCoresThanRanksIsTold) {
+  EXPECT_THAT(page_of(3, 8), HasSubstr("has a core a rank for (8 cores)"));
+}
+
+TEST(PageTimelines, WhereNobodyKnowsTheCoresTheLargestIsShownAndItIsSaid) {
+  const Verdict verdict = testing::sample_verdict(3);
+  Evidence evidence = evidence_of(verdict, 2);
+  for (auto& [id, run] : evidence.cells) run.manifest.json["machine"].erase("cores");
+
+  const std::string page = make_page(verdict, evidence);
+
+  EXPECT_THAT(page, HasSubstr("<summary>1f1b, P = 3: drawn</summary>"));
+  EXPECT_THAT(page, HasSubstr("The record does not say how many cores there were.</figcaption>"));
 }
 
 TEST(PageTimelines, CellsWithoutOneLeaveTheSectionOut) {
