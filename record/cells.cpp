@@ -23,9 +23,6 @@ std::string cell_text(float value) {
 std::string cell_text(double value) {
   return to_text(value);
 }
-std::string cell_text(const std::string& value) {
-  return value;
-}
 std::string cell_text(const Shape& value) {
   return shape_text(value);
 }
@@ -42,10 +39,6 @@ bool read_cell(const std::string& text, double& value) {
 bool read_cell(const std::string& text, Shape& value) {
   return take(parse_shape(text), value);
 }
-bool read_cell(const std::string& text, std::string& value) {
-  value = text;
-  return true;
-}
 
 std::string kind_of_cell(const std::int64_t*) {
   return "a whole number";
@@ -55,9 +48,6 @@ std::string kind_of_cell(const float*) {
 }
 std::string kind_of_cell(const double*) {
   return "a number";
-}
-std::string kind_of_cell(const std::string*) {
-  return "a text";
 }
 std::string kind_of_cell(const Shape*) {
   return "a shape such as 2x64";

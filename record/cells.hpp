@@ -12,21 +12,18 @@ namespace plumbline {
 std::string cell_text(std::int64_t value);
 std::string cell_text(float value);
 std::string cell_text(double value);
-std::string cell_text(const std::string& value);
 std::string cell_text(const Shape& value);
 
 /// Reads a cell into `value`; false when the text is no such value, and then `value` is as it was.
 bool read_cell(const std::string& text, std::int64_t& value);
 bool read_cell(const std::string& text, float& value);
 bool read_cell(const std::string& text, double& value);
-bool read_cell(const std::string& text, std::string& value);
 bool read_cell(const std::string& text, Shape& value);
 
 /// For messages: "a whole number".
 std::string kind_of_cell(const std::int64_t*);
 std::string kind_of_cell(const float*);
 std::string kind_of_cell(const double*);
-std::string kind_of_cell(const std::string*);
 std::string kind_of_cell(const Shape*);
 
 /// An absent value is an empty cell.

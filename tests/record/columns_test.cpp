@@ -55,6 +55,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(SavedRow{1, "norm", 2, 3, 4, 5, 6, 7}), ","), "1,norm,2,3,4,5,6,7");
   EXPECT_EQ(join(cells_of(TrafficRow{1, 2, "forward", "receive", 3, 4}), ","), "1,2,forward,receive,3,4");
   EXPECT_EQ(join(cells_of(GpuMemoryRow{1, 2, 3, 4, 5, 6}), ","), "1,2,3,4,5,6");
+  EXPECT_EQ(join(cells_of(EvaluationRow{1, 2, 64, 60, 0.5f, "d"}), ","), "1,2,64,60,0.5,d");
 }
 
 TEST(Columns, WhatIsAbsentIsAnEmptyCell) {

@@ -7,8 +7,6 @@ namespace plumbline::judging {
 StageMap stage_map(const Manifest& manifest) {
   StageMap map;
   map.stages = manifest.stages;
-  std::stable_sort(map.stages.begin(), map.stages.end(),
-                   [](const auto& a, const auto& b) { return a.stage < b.stage; });
   bool begun = false;
   for (std::size_t i = 0; i + 1 < map.stages.size(); ++i) {
     begun = begun || !map.stages[i].units.empty();

@@ -22,7 +22,7 @@ struct Crossing {
 };
 
 struct StageMap {
-  std::vector<StageEntry> stages;  ///< in stage order
+  std::vector<StageEntry> stages;  ///< the manifest's, which stand in their order
   std::vector<Crossing>
       crossings;  ///< along the model. None before the first unit nor behind the last: nothing is handed on there
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/baseline/run_identity.hpp"
 #include "support/error.hpp"
 #include "tests/harness/bench/bench_results.hpp"
 #include "tests/temporary_folder.hpp"
@@ -149,6 +150,34 @@ TEST(CompareSpeeds, ReadBackAsTheyWereWrittenAndDamageIsRefused) {
   const Json json = to_json(speeds);
   EXPECT_EQ(to_json(read_speeds(JsonKeys("b.json", json))).dump(), json.dump());
 
+  for (const bool quiet : {true, false}) {
+    BenchResult result = bench_result();
+    result.noise = quiet ? 0.02 : 0.5;
+    result.cells[0].speed = {0.98, 0.75, 1.25};
+    result.cells[0].simulated_speed = 0.5;
+    result.cells[1].simulated_speed.reset();
+    const Speeds read = read_speeds(JsonKeys("b.json", to_json(speeds_of(result))));
+    EXPECT_EQ(read.bench, result.name);
+    EXPECT_EQ(read.taken, result.started);
+    EXPECT_EQ(read.machine, machine_fingerprint(result.machine));
+    EXPECT_EQ(read.machine_name, "Some Processor, 2 cores");
+    EXPECT_EQ(read.noise, result.noise);
+    EXPECT_EQ(read.quiet, quiet);
+    ASSERT_EQ(read.cells.size(), 3U);
+    const CellSpeed& cell = read.cells.at("tiny-1f1b-w1");
+    EXPECT_EQ(cell.asked, asked_digest(result.cells[0].request));
+    EXPECT_EQ(cell.ratio.median, 0.98);
+    EXPECT_EQ(cell.ratio.low, 0.75);
+    EXPECT_EQ(cell.ratio.high, 1.25);
+    EXPECT_EQ(cell.simulated, 0.5);
+    EXPECT_EQ(read.cells.at("tiny-1f1b-w2").simulated, std::nullopt);
+  }
+
+  for (const auto& [key, value] : {std::pair<const char*, double>("low", 0), {"high", 0.5}, {"ratio", 100}}) {
+    Json none = json;
+    none["cells"][0][key] = value;
+    EXPECT_THAT(error_of<InputError>([&] { read_speeds(JsonKeys("b.json", none)); }), HasSubstr("ratio")) << key;
+  }
   Json damaged = json;
   damaged["cells"][0]["low"] = 9;
   EXPECT_THAT(error_of<InputError>([&] { read_speeds(JsonKeys("b.json", damaged)); }), HasSubstr("ratio"));

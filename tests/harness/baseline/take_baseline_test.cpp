@@ -66,6 +66,8 @@ class TakeBaseline : public ::testing::Test {
 };
 
 TEST_F(TakeBaseline, HoldsWhatEachRunComputedAndTook) {
+  auto& actions = cell_.candidate.ranks[0].actions;
+  actions.back().peak_bytes = std::ranges::max(actions, {}, &ActionRow::peak_bytes).peak_bytes;  // the peak, once more
   const Baseline baseline = take();
 
   ASSERT_THAT(baseline.references, SizeIs(1));
@@ -75,11 +77,30 @@ TEST_F(TakeBaseline, HoldsWhatEachRunComputedAndTook) {
   EXPECT_THAT(reference.gradient_norms, SizeIs(synthetic_steps));
   EXPECT_EQ(reference.parameters.at("model.norm.weight"),
             tensor_row(cell_.reference, synthetic_steps - 1, "parameter", "model.norm.weight").digest);
-  EXPECT_GT(reference.saved_bytes.at("layers.0"), 0);
+  std::int64_t saved = 0;
+  for (const SavedRow& row : cell_.reference.ranks[0].saved)
+    if (row.unit == "layers.0") saved += row.saved_bytes;
+  EXPECT_EQ(reference.saved_bytes.at("layers.0"), saved);
   EXPECT_THAT(baseline.cells[0].parameters, IsEmpty()) << "they are the reference's";
   ASSERT_THAT(baseline.cells[0].ranks, SizeIs(2));
-  EXPECT_GT(baseline.cells[0].ranks[0].bytes.at("activation_peak_bytes"), 0);
-  EXPECT_GT(baseline.cells[0].ranks[0].bytes.at("sent_bytes"), 0);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const RankRecord& recorded = cell_.candidate.ranks[rank];
+    const RankBytes& taken = baseline.cells[0].ranks[rank];
+    EXPECT_EQ(taken.rank, static_cast<std::int64_t>(rank));
+    std::int64_t bytes = 0, messages = 0, activations = 0, peak = -1;
+    std::string action;
+    for (const TrafficRow& row : recorded.traffic) {
+      if (row.side == "send") bytes += row.bytes, messages += row.operations;
+    }
+    for (const MemoryRow& row : recorded.memory)
+      activations = std::max(activations, row.activation_peak_bytes.value_or(0));
+    for (const ActionRow& row : recorded.actions)
+      if (row.peak_bytes.value_or(-1) > peak) peak = *row.peak_bytes, action = row.action;
+    EXPECT_EQ(taken.bytes.at("sent_bytes"), bytes);
+    EXPECT_EQ(taken.bytes.at("messages_sent"), messages);
+    EXPECT_EQ(taken.bytes.at("activation_peak_bytes"), activations);
+    EXPECT_EQ(taken.peak_action, action) << "the first of the largest";
+  }
   EXPECT_EQ(baseline.cells[0].outcomes.at("loss"), "holds");
   EXPECT_EQ(baseline.commit, "abc");
 }

@@ -32,6 +32,7 @@ TEST(LearningRateForm, GoesDownToTheFinalFactor) {
   ASSERT_TRUE(form);
   EXPECT_DOUBLE_EQ(form->at(10), 1e-3);
   EXPECT_DOUBLE_EQ(form->at(2000), 1e-4);
+  EXPECT_DOUBLE_EQ(form->at(10 + 1990 / 2), 5.5e-4) << "half the way from 1 to 0.1";
 }
 
 TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
@@ -39,6 +40,10 @@ TEST(LearningRateForm, IsNoneWhereANumberIsMissing) {
     Json lacking = schedule(0);
     lacking.erase(key);
     EXPECT_FALSE(auditing::learning_rate_form(optimizer, lacking)) << key;
+    for (const Json& none : {Json(), Json("10"), Json::array()}) {
+      lacking[key] = none;
+      EXPECT_FALSE(auditing::learning_rate_form(optimizer, lacking)) << key << " " << none;
+    }
   }
   EXPECT_FALSE(auditing::learning_rate_form(Json::object(), schedule(0)));
 }
@@ -48,8 +53,10 @@ TEST(LearningRateForm, OfAnExternalManifestIsNoneWhereTheRateEndsAboveZero) {
   EXPECT_TRUE(auditing::learning_rate_form(manifest));
   manifest["learning_rate_schedule"] = schedule(0.1);
   EXPECT_FALSE(auditing::learning_rate_form(manifest));
-  manifest["role"] = "pipeline";
-  EXPECT_TRUE(auditing::learning_rate_form(manifest)) << "of our own the order of operations is known";
+  for (const char* ours : {"pipeline", "reference"}) {
+    manifest["role"] = ours;
+    EXPECT_TRUE(auditing::learning_rate_form(manifest)) << "of our own the order of operations is known";
+  }
 }
 
 }  // namespace

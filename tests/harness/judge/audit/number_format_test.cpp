@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <tuple>
+#include <vector>
 
 #include "support/error.hpp"
 
@@ -33,6 +37,41 @@ TEST(NumberFormat, Bfloat16ReachesAsFarAsFloat32) {
   EXPECT_EQ(rounds(0x1p-133), smallest(Storage::bfloat16));
   EXPECT_EQ(rounds(0.75 * 0x1p-133), 0x1p-133);
   EXPECT_EQ(rounds(0.5 * 0x1p-133), 0);
+}
+
+TEST(NumberFormat, Float32AndFloat64AreRoundedToOnce) {
+  EXPECT_EQ(rounded(Storage::float32, 1 + 0x1p-24), 1) << "a tie, to even";
+  EXPECT_EQ(rounded(Storage::float32, 1 + 0x1p-24 + 0x1p-50), 1 + 0x1p-23);
+  EXPECT_EQ(rounded(Storage::float64, 1 + 0x1p-52), 1 + 0x1p-52);
+
+  const long double above_a_tie = 1 + 0x1p-24L + 0x1p-60L;  // a tie, were it rounded to float64 before
+  EXPECT_EQ(rounded(Storage::float32, above_a_tie), 1 + 0x1p-23);
+  EXPECT_EQ(rounded(Storage::float64, 1 + 0x1p-53L + 0x1p-60L), 1 + 0x1p-52);
+  EXPECT_THROW(rounded(Storage::bfloat16, above_a_tie), InputError);
+}
+
+TEST(NumberFormat, EachHasItsRoundoffAndItsSmallestNumber) {
+  for (const auto& [storage, digits, least] :
+       {std::tuple(Storage::float32, 24, -149), {Storage::float64, 53, -1074}, {Storage::bfloat16, 8, -133}}) {
+    EXPECT_EQ(unit_roundoff(storage), std::ldexp(1.0, -digits));
+    EXPECT_EQ(smallest(storage), std::ldexp(1.0, least));
+  }
+}
+
+TEST(NumberFormat, OfBfloat16AloneAnOperationIsComputedInAnother) {
+  EXPECT_EQ(computed_in(Storage::bfloat16), Storage::float32);
+  EXPECT_EQ(computed_in(Storage::float32), Storage::float32);
+  EXPECT_EQ(computed_in(Storage::float64), Storage::float64);
+}
+
+TEST(NumberFormat, ADumpedTensorIsReadExactly) {
+  const std::vector<double> wide = {0.1, -2};
+  EXPECT_EQ(values_of({"float64", {2}, std::as_bytes(std::span(wide))}), wide);
+  const std::vector<float> narrow = {0.1F, -2};
+  EXPECT_EQ(values_of({"float32", {2}, std::as_bytes(std::span(narrow))}),
+            (std::vector<double>{static_cast<double>(0.1F), -2}));
+  const std::vector<std::uint16_t> half = {0x3F80, 0xC000};
+  EXPECT_EQ(values_of({"bfloat16", {2}, std::as_bytes(std::span(half))}), (std::vector<double>{1, -2}));
 }
 
 TEST(NumberFormat, OfNoOtherDtypeIsAnythingTrained) {

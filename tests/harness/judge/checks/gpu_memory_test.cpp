@@ -38,6 +38,8 @@ TEST(GpuMemory, IsJudgedAndItsFiguresAreTold) {
   const auto verdict = cell.judge();
 
   EXPECT_TRUE(verdict.holds);
+  EXPECT_THAT(result_of(verdict, "memory").limit, HasSubstr("the GPU allocator's own count equal to the byte"));
+  EXPECT_THAT(result_of(SyntheticCell().judge(), "memory").limit, ::testing::Not(HasSubstr("GPU")));
   const auto& memory = result_of(verdict, "memory");
   EXPECT_EQ(memory.outcome, Outcome::holds);
   EXPECT_EQ(memory.compared.at("gpu_rows"), 2 * synthetic_steps);

@@ -8,8 +8,10 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Memory, OneKeptTensorIsFoundAtItsAction) {
   SyntheticCell cell;
@@ -340,6 +342,25 @@ TEST(Memory, AnExternalRecordMayLackBuffersAndState) {
                 HasSubstr("the records do not have " + name + "; what they have agrees"));
     EXPECT_TRUE(verdict.holds);
   }
+}
+
+TEST(Memory, OfRecordsThatHaveNothingNothingIsSaidToAgree) {
+  SyntheticCell cell;
+  for (SyntheticRun* run : {&cell.reference, &cell.candidate}) {
+    run->manifest["role"] = "external";
+    for (RankRecord& rank : run->ranks) {
+      for (MemoryRow& row : rank.memory) {
+        const std::int64_t step = row.step;
+        row = MemoryRow{};
+        row.step = step;
+      }
+    }
+  }
+
+  const auto memory = result_of(cell.judge(), "memory");
+
+  EXPECT_EQ(memory.outcome, Outcome::not_run);
+  EXPECT_THAT(memory.reason, AllOf(HasSubstr("the records do not have"), Not(HasSubstr("agrees"))));
 }
 
 TEST(Memory, BuffersUpToTheBoundHoldAndTheLargestIsTold) {

@@ -34,6 +34,7 @@ TEST_F(ShareOfTheReference, WithinItsShareHoldsWithItsMargin) {
 
   EXPECT_TRUE(verdict.holds);
   EXPECT_DOUBLE_EQ(result_of(verdict, "memory").margin.value_or(0), 91 / 120.0);
+  EXPECT_THAT(result_of(verdict, "memory").limit, HasSubstr("private memory at most 0.6 of the reference's"));
 }
 
 TEST_F(ShareOfTheReference, AboveItsShareFailsAndNamesTheRank) {

@@ -100,6 +100,18 @@ TEST(MemorySteps, AStepThatTheRunDoesNotHaveFails) {
   EXPECT_EQ(failure_of(record_of({{0, 1, 2}})), "");
 }
 
+TEST(MemorySteps, ARunThatIsGoneOnWithHasNoStepBeforeItsFirst) {
+  Record record = record_of({{2, 3}, {2, 3}});
+  record.first_step = 2;
+  record.manifest.steps = 4;
+  EXPECT_EQ(failure_of(record), "");
+
+  record = record_of({{1, 2, 3}, {2, 3}});
+  record.first_step = 2;
+  record.manifest.steps = 4;
+  EXPECT_THAT(failure_of(record), HasSubstr("rank 0: memory.csv has 1 rows of step 1, expected none"));
+}
+
 /// Why owners are not counted; empty where they are.
 std::string why_no_owners_of(const Record& record) {
   Judgement judgement("memory", "memory", "");
@@ -114,8 +126,17 @@ TEST(MemorySteps, OwnersAreCountedWhereEveryRowCountsThem) {
   Record record = record_of({{0, 1, 2}, {0, 1, 2}});
   EXPECT_EQ(why_no_owners_of(record), "");
 
-  record.ranks[1].memory[2].other_peak_bytes.reset();
-  EXPECT_THAT(why_no_owners_of(record), HasSubstr("memory.csv has no other_peak_bytes"));
+  const std::pair<const char*, std::optional<std::int64_t> MemoryRow::*> columns[] = {
+      {"live_bytes", &MemoryRow::live_bytes},
+      {"table_bytes", &MemoryRow::table_bytes},
+      {"data_bytes", &MemoryRow::data_bytes},
+      {"other_bytes", &MemoryRow::other_bytes},
+      {"other_peak_bytes", &MemoryRow::other_peak_bytes}};
+  for (const auto& [name, bytes] : columns) {
+    Record lacking = record;
+    (lacking.ranks[1].memory[2].*bytes).reset();
+    EXPECT_THAT(why_no_owners_of(lacking), HasSubstr(std::string("memory.csv has no ") + name));
+  }
 
   record.manifest.role = "external";
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program"));

@@ -26,6 +26,24 @@ TEST(RelativeError, IsTheDistanceOverTheTruthsSize) {
   EXPECT_DOUBLE_EQ(relative_error(1.5, -2.0), 1.75);
 }
 
+TEST(RelativeError, EveryElementCounts) {
+  const std::vector<double> truth = {3, 4};
+  EXPECT_DOUBLE_EQ(relative_error(entry("float64", std::vector<double>{3.3, 4.4}), entry("float64", truth)), 0.1)
+      << "the root of 0.3 and 0.4 squared, of 5";
+}
+
+TEST(RelativeError, OfSmallNumbersIsRelativeToo) {
+  const std::vector<double> truth = {1e-30}, got = {1.5e-30};
+  EXPECT_DOUBLE_EQ(relative_error(entry("float64", got), entry("float64", truth)), 0.5);
+  EXPECT_DOUBLE_EQ(relative_error(1.5e-30, 1e-30), 0.5);
+}
+
+TEST(RelativeError, ATensorIsZeroWhereEachElementIs) {
+  for (const std::vector<double>& some : {std::vector<double>{0, -0.25}, {0.25, 0}, {0, 1e-300, 0}, {-0.25}})
+    EXPECT_FALSE(all_zero(entry("float64", some))) << some[0];
+  EXPECT_TRUE(all_zero(entry("float64", std::vector<double>{0, -0.0})));
+}
+
 TEST(RelativeError, ReadsBfloat16AsTheUpperHalfOfAFloat32) {
   const std::vector<std::uint16_t> got = {0x3F80, 0xC000};  // 1, -2
   const std::vector<double> truth = {1, -2};
@@ -58,6 +76,10 @@ TEST(RelativeError, OfOtherShapesAndOfIntegersIsNone) {
   const std::vector<std::int64_t> whole = {1, 2};
 
   EXPECT_THROW(relative_error(entry("float32", two), entry("float32", three)), InputError);
+  const std::vector<double> six(6);
+  const SafetensorsEntry wide{"float64", {2, 3}, std::as_bytes(std::span(six))};
+  const SafetensorsEntry tall{"float64", {3, 2}, std::as_bytes(std::span(six))};
+  EXPECT_THROW(relative_error(wide, tall), InputError);
   EXPECT_THROW(relative_error(entry("int64", whole), entry("float32", two)), InputError);
 }
 

@@ -74,6 +74,56 @@ TEST(RequestFile, WritesTheKeysOfItsPage) {
   EXPECT_EQ(*read.clip_norm, Json(0.5));
 }
 
+/// Each key with a value that no other has: read from the text of its page, and written as it was read.
+TEST(RequestFile, EachKeyIsItsOwn) {
+  const Json text = Json::parse(R"({
+    "schema": "plumbline-request/1", "role": "pipeline", "world_size": 2,
+    "schedule": {"name": "zb-v", "chunks_per_rank": 3, "digest": "of the schedule"},
+    "stages": [{"stage": 0, "rank": 1, "units": ["embed_tokens"]}, {"stage": 1, "rank": 0, "units": ["norm", "lm_head"]}],
+    "model_digest": "of the model", "seed": 18446744073709551615, "dtype": "float32",
+    "optimizer": {"name": "sgd"}, "learning_rate_schedule": {"total_steps": 5}, "clip_norm": 0.5, "steps": 6,
+    "first_step": 4, "microbatches": [{"lengths": [9, 8], "masked": true}], "microbatch_count": 7,
+    "accumulation_digest": "of the order", "device": "cuda", "transport": "nccl", "level": "dump", "threads": 10,
+    "recompute": "layer",
+    "data": {"files": [{"path": "/a.bin", "bytes": 11}], "format": "uint32", "seed": 12345678901, "shuffle": "windows"},
+    "evaluation": {"every": 12, "microbatches": [{"lengths": [1], "masked": false}],
+                   "data": {"files": [{"path": "/b.bin", "bytes": 13}], "format": "uint16", "seed": 14}}})");
+
+  const Request request = request_from_json(text, "x");
+
+  EXPECT_EQ(request.role, "pipeline");
+  EXPECT_EQ(request.world_size, 2);
+  EXPECT_EQ(request.schedule->name, "zb-v");
+  EXPECT_EQ(request.schedule->chunks_per_rank, 3);
+  EXPECT_EQ(request.schedule->digest, "of the schedule");
+  ASSERT_EQ(request.stages->size(), 2U);
+  EXPECT_EQ(request.stages->at(0).stage, 0);
+  EXPECT_EQ(request.stages->at(0).rank, 1);
+  EXPECT_EQ(request.model_digest, "of the model");
+  EXPECT_EQ(request.seed, 18446744073709551615ULL);
+  EXPECT_EQ(request.dtype, "float32");
+  EXPECT_EQ(request.steps, 6);
+  EXPECT_EQ(request.first_step, 4);
+  EXPECT_EQ(request.microbatches->at(0).lengths, (std::vector<std::int64_t>{9, 8}));
+  EXPECT_TRUE(request.microbatches->at(0).masked);
+  EXPECT_EQ(request.microbatch_count, 7);
+  EXPECT_EQ(request.accumulation_digest, "of the order");
+  EXPECT_EQ(request.device, "cuda");
+  EXPECT_EQ(request.transport, "nccl");
+  EXPECT_EQ(request.level, "dump");
+  EXPECT_EQ(request.threads, 10);
+  EXPECT_EQ(request.recompute, "layer");
+  EXPECT_EQ(request.data->files.at(0), "/a.bin");
+  EXPECT_EQ(request.data->sizes.at(0), 11);
+  EXPECT_EQ(request.data->format, "uint32");
+  EXPECT_EQ(request.data->seed, 12345678901U);
+  EXPECT_EQ(request.data->shuffle, "windows");
+  EXPECT_EQ((*request.evaluation)->every, 12);
+  EXPECT_EQ((*request.evaluation)->data.seed, 14U);
+  EXPECT_EQ((*request.evaluation)->data.shuffle, "none");
+  EXPECT_EQ(to_json(request), text);
+}
+
 TEST(RequestFile, OfMicrobatchesTheirLengthsOrTheirNumberAreAsked) {
   Request request = whole();
   request.microbatches.reset();
@@ -119,6 +169,10 @@ TEST(RequestFile, BadInputIsRefusedByKey) {
   EXPECT_THAT(with("stepz", 3), HasSubstr("did you mean `steps`?"));
   EXPECT_THAT(with("steps", "five"), AllOf(HasSubstr("request.json, key steps"), HasSubstr("number")));
   EXPECT_THAT(with("optimizer", 3), HasSubstr("key optimizer: must be an object"));
+  EXPECT_THAT(with("optimizer", Json::array()), HasSubstr("key optimizer: must be an object"));
+  EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [3, 0], "masked": false}])")), HasSubstr("at least 1"));
+  EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0, 3], "masked": false}])")), HasSubstr("at least 1"));
+  EXPECT_EQ(with("microbatches", Json::parse(R"([{"lengths": [1], "masked": false}])")), "accepted");
   EXPECT_THAT(with("clip_norm", "no"), HasSubstr("key clip_norm: must be a number or null"));
   EXPECT_THAT(with("schedule", Json::object()), HasSubstr("key schedule"));
   EXPECT_THAT(with("microbatches", Json::parse(R"([{"lengths": [0], "masked": false}])")), HasSubstr("at least 1"));

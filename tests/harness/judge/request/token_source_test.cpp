@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
 #include <span>
 
 #include "record/digest.hpp"
@@ -54,6 +55,10 @@ TEST(TokenSource, AMaskedMicrobatchHasItsIdsAndNoLabel) {
   TokenSource source(ring.data, asked);
 
   EXPECT_EQ(source.data_digest(0, 0), digest_of({ring.id(0), ring.id(1), -100, -100}, 1, 2));
+
+  const std::vector<RequestedMicrobatch> rows = {{{2, 1}, true}};
+  EXPECT_EQ(TokenSource(ring.data, rows).data_digest(0, 0),
+            digest_of({ring.id(0), ring.id(1), ring.id(2), 0, -100, -100, -100, -100}, 2, 2));
 }
 
 TEST(TokenSource, SixteenBitIdsAreLittleEndian) {
@@ -147,6 +152,44 @@ TEST(TokenSource, WindowsNeedOneTokenMoreThanTheLongestRow) {
   EXPECT_THAT(fits(10), HasSubstr("no window of its longest row"));
 }
 
+TEST(TokenSource, WindowsAreAsLongAsTheLongestRowOfAll) {
+  Ring ring;
+  ring.data.shuffle = "windows";
+  const std::vector<RequestedMicrobatch> asked = {{{2, 9}, false}};
+  EXPECT_EQ(TokenSource(ring.data, asked).data_digest(0, 0),
+            digest_of({0, 1, 0,    0,    0,    0,    0,    0,    0,    0, 1, 2, 3, 4, 5, 6, 7, 8,  //
+                       1, 2, -100, -100, -100, -100, -100, -100, -100, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+                      2, 9))
+      << "one window of 9 in 10 tokens, whose first two the short row takes";
+}
+
+/// Every window of an epoch once, in an order of its own, of numbers of windows that need each number of bits.
+TEST(TokenSource, AnEpochHasEachWindowOnce) {
+  for (const std::int64_t windows : {1, 2, 3, 4, 5, 9, 15, 16, 17, 64, 65}) {
+    Ring ring;
+    std::string bytes;
+    for (std::int64_t i = 0; i <= windows; ++i) bytes += static_cast<char>(i);
+    ring.data.files = {ring.folder.file("windows.bin", bytes)};
+    ring.data.sizes = {windows + 1};
+    ring.data.shuffle = "windows";
+    const std::vector<RequestedMicrobatch> asked = {{{1}, false}};
+    TokenSource source(ring.data, asked);
+    std::vector<std::multiset<std::string>> epochs(3);
+    std::vector<std::vector<std::string>> order(3);
+    std::multiset<std::string> all;
+    for (std::int64_t i = 0; i < windows; ++i) all.insert(digest_of({i, i + 1}, 1, 1));
+    for (std::int64_t step = 0; step < 3 * windows; ++step) {
+      const auto epoch = static_cast<std::size_t>(step / windows);
+      order[epoch].push_back(source.data_digest(step, 0));
+      epochs[epoch].insert(order[epoch].back());
+    }
+    for (const auto& epoch : epochs) EXPECT_EQ(epoch, all) << windows;
+    if (windows >= 9) {
+      EXPECT_NE(order[1], order[2]) << windows;
+    }
+  }
+}
+
 TEST(TokenSource, AWindowWithoutItsLastLabelIsNone) {
   Ring ring;
   ring.data.shuffle = "windows";
@@ -172,6 +215,8 @@ TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
   RequestedData gone = ring.data, grown = ring.data, odd = ring.data, empty = ring.data;
   gone.files[1] = ring.folder / "gone.bin";
   grown.sizes[0] = 5;
+  RequestedData shrunk = ring.data;
+  shrunk.sizes[0] = 3;
   odd.files = {ring.folder.file("odd.bin", "123")};
   odd.sizes = {3};
   odd.format = "uint16";
@@ -180,6 +225,7 @@ TEST(TokenSource, FilesThatAreNotWhatTheyWereAreNamed) {
 
   EXPECT_THAT(refusal(gone), HasSubstr("gone.bin: the data cannot be read again"));
   EXPECT_THAT(refusal(grown), HasSubstr("has 4 bytes, and had 5"));
+  EXPECT_THAT(refusal(shrunk), HasSubstr("has 4 bytes, and had 3"));
   EXPECT_THAT(refusal(odd), HasSubstr("no whole number"));
   EXPECT_THAT(refusal(empty), HasSubstr("no token"));
 }

@@ -1,0 +1,110 @@
+// By what runs, code paths and machines are told apart: one key at a time.
+#include "harness/baseline/run_identity.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace plumbline::testing {
+namespace {
+
+const Json environment = {
+    {"device", "cpu"},
+    {"machine",
+     {{"cpu_vendor", "v"},
+      {"cpu_family", 1},
+      {"cpu_model_number", 2},
+      {"cpu_model", "Some Processor"},
+      {"cores", 2},
+      {"aten_capability", "AVX2"},
+      {"mkl_version", "m"},
+      {"bf16_instructions", "none"},
+      {"gpus", Json::array()}}},
+    {"versions", {{"libtorch", "2"}, {"cuda_runtime", "13"}, {"cuda_driver", "d"}, {"commit", "abc"}}},
+    {"environment",
+     {{"attention", "math"},
+      {"compute_threads", 1},
+      {"MKL_ENABLE_INSTRUCTIONS", "a"},
+      {"MKL_CBWR", "b"},
+      {"ATEN_CPU_CAPABILITY", "c"},
+      {"ONEDNN_MAX_CPU_ISA", "d"},
+      {"tf32_cublas", false},
+      {"tf32_cudnn", false},
+      {"hostname", "h"}}}};
+
+using Keys = std::vector<std::pair<const char*, const char*>>;
+
+/// The keys of which another value is another one of what `of` tells.
+template <class Of>
+Keys keys_that_count(const Of& of) {
+  Keys keys;
+  for (const char* group : {"machine", "versions", "environment"}) {
+    for (const auto& [key, value] : environment[group].items()) {
+      Json changed = environment;
+      changed[group][key] = "another";
+      if (of(changed) != of(environment)) keys.emplace_back(group, environment[group].find(key).key().c_str());
+    }
+  }
+  return keys;
+}
+
+std::vector<std::string> named(const Keys& keys) {
+  std::vector<std::string> names;
+  for (const auto& [group, key] : keys) names.push_back(std::string(group) + "/" + key);
+  return names;
+}
+
+TEST(RunIdentity, BitsDependOnTheseKeys) {
+  EXPECT_EQ(named(keys_that_count(code_path_of)),
+            (std::vector<std::string>{
+                "machine/cpu_vendor", "machine/cpu_family", "machine/cpu_model_number", "machine/aten_capability",
+                "machine/mkl_version", "machine/bf16_instructions", "machine/gpus", "versions/libtorch",
+                "versions/cuda_runtime", "versions/cuda_driver", "environment/attention", "environment/compute_threads",
+                "environment/MKL_ENABLE_INSTRUCTIONS", "environment/MKL_CBWR", "environment/ATEN_CPU_CAPABILITY",
+                "environment/ONEDNN_MAX_CPU_ISA", "environment/tf32_cublas", "environment/tf32_cudnn"}));
+  EXPECT_EQ(named(keys_that_count(code_path_fingerprint)), named(keys_that_count(code_path_of)))
+      << "and not on the commit";
+}
+
+TEST(RunIdentity, TimesDependOnTheMachine) {
+  EXPECT_EQ(named(keys_that_count(machine_fingerprint)),
+            (std::vector<std::string>{"machine/cpu_vendor", "machine/cpu_family", "machine/cpu_model_number",
+                                      "machine/cpu_model", "machine/cores", "machine/gpus"}));
+}
+
+TEST(RunIdentity, TheDeviceCountsForBoth) {
+  Json on_gpu = environment;
+  on_gpu["device"] = "cuda";
+  EXPECT_NE(code_path_of(on_gpu), code_path_of(environment));
+  EXPECT_NE(machine_fingerprint(on_gpu), machine_fingerprint(environment));
+}
+
+TEST(RunIdentity, WhatSomebodyElseWroteMayHoldAnything) {
+  Json damaged = environment;
+  damaged["machine"] = 3;
+  damaged.erase("versions");
+  EXPECT_NE(code_path_fingerprint(damaged), code_path_fingerprint(environment));
+  EXPECT_EQ(commit_of(damaged), "");
+  EXPECT_EQ(machine_name(damaged), "unknown processor");
+}
+
+TEST(RunIdentity, AMachineIsNamedByItsProcessorCoresAndGpus) {
+  Json named = environment;
+  EXPECT_EQ(machine_name(named), "Some Processor, 2 cores") << "of no GPU nothing is said";
+  named["machine"]["gpus"] = {"H100", "A100"};
+  EXPECT_EQ(machine_name(named), R"(Some Processor, 2 cores, GPUs ["H100","A100"])");
+}
+
+TEST(RunIdentity, FilesCountByTheirNamesWhereverTheyLie) {
+  const auto asked = [](const char* first, const char* second) {
+    return asked_digest({{"data", {{"files", {{{"path", first}, {"bytes", 3}}, {{"path", second}, {"bytes", 4}}}}}}});
+  };
+  EXPECT_EQ(asked("/here/a.txt", "/here/b.txt"), asked("/there/a.txt", "/elsewhere/b.txt"));
+  EXPECT_NE(asked("/here/a.txt", "/here/b.txt"), asked("/here/a.bin", "/here/b.txt"));
+  EXPECT_NE(asked("/here/a.txt", "/here/b.txt"), asked("/here/a.txt", "/here/c.txt"));
+  EXPECT_EQ(asked_digest(nullptr), "");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

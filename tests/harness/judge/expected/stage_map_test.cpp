@@ -1,0 +1,79 @@
+// What stands on which rank and crosses where, of placements in which a stage's number is not its rank's.
+#include "harness/judge/expected/stage_map.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline::judging {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+StageEntry stage(std::int64_t number, std::int64_t rank, std::vector<std::string> units) {
+  StageEntry entry;
+  entry.stage = number;
+  entry.rank = rank;
+  entry.units = std::move(units);
+  return entry;
+}
+
+std::vector<std::string> crossings_of(const StageMap& map) {
+  std::vector<std::string> words;
+  for (const Crossing& each : map.crossings)
+    words.push_back(std::to_string(each.from_stage) + " on " + std::to_string(each.from_rank) + " to " +
+                    std::to_string(each.to_stage) + " on " + std::to_string(each.to_rank) + " at " + each.cut +
+                    (each.local() ? ", local" : ""));
+  return words;
+}
+
+/// Four stages down two ranks and up again.
+Manifest v_placed() {
+  Manifest manifest;
+  manifest.stages = {stage(0, 0, {"embed", "layers.0"}), stage(1, 1, {"layers.1"}), stage(2, 1, {"layers.10"}),
+                     stage(3, 0, {"norm", "lm_head"})};
+  return manifest;
+}
+
+TEST(StageMapOf, UnitsAndRanksAreFoundByTheirStages) {
+  const StageMap map = stage_map(v_placed());
+
+  EXPECT_EQ(map.stage_of("lm_head"), 3);
+  EXPECT_EQ(map.stage_of("layers.10"), 2);
+  EXPECT_EQ(map.stage_of("layers.1"), 1);
+  EXPECT_EQ(map.stage_of("layers.2"), std::nullopt);
+  ASSERT_NE(map.find(3), nullptr);
+  EXPECT_EQ(map.find(3)->rank, 0);
+  EXPECT_EQ(map.find(4), nullptr);
+  EXPECT_THAT(map.stages_on(0), ElementsAre(0, 3));
+  EXPECT_THAT(map.stages_on(1), ElementsAre(1, 2));
+  EXPECT_THAT(map.stages_on(2), IsEmpty());
+}
+
+TEST(StageMapOf, EachStageHandsOnToTheNextAtItsFirstUnit) {
+  EXPECT_THAT(
+      crossings_of(stage_map(v_placed())),
+      ElementsAre("0 on 0 to 1 on 1 at layers.1", "1 on 1 to 2 on 1 at layers.10, local", "2 on 1 to 3 on 0 at norm"));
+}
+
+TEST(StageMapOf, EmptyStagesHandOnBetweenOthersAlone) {
+  Manifest manifest;
+  manifest.stages = {stage(0, 0, {}), stage(1, 1, {"embed"}), stage(2, 2, {}), stage(3, 3, {"norm"}), stage(4, 4, {})};
+  EXPECT_THAT(crossings_of(stage_map(manifest)), ElementsAre("1 on 1 to 2 on 2 at norm", "2 on 2 to 3 on 3 at norm"));
+}
+
+TEST(StageMapOf, AStageIsEmptyWhereItHoldsNoLayerOrNothingOfAModelThatNamesNone) {
+  const auto without = [](const std::vector<StageEntry>& all) {
+    std::vector<std::int64_t> stages;
+    for (const StageEntry& each : all)
+      if (holds_no_layer(each, all)) stages.push_back(each.stage);
+    return stages;
+  };
+  EXPECT_THAT(without(v_placed().stages), ElementsAre(3));
+  EXPECT_THAT(without({stage(0, 0, {"wte"}), stage(1, 1, {"h.0"}), stage(2, 2, {})}), ElementsAre(2));
+  EXPECT_TRUE(is_layer("layers.10"));
+  EXPECT_FALSE(is_layer("layer"));
+  EXPECT_FALSE(is_layer("h.layers.0"));
+}
+
+}  // namespace
+}  // namespace plumbline::judging
