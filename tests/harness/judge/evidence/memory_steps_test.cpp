@@ -140,6 +140,8 @@ TEST(MemorySteps, OwnersAreCountedWhereEveryRowCountsThem) {
 
   record.manifest.role = "external";
   EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program"));
+  record.ranks[1].memory[2].other_peak_bytes.reset();
+  EXPECT_THAT(why_no_owners_of(record), HasSubstr("another program")) << "the first reason is told";
 }
 
 }  // namespace
