@@ -54,5 +54,5 @@ compile() {
   local n
   n=$(jobs)
   say "compiling, $n at a time (minutes the first time, then only what changed)"
-  NINJA_STATUS='[%f/%t, %e s] ' cmake --build --parallel "$n" "$@"
+  NINJA_STATUS='[%f/%t, %e s] ' CMAKE_BUILD_PARALLEL_LEVEL=$n cmake --build "$@" # a folder must stand first, what is ninja's last
 }
