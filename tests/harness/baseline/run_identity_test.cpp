@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <utility>
+#include <string>
 #include <vector>
 
 namespace plumbline::testing {
@@ -33,42 +33,33 @@ const Json environment = {
       {"tf32_cudnn", false},
       {"hostname", "h"}}}};
 
-using Keys = std::vector<std::pair<const char*, const char*>>;
-
-/// The keys of which another value is another one of what `of` tells.
+/// The keys of which another value is another one of what `of` tells: "versions/libtorch".
 template <class Of>
-Keys keys_that_count(const Of& of) {
-  Keys keys;
+std::vector<std::string> keys_that_count(const Of& of) {
+  std::vector<std::string> keys;
   for (const char* group : {"machine", "versions", "environment"}) {
-    for (const auto& [key, value] : environment[group].items()) {
+    for (const auto& each : environment[group].items()) {
       Json changed = environment;
-      changed[group][key] = "another";
-      if (of(changed) != of(environment)) keys.emplace_back(group, environment[group].find(key).key().c_str());
+      changed[group][each.key()] = "another";
+      if (of(changed) != of(environment)) keys.push_back(group + ("/" + each.key()));
     }
   }
   return keys;
 }
 
-std::vector<std::string> named(const Keys& keys) {
-  std::vector<std::string> names;
-  for (const auto& [group, key] : keys) names.push_back(std::string(group) + "/" + key);
-  return names;
-}
-
 TEST(RunIdentity, BitsDependOnTheseKeys) {
-  EXPECT_EQ(named(keys_that_count(code_path_of)),
+  EXPECT_EQ(keys_that_count(code_path_of),
             (std::vector<std::string>{
                 "machine/cpu_vendor", "machine/cpu_family", "machine/cpu_model_number", "machine/aten_capability",
                 "machine/mkl_version", "machine/bf16_instructions", "machine/gpus", "versions/libtorch",
                 "versions/cuda_runtime", "versions/cuda_driver", "environment/attention", "environment/compute_threads",
                 "environment/MKL_ENABLE_INSTRUCTIONS", "environment/MKL_CBWR", "environment/ATEN_CPU_CAPABILITY",
                 "environment/ONEDNN_MAX_CPU_ISA", "environment/tf32_cublas", "environment/tf32_cudnn"}));
-  EXPECT_EQ(named(keys_that_count(code_path_fingerprint)), named(keys_that_count(code_path_of)))
-      << "and not on the commit";
+  EXPECT_EQ(keys_that_count(code_path_fingerprint), keys_that_count(code_path_of)) << "and not on the commit";
 }
 
 TEST(RunIdentity, TimesDependOnTheMachine) {
-  EXPECT_EQ(named(keys_that_count(machine_fingerprint)),
+  EXPECT_EQ(keys_that_count(machine_fingerprint),
             (std::vector<std::string>{"machine/cpu_vendor", "machine/cpu_family", "machine/cpu_model_number",
                                       "machine/cpu_model", "machine/cores", "machine/gpus"}));
 }

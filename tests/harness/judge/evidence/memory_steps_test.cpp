@@ -101,15 +101,14 @@ TEST(MemorySteps, AStepThatTheRunDoesNotHaveFails) {
 }
 
 TEST(MemorySteps, ARunThatIsGoneOnWithHasNoStepBeforeItsFirst) {
-  Record record = record_of({{2, 3}, {2, 3}});
-  record.first_step = 2;
-  record.manifest.steps = 4;
-  EXPECT_EQ(failure_of(record), "");
-
-  record = record_of({{1, 2, 3}, {2, 3}});
-  record.first_step = 2;
-  record.manifest.steps = 4;
-  EXPECT_THAT(failure_of(record), HasSubstr("rank 0: memory.csv has 1 rows of step 1, expected none"));
+  const auto gone_on_with = [](const std::vector<std::int64_t>& steps) {
+    Record record = record_of({steps, {2, 3}});
+    record.first_step = 2;
+    record.manifest.steps = 4;
+    return failure_of(record);
+  };
+  EXPECT_EQ(gone_on_with({2, 3}), "");
+  EXPECT_THAT(gone_on_with({1, 2, 3}), HasSubstr("rank 0: memory.csv has 1 rows of step 1, expected none"));
 }
 
 /// Why owners are not counted; empty where they are.
