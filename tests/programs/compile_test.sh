@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# compile_test.sh SCRIPTS: the function `compile` of scripts/common.sh, in a project of its own: of a folder, which cmake wants first, and of a
+# preset, with what is ninja's at the end.
+set -euo pipefail
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir "$tree/scripts"
+cp "$1/common.sh" "$tree/scripts"
+cd "$tree"
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(two NONE)
+add_custom_target(fails ALL COMMAND false)
+add_custom_target(works ALL COMMAND ${CMAKE_COMMAND} -E touch works)
+END
+cat >CMakePresets.json <<'END'
+{"version": 6, "configurePresets": [{"name": "p", "generator": "Ninja", "binaryDir": "${sourceDir}/made"}],
+ "buildPresets": [{"name": "p", "configurePreset": "p"}]}
+END
+cmake --preset p >log
+export JOBS=1
+source scripts/common.sh
+
+builds() { # COMMAND...: whatever it ends with, `works` is made
+  rm -f made/works
+  "$@" >log 2>&1 || true
+  [[ -e made/works ]] || { echo "$*: did not build:" && cat log && exit 1; }
+}
+builds compile made --target works
+builds compile --preset p --target works
+builds compile made -- -k 0
+builds compile --preset p -- -k 0
+! compile made --target fails >log 2>&1 || { echo "a build that failed is told as none" && exit 1; }
