@@ -5,6 +5,7 @@
 #include "record/verdict.hpp"
 #include "support/files.hpp"
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -22,7 +23,7 @@ class Asked : public ::testing::Test {
       run.replace(run.find(from), from.size(), std::string(PLUMBLINE_FIXTURES "/") + part);
     }
     folder_.file("quick.toml", run);
-    trainers_ = PLUMBLINE_BIN;
+    trainers_ = bin();
   }
 
   fs::path script(const std::string& name, const std::string& body) {
@@ -37,7 +38,7 @@ class Asked : public ::testing::Test {
     const auto program = script("launcher", "world=$1; shift\n" + launcher);
     const auto file = folder_.file(
         "asked.toml", "launcher = \"" + program.string() + " {world}\"\n[[cell]]\nrun = \"quick.toml\"\n" + cell);
-    return end_of(PLUMBLINE_BIN "/plumbline sweep " + file.string() + " --trainers " + trainers_.string() + " --out " +
+    return end_of(bin() + "/plumbline sweep " + file.string() + " --trainers " + trainers_.string() + " --out " +
                       (folder_ / "out").string(),
                   folder_.path());
   }
@@ -99,8 +100,8 @@ class AskedOfBoth : public Asked, public ::testing::WithParamInterface<BothAlike
 TEST_P(AskedOfBoth, IsRed) {
   fs::create_directory(folder_ / "bin");
   for (const std::string name : {"plumbline-reference", "plumbline-pipeline"}) {
-    script("bin/" + name, "[ -f \"$1\" ] && sed -i '" + std::string(GetParam().edit) +
-                              "' \"$1\"\nexec " PLUMBLINE_BIN "/" + name + " \"$@\"\n");
+    script("bin/" + name, "[ -f \"$1\" ] && sed -i '" + std::string(GetParam().edit) + "' \"$1\"\nexec " + bin() + "/" +
+                              name + " \"$@\"\n");
   }
   trainers_ = folder_ / "bin";
 

@@ -7,6 +7,7 @@
 #include "record/verdict.hpp"
 #include "support/shell.hpp"
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -19,9 +20,7 @@ using ::testing::StartsWith;
 
 class CommandLine : public ::testing::Test {
  protected:
-  Ended plumbline(const std::string& arguments) {
-    return end_of(PLUMBLINE_BIN "/plumbline " + arguments, folder_.path());
-  }
+  Ended plumbline(const std::string& arguments) { return end_of(bin() + "/plumbline " + arguments, folder_.path()); }
   TemporaryFolder folder_;
   const std::string quick = PLUMBLINE_FIXTURES "/sweeps/quick.toml";
 };
@@ -50,8 +49,8 @@ TEST_F(CommandLine, MisspeltKeysOfRunAndSweepFilesToo) {
                                             "/corpus\"\nlengths = [4]\n[train]\nsteps = 1\nstepz = 2\n");
 
   const Ended in_sweep = plumbline("sweep " + sweep.string());
-  const Ended in_run = end_of(
-      PLUMBLINE_BIN "/plumbline-reference " + run.string() + " --record " + (folder_ / "r").string(), folder_.path());
+  const Ended in_run =
+      end_of(bin() + "/plumbline-reference " + run.string() + " --record " + (folder_ / "r").string(), folder_.path());
 
   EXPECT_EQ(in_sweep.code, 2);
   EXPECT_THAT(in_sweep.said, HasSubstr("unknown key wrold_sizes; did you mean world_sizes?"));
@@ -66,7 +65,7 @@ TEST_F(CommandLine, AScheduleIsAFileOnlyWhereItEndsInCsv) {
   fs::create_directory(folder_ / "mine.csv");
   const auto here = [&](const std::string& arguments) {
     return end_of(
-        "cd " + folder_.path().string() + " && " PLUMBLINE_BIN "/plumbline schedule simulate --schedule " + arguments,
+        "cd " + folder_.path().string() + " && " + bin() + "/plumbline schedule simulate --schedule " + arguments,
         folder_.path());
   };
 
@@ -100,7 +99,7 @@ TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {
   };
   script("plumbline-pipeline",
          "while [ $# -gt 0 ]; do [ $1 = --record ] && mkdir -p \"$2/rank-0\"; shift; done; exit 1\n");
-  script("plumbline-reference", "exec " PLUMBLINE_BIN "/plumbline-reference \"$@\"\n");
+  script("plumbline-reference", "exec " + bin() + "/plumbline-reference \"$@\"\n");
   folder_.file("it's a $place/failing.toml",
                "checks = [\"loss\"]\n[[cell]]\nrun = \"" PLUMBLINE_FIXTURES "/runs/quick.toml\"\nworld_size = 2\n");
 

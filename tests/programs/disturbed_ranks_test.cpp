@@ -2,12 +2,13 @@
 #include "tests/disturbed_ranks.hpp"
 
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 const std::string launcher = PLUMBLINE_MPI_LAUNCHER " -n 2";
-const std::string program = PLUMBLINE_BIN "/plumbline-pipeline";
+const std::string program = bin() + "/plumbline-pipeline";
 
 class DisturbedMpi : public DisturbedRanks {};
 

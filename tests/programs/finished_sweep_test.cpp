@@ -6,6 +6,7 @@
 #include "support/files.hpp"
 #include "tests/ended.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -33,9 +34,7 @@ class FinishedSweep : public ::testing::Test {
                                             "schedule = \"1f1b\"\nworld_size = 2\nbalance = [1, 4]\n");
   }
 
-  Ended plumbline(const std::string& words) const {
-    return end_of(PLUMBLINE_BIN "/plumbline " + words, folder_.path());
-  }
+  Ended plumbline(const std::string& words) const { return end_of(bin() + "/plumbline " + words, folder_.path()); }
   Ended sweep(const std::string& options) const {
     return plumbline("sweep " + sweep_.string() + " --out " + out().string() + options);
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -10,7 +11,7 @@ namespace {
 using testing::Ended;
 using ::testing::HasSubstr;
 
-const std::string bin = PLUMBLINE_BIN "/";
+const std::string bin = testing::bin() + "/";
 const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml";
 
 class Output : public ::testing::Test {

@@ -9,11 +9,13 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
 
+using testing::bin;
 using testing::Ended;
 
 class Refusal : public ::testing::Test {
@@ -38,9 +40,9 @@ class Refusal : public ::testing::Test {
   }
 
   Ended on_three_ranks(const std::string& arguments) {
-    return end_of(PLUMBLINE_MPI_COMMAND " " PLUMBLINE_BIN "/plumbline-pipeline " + arguments);
+    return end_of(PLUMBLINE_MPI_COMMAND " " + bin() + "/plumbline-pipeline " + arguments);
   }
-  Ended on_one(const std::string& arguments) { return end_of(PLUMBLINE_BIN "/plumbline-reference " + arguments); }
+  Ended on_one(const std::string& arguments) { return end_of(bin() + "/plumbline-reference " + arguments); }
   std::string record() const { return " --quiet --record " + (folder_ / "record").string(); }
   bool record_is_free() const {
     const auto path = folder_ / "record";
@@ -93,11 +95,11 @@ TEST_F(Refusal, ARunThatNoMachineHoldsIsToldOnceWithTheNumbers) {
   EXPECT_THAT(one.said, SaysOnce("this machine has "));
   EXPECT_THAT(one.said, SaysOnce("the plan for the run is at least 5."));
 
-  const Ended table = testing::end_of(PLUMBLINE_BIN "/plumbline-pipeline " + run + " --plan", folder_.path());
+  const Ended table = testing::end_of(bin() + "/plumbline-pipeline " + run + " --plan", folder_.path());
   EXPECT_EQ(table.code, 0) << table.said;
   EXPECT_THAT(table.said, ::testing::AllOf(::testing::HasSubstr("\nreference "), ::testing::HasSubstr("\n8 ranks "),
                                            ::testing::HasSubstr("TiB")));
-  const Ended again = testing::end_of(PLUMBLINE_BIN "/plumbline-reference " + run + " --plan", folder_.path());
+  const Ended again = testing::end_of(bin() + "/plumbline-reference " + run + " --plan", folder_.path());
   EXPECT_EQ(again.code, 0);
   const auto without_free = [](const std::string& said) { return said.substr(0, said.find("Free on this machine")); };
   EXPECT_EQ(without_free(again.said), without_free(table.said));

@@ -9,6 +9,7 @@
 #include "support/csv.hpp"
 #include "support/json.hpp"
 #include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
@@ -42,9 +43,9 @@ class SavedAndStopped : public ::testing::Test {
     return read_json(folder_.path() / folder / "latest/checkpoint.json").at("steps");
   }
 
-  const std::string reference_ = PLUMBLINE_BIN "/plumbline-reference run.toml --quiet --checkpoint ";
+  const std::string reference_ = bin() + "/plumbline-reference run.toml --quiet --checkpoint ";
   const std::string on_two_ranks_ =
-      PLUMBLINE_MPI_LAUNCHER " -n 2 " PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --checkpoint ";
+      PLUMBLINE_MPI_LAUNCHER " -n 2 " + bin() + "/plumbline-pipeline run.toml --quiet --checkpoint ";
   TemporaryFolder folder_;
 };
 
@@ -82,8 +83,7 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
   EXPECT_THAT(ended.said, AllOf(HasSubstr("the gradients are not finite (norm "), HasSubstr("first in model."),
                                 HasSubstr("the last checkpoint stays")));
   EXPECT_GE(steps("a"), 1);
-  EXPECT_EQ(run(PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code,
-            1);
+  EXPECT_EQ(run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code, 1);
 }
 
 TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {
@@ -119,11 +119,10 @@ TEST_F(SavedAndStopped, WhatCannotBeSavedIsToldAndTrainingGoesOn) {
 
 TEST_F(SavedAndStopped, NothingOfARunWithoutARecordIsLeftInTheTemporaryFolder) {
   fs::create_directories(folder_.path() / "tmp");
-  ASSERT_EQ(
-      run("export TMPDIR=$PWD/tmp; " + reference_ +
-          "a && " PLUMBLINE_BIN "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b")
-          .code,
-      0);
+  ASSERT_EQ(run("export TMPDIR=$PWD/tmp; " + reference_ + "a && " + bin() +
+                "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b")
+                .code,
+            0);
   EXPECT_TRUE(fs::is_empty(folder_.path() / "tmp"));
 }
 
