@@ -46,6 +46,8 @@ TEST_F(DeviceMemory, CountsWhatLivesUnderTheOwnerOfItsThread) {
   count_device_free(&place_[4]);
 
   EXPECT_EQ(meter_.total().live, 0);
+  EXPECT_EQ(live(MemoryOwner::activations), 0);
+  EXPECT_EQ(live(MemoryOwner::other), 0);
   EXPECT_EQ(meter_.total().peak, 1024);
   EXPECT_EQ(meter_.count(MemoryOwner::activations).peak, 1000);
 }

@@ -224,7 +224,8 @@ TEST(LoadTokens, AnEmptyShardAndMixedWidthsAreRefused) {
   folder.file("2.bin", testing::llmc_header(20240801, 7, 1) + testing::numbers<std::uint32_t>({5}));
 
   EXPECT_THAT(empty, HasSubstr("2.bin: the file holds no tokens"));
-  EXPECT_THAT(refusal(folder / "*.bin"), HasSubstr("2.bin: holds uint32, and"));
+  EXPECT_THAT(refusal(folder / "*.bin"), HasSubstr("2.bin: holds uint32, and " + (folder / "1.bin").string() +
+                                                   " uint16; the files of one source"));
 }
 
 TEST(Tokens, AreReadRoundAndRoundAcrossFilesThatDoNotAlignThem) {
@@ -276,6 +277,19 @@ TEST(LoadTokens, BytesThatAreNoUtf8AreNamedWithTheirOffset) {
 
   EXPECT_THAT(message, HasSubstr("latin.txt"));
   EXPECT_THAT(message, HasSubstr("offset 3"));
+}
+
+TEST(LoadTokens, EachTextOfAFolderIsHeldToUtf8AndToTheVocabularyFromItsFirstByteOn) {
+  const TemporaryFolder folder;
+  folder.file("1.txt", "ab");
+  const auto second = [&](const std::string& bytes, std::int64_t vocab_size) {
+    folder.file("2.txt", bytes);
+    return error_of<InputError>([&] { load_tokens(text_at(folder.path()), vocab_size); });
+  };
+
+  EXPECT_THAT(second("\xE9 d", 256), HasSubstr("2.txt: not UTF-8: invalid byte at offset 0"));
+  EXPECT_THAT(second("a~", 126), HasSubstr("token 126 at byte 1"));
+  EXPECT_THAT(second("a\xC3\xA9", 128), HasSubstr("token 195 at byte 1")) << "bytes above 127 are not negative";
 }
 
 TEST(LoadTokens, AnIdBeyondTheVocabularyIsNamedWithItsPlace) {

@@ -1,10 +1,19 @@
 #include "training/memory_row.hpp"
 
 #include <ATen/ops/empty.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <new>
 #include <vector>
+
+#include "support/free_memory.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace plumbline {
 namespace {
@@ -68,6 +77,56 @@ TEST(MemoryRow, TellsWhatOfTheHeapIsFree) {
   const std::int64_t freed = memory_row(meter, 1, 0).heap_free_bytes.value() - before;
   EXPECT_GE(freed, block * (blocks / 2 - 1));
   EXPECT_LE(freed, block * (blocks / 2 + 2));
+}
+
+/// Pages of this process that are written to and so resident, until it goes.
+class Pages {
+ public:
+  Pages(std::size_t bytes, int kind, int file = -1)
+      : bytes_(bytes), at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, file, 0)) {
+    if (at_ == MAP_FAILED) throw std::bad_alloc();
+    std::memset(at_, 1, bytes);
+  }
+  ~Pages() { munmap(at_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+ private:
+  std::size_t bytes_;
+  void* at_;
+};
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+TEST(MemoryRow, TheProcessPeakIsTheKernelsAndOutlivesWhatIsGivenBack) {
+  const MemoryMeter& meter = new_memory_meter();
+  const auto peak = [] { return number_behind("/proc/self/status", "VmHWM:").value() * 1024; };
+  { const Pages gone(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS); }
+
+  const std::int64_t before = peak();
+  const std::int64_t told = memory_row(meter, 0, 0).process_peak_bytes.value();
+  const std::int64_t after = peak();
+
+  EXPECT_LE(before, told);
+  EXPECT_LE(told, after) << "it only rises";
+}
+
+TEST(MemoryRow, PrivateIsWhatIsAnonymousOrSharedAndNoFileBehindIt) {
+  const testing::TemporaryFolder folder;
+  const MemoryMeter& meter = new_memory_meter();
+  const auto told = [&] { return memory_row(meter, 0, 0).process_private_bytes.value(); };
+  const std::filesystem::path path = folder.file("mapped", "");
+  std::filesystem::resize_file(path, 128 * mebibyte);
+  const int file = open(path.c_str(), O_RDWR);
+  ASSERT_GE(file, 0);
+  const std::int64_t before = told();
+
+  const Pages own(64 * mebibyte, MAP_PRIVATE | MAP_ANONYMOUS), shared(32 * mebibyte, MAP_SHARED | MAP_ANONYMOUS);
+  const Pages of_file(128 * mebibyte, MAP_SHARED, file);
+  close(file);
+
+  const double grown = static_cast<double>(told() - before) / static_cast<double>(mebibyte);
+  EXPECT_NEAR(grown, 64 + 32, 16) << "the kernel counts these by batches of pages";
 }
 
 }  // namespace
