@@ -69,6 +69,24 @@ TEST(MpiTransport, FailureIsTheReasonGivenForTheEnd) {
   }
 }
 
+TEST(MpiLink, ATicketIsSpentWhenItsMessageHasEnded) {
+  const auto link = make_mpi_link([](const std::string&) {});
+  ASSERT_GE(link->world_size(), 2);
+  if (link->rank() < 2) {
+    std::int32_t number = link->rank() == 0 ? 42 : 0;
+    const Link::Ticket ticket = link->rank() == 0 ? link->send(1, Channel::control, &number, sizeof number)
+                                                  : link->receive(0, Channel::control, &number, sizeof number);
+    std::optional<std::size_t> bytes;
+    while (!bytes) bytes = link->test(ticket);
+
+    EXPECT_EQ(bytes, sizeof number);
+    EXPECT_EQ(number, 42);
+    EXPECT_THROW(link->test(ticket), std::logic_error);
+  }
+  link->close();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // MPI counts in int. Parts of 1000 bytes stand in for parts of 1 GiB: sizes below, at, and above a multiple of it.
 TEST(MpiTransport, MessagesLargerThanOnePartArriveWhole) {
   auto transport = std::make_unique<MessageTransport>(make_mpi_link([](const std::string&) {}, 1000), patient);

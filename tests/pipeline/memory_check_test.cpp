@@ -2,15 +2,21 @@
 #include "pipeline/memory_check.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "pipeline/memory_table.hpp"
 #include "pipeline/rank_memory.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "tests/pipeline/transport/ranks.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -52,7 +58,30 @@ TEST(MemoryCheck, IsForAllRanksOfAMachineTogether) {
 }
 
 TEST(MemoryCheck, ARankTellsItsMachineByNameAndByWhatIsFree) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(gethostname(name.data(), name.size() - 1), 0);
+
   EXPECT_THAT(own_machine(), ::testing::MatchesRegex("[^ ]+ [0-9]+"));
+  EXPECT_THAT(own_machine(), ::testing::StartsWith(std::string(name.data()) + " "));
+}
+
+TEST(MemoryCheck, RanksThatTellOneMachineAreHeldToItTogether) {
+  TrainingRun training = quick_training();
+  const PipelinePlan plan = make_plan(training, 2);
+  training.config.vocab_size = std::int64_t{1} << 40;  // an embedding of 256 TiB and more
+  const auto transports = make_threads_transports(2, {std::chrono::seconds(60)});
+  std::string said;
+
+  run_on_threads(transports, Ending::clean, [&](Transport& transport) {
+    const auto check = [&] { require_free_memory_everywhere(transport, training, plan); };
+    if (transport.rank() == 0) {
+      said = error_of<SystemError>(check);
+    } else {
+      EXPECT_NO_THROW(check()) << "rank 0 says it";
+    }
+  });
+
+  EXPECT_THAT(said, HasSubstr("this machine, for all 2 ranks, has "));
 }
 
 TEST(MemoryTable, HasALineForOneDeviceAndForEachNumberOfRanks) {

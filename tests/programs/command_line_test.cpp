@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <sstream>
 
 #include "record/verdict.hpp"
+#include "support/csv.hpp"
+#include "support/json.hpp"
+#include "support/json_text.hpp"
 #include "support/shell.hpp"
 #include "tests/ended.hpp"
 #include "tests/programs/bin.hpp"
@@ -89,6 +93,61 @@ TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   EXPECT_EQ(plumbline("sweep " + quick + " --list --resume").code, 2);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --trainers " + folder_.path().string()).code, 3);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --out " + folder_.path().string()).code, 2);
+}
+
+class ReferenceCommandLine : public CommandLine {
+ protected:
+  Ended reference(const std::string& arguments) {
+    return end_of(bin() + "/plumbline-reference " + arguments, folder_.path());
+  }
+  const std::string run = PLUMBLINE_FIXTURES "/runs/quick.toml", record = " --record " + (folder_ / "r").string();
+};
+
+TEST_F(ReferenceCommandLine, CapabilitiesNameTheProgram) {
+  EXPECT_EQ(parse_json("capabilities", reference("--capabilities").said).at("program"), "plumbline-reference");
+}
+
+TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
+  const std::string exported = " --export " + (folder_ / "e").string();
+  const std::array<std::pair<std::string, std::string>, 7> mistakes = {{
+      {run + " --recrod r", "--recrod"},
+      {record, "give a run file, with --record DIR"},
+      {run + record + exported, "give a run file, with --record DIR"},
+      {run + record + " --shadow --perturb 1", "--shadow and --perturb: give one of them"},
+      {run + exported + " --device cuda", "leave out --shadow, --perturb and --device"},
+      {run + record + " --dump-microbatches -1", "--dump-microbatches"},
+      {run + " --plan --text /nowhere.txt", "/nowhere.txt"},
+  }};
+  for (const auto& [arguments, words] : mistakes) {
+    const Ended ended = reference(arguments);
+
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_THAT(ended.said, HasSubstr(words)) << arguments;
+    EXPECT_FALSE(fs::exists(folder_ / "r")) << arguments;
+  }
+}
+
+TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
+  const std::string arguments = run + record + " --quiet --without-split-backward --dump-microbatches 0";
+
+  const Ended ended = reference(arguments);
+
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.said, "");
+  std::vector<std::string> command{bin() + "/plumbline-reference"};
+  std::istringstream words(arguments);
+  for (std::string word; words >> word;) command.push_back(word);
+  EXPECT_EQ(read_json(folder_ / "r/manifest.json").at("command"), Json(command));
+  const CsvTable saved = read_csv(folder_ / "r/rank-0/saved.csv", {"input_bytes"});
+  ASSERT_FALSE(saved.rows.empty());
+  for (const CsvRow& row : saved.rows) EXPECT_EQ(row.cells[saved.column("input_bytes")], "") << "not measured";
+}
+
+TEST_F(ReferenceCommandLine, AllGoldensThatAreGivenAreJudged) {
+  const std::string goldens = PLUMBLINE_FIXTURES "/hf_golden/";
+
+  EXPECT_THAT(reference("--golden " + goldens + "one_token " + goldens + "two_tokens").said,
+              HasSubstr("2 of 2 goldens hold"));
 }
 
 TEST_F(CommandLine, TheCommandBesideAFailingCellFailsAgain) {

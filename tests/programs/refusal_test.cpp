@@ -71,6 +71,23 @@ TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
   EXPECT_TRUE(record_is_free());
 }
 
+// One rank's own: the others stand ready, and end with it.
+TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
+  const std::string good = run_file({});
+  const std::string bad = folder_.file("bad.toml", read_file(good) + "lerning_rate = 1e-3\n").string();
+  const auto ranks = [&](const std::string& run, int count) {
+    return "-n " + std::to_string(count) + " " + bin() + "/plumbline-pipeline " + run + record();
+  };
+
+  const Ended ended = testing::end_of(
+      PLUMBLINE_MPI_LAUNCHER " " + ranks(good, 1) + " : " + ranks(bad, 1) + " : " + ranks(good, 1), folder_.path());
+
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.said, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
+  EXPECT_THAT(ended.said, SaysOnce("unknown key train.lerning_rate"));
+  EXPECT_TRUE(record_is_free());
+}
+
 TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
   const Ended ended = on_three_ranks("--recrod /nowhere");
 

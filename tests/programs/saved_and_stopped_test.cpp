@@ -17,7 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 class SavedAndStopped : public ::testing::Test {
  protected:
@@ -84,6 +87,32 @@ TEST_F(SavedAndStopped, WhereGradientsAreNotFiniteWithTheLastCheckpointKept) {
                                 HasSubstr("the last checkpoint stays")));
   EXPECT_GE(steps("a"), 1);
   EXPECT_EQ(run(bin() + "/plumbline-pipeline run.toml --quiet --transport threads --world 2 --checkpoint b").code, 1);
+}
+
+TEST_F(SavedAndStopped, ByRanksThatFailWhoSayWhyAndEndTheJobWithTheirCode) {
+  std::ofstream(folder_.path() / "run.toml", std::ios::app) << "optimizer = \"sgd\"\nlearning_rate = 1e18\n";
+
+  const Ended ended = run(on_two_ranks_ + "a --checkpoint-every 1");
+
+  EXPECT_EQ(ended.code, 1) << ended.said;
+  EXPECT_THAT(ended.said, ContainsRegex("rank [01] ended the run: [^\n]*the gradients are not finite"));
+  EXPECT_GE(steps("a"), 1);
+}
+
+TEST_F(SavedAndStopped, ARecordOfRanksThatGoOnSaysFromWhereAndWhatCarriedIt) {
+  ASSERT_EQ(run(reference_ + "a --stop-after 298").code, 0);
+  std::ofstream(folder_.path() / "run.toml", std::ios::app) << "threads = 2\n";
+
+  ASSERT_EQ(run(on_two_ranks_ + "a --resume latest --record r").code, 0);
+
+  const Json manifest = read_json(folder_.path() / "r/manifest.json");
+  EXPECT_EQ(manifest.at("first_step"), 298);
+  EXPECT_EQ(manifest.at("resumed_from").at("step"), 298);
+  EXPECT_THAT(manifest.at("versions").at("mpi").get<std::string>(), Not(IsEmpty()));
+  EXPECT_EQ(manifest.at("environment").at("compute_threads"), 2);
+  const CsvTable memory = read_csv(folder_.path() / "r/rank-1/memory.csv", {"parameter_bytes"});
+  ASSERT_EQ(memory.rows.size(), 2U);
+  EXPECT_GT(std::stoll(memory.rows[0].cells[memory.column("parameter_bytes")]), 0);
 }
 
 TEST_F(SavedAndStopped, MetricsHaveEachStepOnceHoweverOftenItWasMade) {

@@ -1,0 +1,120 @@
+// The pipeline trainer's command line: each option reaches what it names, and what is wrong is told by name.
+#include "pipeline/program.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "record/manifest.hpp"
+#include "support/error.hpp"
+#include "support/json_text.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
+
+const std::string quick = PLUMBLINE_FIXTURES "/runs/quick.toml";
+
+struct Said {
+  int code = 0;
+  std::string out, err;
+};
+
+/// The program with these words behind its name. `err` holds what it throws for main() to tell, too.
+Said program(std::vector<std::string> words) {
+  words.insert(words.begin(), "plumbline-pipeline");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  Said said;
+  std::string thrown;
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  try {
+    said.code = run_pipeline_program(static_cast<int>(words.size()), arguments.data());
+  } catch (const Error& error) {
+    said.code = static_cast<int>(error.code());
+    thrown = error.what();
+  }
+  std::cout.flush();
+  said.out = ::testing::internal::GetCapturedStdout();
+  said.err = ::testing::internal::GetCapturedStderr() + thrown;
+  return said;
+}
+
+TEST(PipelineProgram, TrainsWhatItsOptionsSayAndKeepsThemInItsRecord) {
+  const testing::TemporaryFolder folder;
+  const std::string text = folder.file("other.txt", std::string(2000, 'x')).string(), record = (folder / "r").string();
+  const std::vector<std::string> options{quick,  "--transport", "threads", "--world",    "2",    "--record",
+                                         record, "--text",      text,      "--schedule", "afab", "--quiet"};
+
+  const Said said = program(options);
+
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.out + said.err, "");
+  const Manifest manifest = read_manifest(record);
+  EXPECT_EQ(manifest.world_size, 2);
+  EXPECT_EQ(manifest.schedule_name, "afab");
+  EXPECT_EQ(manifest.transport, "threads");
+  EXPECT_EQ(manifest.json.at("data").at("source"), text);
+  std::vector<std::string> command{"plumbline-pipeline"};
+  command.insert(command.end(), options.begin(), options.end());
+  EXPECT_EQ(manifest.json.at("command"), Json(command));
+}
+
+TEST(PipelineProgram, ADialectThatThereIsNotIsRefusedAsADialect) {
+  const testing::TemporaryFolder folder;
+
+  const Said said =
+      program({quick, "--transport", "threads", "--world", "2", "--record", (folder / "r").string(), "--schedule",
+               PLUMBLINE_FIXTURES "/schedules/zbv-p2-m4.csv", "--schedule-dialect", "klingon"});
+
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.err, HasSubstr("schedule dialect \"klingon\" is unknown"));
+}
+
+TEST(PipelineProgram, WrongOptionsAreToldByName) {
+  const Said unknown = program({quick, "--recrod", "r"}), none = program({quick, "--world", "0"});
+
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, AllOf(StartsWith("plumbline-pipeline: "), HasSubstr("--recrod")));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--world"));
+}
+
+TEST(PipelineProgram, HelpIsNoFailure) {
+  const Said said = program({"--help"});
+
+  EXPECT_EQ(said.code, 0);
+  EXPECT_THAT(said.out, HasSubstr("--schedule-dialect"));
+}
+
+TEST(PipelineProgram, APlanIsThatOfARunFile) {
+  const Said planned = program({quick, "--plan"}), of_nothing = program({"--plan"});
+
+  EXPECT_EQ(planned.code, 0);
+  EXPECT_THAT(planned.out, AllOf(HasSubstr("\nreference "), HasSubstr("\n8 ranks ")));
+  EXPECT_EQ(of_nothing.code, 2);
+  EXPECT_THAT(of_nothing.err, HasSubstr("--plan: give a run file"));
+}
+
+TEST(PipelineProgram, CapabilitiesNameTheProgramItsTransportsAndItsSchedules) {
+  const Said said = program({"--capabilities"});
+
+  ASSERT_EQ(said.code, 0);
+  const Json told = parse_json("capabilities", said.out);
+  EXPECT_EQ(told.at("program"), "plumbline-pipeline");
+  EXPECT_THAT(told.at("transports").get<std::vector<std::string>>(), IsSupersetOf({"mpi", "threads"}));
+  EXPECT_THAT(told.at("schedules").get<std::vector<std::string>>(), IsSupersetOf({"1f1b", "afab", "zb-v"}));
+}
+
+}  // namespace
+}  // namespace plumbline

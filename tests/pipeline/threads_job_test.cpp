@@ -1,0 +1,158 @@
+// A job whose ranks are threads: what it leaves, and what it tells.
+#include "pipeline/threads_job.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/threads_transport.hpp"
+#include "record/exit_file.hpp"
+#include "record/manifest.hpp"
+#include "record/rank_folder.hpp"
+#include "support/json.hpp"
+#include "tests/mutant/forwarding_transport.hpp"
+#include "tests/pipeline/parity.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ThreadsJob : public ::testing::Test {
+ protected:
+  /// Two steps of two microbatches, on ranks that wait for each other for two seconds.
+  fs::path run_file() const {
+    return folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                    "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                    "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n[pipeline]\ntimeout_ms = 2000\n");
+  }
+  PipelineOptions asked(int world) const { return options(run_file(), folder_ / "r", world, "1f1b"); }
+  int train(const PipelineOptions& options) {
+    ::testing::internal::CaptureStderr();
+    const int code = train_with_threads(options);
+    said_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string said_;
+};
+
+TEST_F(ThreadsJob, WithoutANumberThereIsOneRankAndNothingIsSaidUnlessAsked) {
+  PipelineOptions one = asked(1);
+  one.world.reset();
+
+  ASSERT_EQ(train(one), 0);
+
+  EXPECT_EQ(said_, "");
+  EXPECT_EQ(read_manifest(folder_ / "r").world_size, 1);
+}
+
+TEST_F(ThreadsJob, FolderOfAnotherRunIsRefusedAndStaysAsItIs) {
+  folder_.file("r/manifest.json", "another run's");
+
+  EXPECT_THAT(testing::error_of<InputError>([&] { train_with_threads(asked(2)); }),
+              HasSubstr("is not empty, so it may hold another run"));
+  EXPECT_EQ(testing::bytes_of(folder_ / "r/manifest.json"), "another run's");
+}
+
+/// Fails before its first message.
+class FailsAtItsFirstMessage : public mutant::ForwardingTransport {
+ public:
+  explicit FailsAtItsFirstMessage(std::unique_ptr<Transport> inner)
+      : ForwardingTransport(*inner), kept_(std::move(inner)) {}
+
+  std::vector<OperationId> post(std::vector<Operation> /*batch*/) override { throw RunError("planted"); }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+};
+
+TEST_F(ThreadsJob, TheRankThatFailedIsToldAloneAndTheOthersEndAtOnce) {
+  PipelineOptions failing = asked(3);
+  failing.make_transports = [](int world, TransportSettings settings) {
+    auto transports = make_threads_transports(world, settings);
+    transports[1] = std::make_unique<FailsAtItsFirstMessage>(std::move(transports[1]));
+    return transports;
+  };
+
+  EXPECT_EQ(train(failing), 1);
+
+  EXPECT_THAT(said_, AllOf(HasSubstr("plumbline-pipeline: rank 1: planted\n"), Not(HasSubstr("rank 0")),
+                           Not(HasSubstr("rank 2"))))
+      << "the others only waited for it";
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(read_exit_file(folder_ / "r" / rank_folder(rank) / "exit.json")->status, "error") << rank;
+}
+
+TEST_F(ThreadsJob, WhereNoneCanGoOnItsFolderStaysFree) {
+  PipelineOptions lost = asked(2);
+  lost.checkpoint.folder = folder_ / "c";
+  lost.checkpoint.resume = (folder_ / "nowhere").string();
+
+  EXPECT_EQ(train(lost), 2);
+
+  EXPECT_THAT(said_, HasSubstr("nowhere"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "r"));
+}
+
+TEST_F(ThreadsJob, ARecordOfRanksThatGoOnSaysFromWhere) {
+  PipelineOptions first = asked(1);
+  first.record.clear();
+  first.checkpoint.folder = folder_ / "c";
+  first.checkpoint.stop_after = 1;
+  ASSERT_EQ(train(first), 0);
+  PipelineOptions second = asked(2);
+  second.checkpoint.folder = folder_ / "c";
+  second.checkpoint.resume = "latest";
+
+  ASSERT_EQ(train(second), 0);
+
+  EXPECT_EQ(read_manifest(folder_ / "r").first_step, 1);
+}
+
+/// $TMPDIR is another folder while it lives.
+class TemporaryFilesIn {
+ public:
+  explicit TemporaryFilesIn(const fs::path& folder) {
+    fs::create_directories(folder);
+    setenv("TMPDIR", folder.c_str(), 1);
+  }
+  ~TemporaryFilesIn() { before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1); }
+  TemporaryFilesIn(const TemporaryFilesIn&) = delete;
+  TemporaryFilesIn& operator=(const TemporaryFilesIn&) = delete;
+
+ private:
+  std::string before_ = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "";
+};
+
+TEST_F(ThreadsJob, NothingOfRanksWithoutARecordIsLeftInTheTemporaryFolder) {
+  const TemporaryFilesIn here(folder_ / "tmp");
+  PipelineOptions unrecorded = asked(2);
+  unrecorded.record.clear();
+  unrecorded.checkpoint.folder = folder_ / "c";
+
+  ASSERT_EQ(train(unrecorded), 0);
+
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
+}
+
+// No machine has it: 50000 threads of 1 MiB, and for each pair of ranks 5 channels with a queue of 704 bytes:
+// 50000 x 2^20 + 50000^2 x 5 x 704 = 8.852e12 bytes, which are 8.05 TiB; without the threads they would be 8.00.
+TEST_F(ThreadsJob, ThreadsAndTheirQueuesAreHeldToTheMachineBeforeTheyAreMade) {
+  EXPECT_THAT(testing::error_of<SystemError>([&] { train_with_threads(asked(50000)); }),
+              HasSubstr("50000 ranks as threads of one process needs 8.05 TiB of memory"));
+}
+
+}  // namespace
+}  // namespace plumbline
