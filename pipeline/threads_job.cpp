@@ -94,7 +94,10 @@ int train_with_threads(PipelineOptions options) {
       make_trainer(trainer, training, plan, transport, options.record);
     });
     made.arrive_and_wait();
-    if (failed()) return;
+    if (failed()) {  // maybe only since: a rank that woke before this one may have failed to begin, and waits below
+      begun.count_down();
+      return;
+    }
     guarded([&] {
       trainer->begin();
       if (rank == 0) begin_record(options, training, plan, {trainer->resumed_from()});

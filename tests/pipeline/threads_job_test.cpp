@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class ThreadsJob : public ::testing::Test {
  protected:
@@ -104,6 +105,19 @@ TEST_F(ThreadsJob, WhereNoneCanGoOnItsFolderStaysFree) {
 
   EXPECT_THAT(said_, HasSubstr("nowhere"));
   EXPECT_TRUE(fs::is_empty(folder_ / "r"));
+}
+
+// Rank 0 alone writes what fails; the others may wake up before it has failed, or after.
+TEST_F(ThreadsJob, WhereOneOfManyCannotBeginAllEnd) {
+  PipelineOptions late = asked(16);
+  late.make_transports = [this](int world, TransportSettings settings) {
+    folder_.file("r/manifest.json", "of a run that began at the same moment");
+    return make_threads_transports(world, settings);
+  };
+
+  EXPECT_EQ(train(late), 2);
+
+  EXPECT_THAT(said_, StartsWith("plumbline-pipeline: rank 0: " + (folder_ / "r/manifest.json").string()));
 }
 
 TEST_F(ThreadsJob, ARecordOfRanksThatGoOnSaysFromWhere) {
