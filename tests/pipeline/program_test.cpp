@@ -82,12 +82,13 @@ TEST(PipelineProgram, ADialectThatThereIsNotIsRefusedAsADialect) {
 }
 
 TEST(PipelineProgram, WrongOptionsAreToldByName) {
-  const Said unknown = program({quick, "--recrod", "r"}), none = program({quick, "--world", "0"});
+  const Said unknown = program({quick, "--recrod", "r"});
+  const Said none = program({quick, "--transport", "threads", "--world", "0", "--record", "/nowhere"});
 
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, AllOf(StartsWith("plumbline-pipeline: "), HasSubstr("--recrod")));
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.err, HasSubstr("--world"));
+  EXPECT_THAT(none.err, HasSubstr("--world: "));
 }
 
 TEST(PipelineProgram, HelpIsNoFailure) {

@@ -14,6 +14,8 @@ class DisturbedMpi : public DisturbedRanks {};
 
 TEST_F(DisturbedMpi, AHangIsNamed) {
   expect_a_hang_to_be_named(launcher, program, "--transport mpi");
+  EXPECT_THAT(said(), ::testing::ContainsRegex("rank 0 waits for .*rank 1.*, 10[.]0 s: that is the time limit"))
+      << "the run file's, not our own";
 }
 
 TEST_F(DisturbedMpi, AKilledRankIsNamed) {
