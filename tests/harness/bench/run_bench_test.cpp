@@ -11,8 +11,7 @@
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
-#include "tests/harness/fake_programs.hpp"
-#include "tests/harness/judge/synthetic_run.hpp"
+#include "tests/harness/bench/timed_sweep.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -23,60 +22,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Both stand-ins note the call and leave a record that lies ready; the second reference is $slower to tell apart.
-const char* const timed_trainer = R"sh(
-run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
-[ $me = 0 ] && echo "$(basename "$record")" >> "$base/calls"
-grep -q 'summary' "$run" || echo "not at level summary" >> "$base/calls"
-[ -e "$base/behaviour" ] && source "$base/behaviour"
-of=$base/of-pipeline
-case $(basename "$0") in plumbline-reference) of=$base/of-reference ;; esac
-case $(basename "$record") in *-second) [ -e "$base/of-second" ] && of=$base/of-second ;; esac
-mkdir -p "$record"
-cp -r $of/rank-$me "$record/"; [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv "$record/"
-page "$record" $me 0 -1 ${me}F0
-exit 0
-)sh";
-
-class RunBench : public ::testing::Test {
+class RunBench : public TimedSweep {
  protected:
   RunBench() {
-    folder_.file("config.json", R"({"num_hidden_layers": 2})");
-    folder_.file("a.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n");
-    program(folder_, "plumbline-reference", timed_trainer);
-    program(folder_, "plumbline-pipeline", timed_trainer);
-    program(folder_, "fake-mpirun", fake_mpirun());
-    options_.sweep.sweep_file = folder_.file(
-        "small.toml", "launcher = \"" + (folder_ / "fake-mpirun").string() +
-                          " -n {world}\"\nrun = [\"a.toml\"]\nworld_sizes = [2]\nschedules = [\"1f1b\", \"afab\"]\n");
+    options_.sweep.sweep_file = sweep_file();
     options_.sweep.trainers = folder_.path();
     options_.sweep.out = folder_ / "out";
     options_.rounds = 2;
-    record("of-reference", synthetic_reference({}), 0.9);
-    record("of-pipeline", synthetic_candidate({}), 0.6);
   }
 
-  void record(const std::string& name, SyntheticRun run, double seconds) {
-    for (auto& rank : run.ranks)
-      for (auto& row : rank.steps) row.seconds = row.step == 0 ? 99 : seconds;
-    fs::remove_all(folder_ / name);
-    run.manifest["machine"] = {{"cpu_model", "Some Processor"}, {"cores", 2}};
-    write_run(run, folder_ / name);
-    for (const auto& entry : fs::recursive_directory_iterator(folder_ / name))
-      if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
-  }
   FinishedBench run() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
     return run_bench(options_, log.get());
   }
-  std::vector<std::string> calls() const {
-    std::ifstream in(folder_ / "calls");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  }
 
-  TemporaryFolder folder_;
   BenchOptions options_;
 };
 

@@ -1,15 +1,20 @@
 // The life of a baseline, command by command: kept once, held against, changed with a reason.
 #include "harness/commands/baseline_command.hpp"
 
+#include "harness/baseline/baseline.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/judge_again.hpp"
+#include "record/verdict.hpp"
+#include "tests/harness/bench/bench_results.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 
 namespace plumbline::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class BaselineCommand : public FinishedSweepFolder {
  protected:
@@ -29,6 +34,32 @@ class BaselineCommand : public FinishedSweepFolder {
     write_records();
     judge();
   }
+  /// A second cell, as good as the first.
+  void add_cell() {
+    Verdict verdict = read_verdict(out_ / "verdict.json");
+    verdict.cells.push_back(verdict.cells.front());
+    verdict.cells.back().id = "d";
+    std::filesystem::copy(out_ / "cells/c", out_ / "cells/d", std::filesystem::copy_options::recursive);
+    write_verdict(out_ / "verdict.json", verdict);
+  }
+  std::filesystem::path kept_file() const { return folder_ / "kept/release.json"; }
+  /// `release` is kept, and then says that its commit was "old" and the first loss 9.5.
+  void keep_another_loss() {
+    of_release("save");
+    Json kept = read_json(kept_file());
+    kept["commit"] = "old";
+    kept["references"][0]["losses"][0] = "9.5";
+    write_json(kept_file(), kept);
+  }
+  /// The folder of a bench by that name.
+  std::string bench(const std::string& name) {
+    BenchResult result = bench_result();
+    result.name = name;
+    make_folder(folder_ / name);
+    write_json(folder_ / name / "bench.json", to_json(result));
+    return (folder_ / name).string();
+  }
+  std::string bench_of_release() const { return read_baseline(kept_file()).speeds.value_or(Speeds{}).bench; }
   Result run(const std::string& words, const std::string& rest = "") {
     return result_of(add_baseline_command,
                      "baseline " + words + " --baselines " + (folder_ / "kept").string() + " " + rest);
@@ -98,6 +129,76 @@ TEST_F(BaselineCommand, ANameThatIsNoneAndABaselineThatIsNotThereAreRefused) {
   EXPECT_THAT(path.said, HasSubstr("\"../release\" is no name of a baseline"));
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.said, HasSubstr("there is no such baseline"));
+}
+
+TEST_F(BaselineCommand, ANameIsAWordThatIsNotHiddenAndLeadsNowhere) {
+  for (const std::string name : {"a/../../b", "a/b", ".hidden", "a:b", "caf\xc3\xa9"}) {
+    EXPECT_THAT(run("save " + name + " " + out_.string()).said, EndsWith("\" is no name of a baseline: give letters, "
+                                                                         "digits, dots, dashes, underscores"))
+        << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "kept"));
+  EXPECT_EQ(run("save v1.2-of_may " + out_.string()).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "kept/v1.2-of_may.json"));
+}
+
+TEST_F(BaselineCommand, CellsAndReferencesAreCountedAndAllBaselinesListedByName) {
+  add_cell();
+  EXPECT_THAT(of_release("save").said, HasSubstr(": 1 references and 2 cells of sweep kept, "));
+  run("save before " + out_.string());
+  folder_.file("kept/README.md", "what these are");
+
+  const std::string listed = run("list").said;
+
+  EXPECT_THAT(listed, AllOf(HasSubstr("before: sweep kept, 2 cells, "), HasSubstr("release: sweep kept, 2 cells, ")));
+  EXPECT_LT(listed.find("before: "), listed.find("release: "));
+}
+
+TEST_F(BaselineCommand, WhatIsKeptStandsAsBeforeAndTheSweepAsNow) {
+  keep_another_loss();
+
+  const Result changed = run("compare --allow coverage --reason why release " + out_.string());
+
+  EXPECT_EQ(changed.code, 1) << changed.said;
+  EXPECT_THAT(changed.said, HasSubstr("loss of step 0: 9.5 before, "));
+  EXPECT_EQ(run("compare --reason why --allow bits release " + out_.string()).code, 0) << "the name is no kind";
+}
+
+TEST_F(BaselineCommand, WhereNothingWasComparableItEndsWithThree) {
+  of_release("save");
+  Json kept = read_json(kept_file());
+  for (const char* runs : {"references", "cells"}) kept[runs][0]["asked"] = "of another run";
+  write_json(kept_file(), kept);
+
+  EXPECT_EQ(of_release("compare").code, 3);
+}
+
+TEST_F(BaselineCommand, EachAcceptedChangeIsKeptWithItsCommitItsReasonAndWhereItWas) {
+  Verdict verdict = read_verdict(out_ / "verdict.json");
+  verdict.machine["versions"] = {{"commit", "new"}};
+  write_verdict(out_ / "verdict.json", verdict);
+  keep_another_loss();
+
+  EXPECT_THAT(of_release("accept", "--reason first").said, HasSubstr("9.5 before, "));
+  of_release("accept", "--reason second");
+
+  const std::vector<AcceptedChange> accepted = read_baseline(kept_file()).accepted;
+  ASSERT_THAT(accepted, SizeIs(2));
+  EXPECT_EQ(accepted[0].commit, "new");
+  EXPECT_EQ(accepted[0].reason, "first");
+  EXPECT_THAT(accepted[0].changes, ::testing::Contains(::testing::StartsWith("r: loss of step 0: 9.5 before, ")));
+  EXPECT_EQ(accepted[1].reason, "second");
+  EXPECT_THAT(accepted[1].changes, ::testing::IsEmpty());
+}
+
+TEST_F(BaselineCommand, SpeedsAreTheBenchsThatWasGivenLast) {
+  of_release("save", "--bench " + bench("one"));
+  EXPECT_EQ(bench_of_release(), "one");
+
+  of_release("accept", "--reason r");
+  EXPECT_EQ(bench_of_release(), "one") << "what they were still holds";
+  of_release("accept", "--reason r --bench " + bench("two"));
+  EXPECT_EQ(bench_of_release(), "two");
 }
 
 }  // namespace

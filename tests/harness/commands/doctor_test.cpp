@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <map>
 
+#include "support/error.hpp"
+#include "support/json.hpp"
 #include "tests/harness/fake_programs.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -85,6 +88,22 @@ TEST(Doctor, SeveralGpusTakeARankEachAndTheOddOneIsNamed) {
   EXPECT_THAT(texts(mixed.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 2 are of different models")));
 }
 
+TEST(Doctor, TwoGpusTakeARankEachAndAreNamedWhereTheyDiffer) {
+  const Json found = examine_gpus(trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA T400")})));
+
+  EXPECT_THAT(texts(found.at("can")), Contains(HasSubstr("with a GPU a rank, up to 2 ranks here")));
+  EXPECT_THAT(texts(found.at("why_not_more")), Contains(HasSubstr("GPUs 0 and 1 are of different models")));
+}
+
+TEST(Doctor, ProgramsWithoutNcclTrainOnOneGpuAlone) {
+  Json answers = trainers(machine({gpu("NVIDIA H200"), gpu("NVIDIA H200")}));
+  answers["plumbline-pipeline"]["transports"] = {"mpi", "threads"};
+  const Json found = examine_gpus(answers);
+
+  EXPECT_THAT(texts(found.at("can")), ::testing::ElementsAre(HasSubstr("train on one GPU")));
+  EXPECT_THAT(texts(found.at("why_not_more")), ::testing::ElementsAre("these programs have no NCCL transport"));
+}
+
 /// mpirun: starts as many as asked, and each leaves what a rank of a run leaves.
 const char* const launches = R"(export PATH=/usr/bin:/bin
 while [ $1 != -n ]; do shift; done; ranks=$2; shift 2
@@ -96,17 +115,30 @@ page $3 $FAKE_RANK 0 -1 ${FAKE_RANK}F0; sleep 0.1; ended $3 $FAKE_RANK ok 0
 
 using Programs = std::map<std::string, std::string>;
 
-/// `programs`: what is on PATH, and nothing else.
-Json examined_with(const Programs& programs) {
-  const testing::TemporaryFolder folder;
-  testing::program(folder, "plumbline-reference", "echo '{}'\n");
-  testing::program(folder, "plumbline-pipeline", pipeline);
+/// PATH is this folder alone for as long as this lives.
+class OnlyOnPath {
+ public:
+  explicit OnlyOnPath(const std::filesystem::path& folder) { ::setenv("PATH", folder.c_str(), 1); }
+  ~OnlyOnPath() { ::setenv("PATH", before_.c_str(), 1); }
+  OnlyOnPath(const OnlyOnPath&) = delete;
+  OnlyOnPath& operator=(const OnlyOnPath&) = delete;
+
+ private:
+  const std::string before_ = ::getenv("PATH");
+};
+
+const Programs good_trainers = {{"plumbline-reference", "echo '{}'\n"}, {"plumbline-pipeline", pipeline}};
+
+/// `programs`: what is on PATH, and nothing else. `folder`: the trainers'.
+Json examined_in(const testing::TemporaryFolder& folder, const Programs& programs, const Programs& trainers) {
+  for (const auto& [name, body] : trainers) testing::program(folder, name, body);
   for (const auto& [name, body] : programs) testing::program(folder, "path/" + name, body);
-  const std::string path = ::getenv("PATH");
-  ::setenv("PATH", (folder / "path").c_str(), 1);
-  const Json found = examine_machine(folder.path());
-  ::setenv("PATH", path.c_str(), 1);
-  return found;
+  const OnlyOnPath path(folder / "path");
+  return examine_machine(folder.path());
+}
+
+Json examined_with(const Programs& programs, const Programs& trainers = good_trainers) {
+  return examined_in(testing::TemporaryFolder(), programs, trainers);
 }
 
 TEST(Doctor, StartsTwoRanksAsASweepWouldAndSaysThatBothArrived) {
@@ -133,6 +165,57 @@ TEST(Doctor, AnMpirunThatStartsNothingMakesItUnusableAndIsToldFirst) {
                                     "of your own can\n  of two ranks"));
 }
 
+// As real trainers are given it: a layer and a position for each rank, over MPI.
+TEST(Doctor, TheTwoRanksTrainAModelOfALayerForEach) {
+  const testing::TemporaryFolder folder;
+  const std::string keeps = "[ $1 = --capabilities ] || { mkdir -p ${0%/*}/seen; cp ${1%/*}/*.* ${0%/*}/seen; }\n";
+  const Programs trainers = {{"plumbline-reference", "echo '{}'\n"}, {"plumbline-pipeline", keeps + pipeline}};
+
+  EXPECT_EQ(examined_in(folder, {{"mpirun", launches}}, trainers).at("usable"), true);
+
+  const std::string run = testing::bytes_of(folder / "seen/run.toml");
+  EXPECT_THAT(run, AllOf(HasSubstr("transport = \"mpi\"\n"), HasSubstr("lengths = [2, 2]\n")));
+  const Json model = read_json(folder / "seen/model.json");
+  EXPECT_EQ(model.at("num_hidden_layers"), 2);
+  EXPECT_EQ(model.at("max_position_embeddings"), 2);
+}
+
+TEST(Doctor, ARankThatFailedOrSaidNothingHasNotArrived) {
+  const auto with_second = [](const std::string& what, const std::string& end) {
+    const std::string body = "[ \"$FAKE_RANK\" = 1 ] && { page $3 1 0 -1 1F0; sleep 0.1; " + what + "; exit; }\n";
+    return examined_with({{"mpirun", launches + end}},
+                         {{"plumbline-reference", "echo '{}'\n"}, {"plumbline-pipeline", body + pipeline}});
+  };
+  const Json failed = with_second("ended $3 1 error 1", "exit 1\n"), silent = with_second(":", "");
+
+  for (const Json& found : {failed, silent}) {
+    EXPECT_EQ(found.at("two_ranks").at("arrived"), 1) << found.dump();
+    EXPECT_EQ(found.at("usable"), false);
+  }
+  EXPECT_THAT(texts(failed.at("missing")), Contains(HasSubstr("1 arrived: rank 1")));
+  EXPECT_THAT(texts(silent.at("missing")), Contains(HasSubstr("1 arrived: ")));
+}
+
+TEST(Doctor, IsStoppedByCtrlCAndFindsNothing) {
+  const std::string stops =
+      "[ \"$1\" = --version ] && exit\nkill -INT " + std::to_string(::getpid()) + "\nexec /bin/sleep 60\n";
+
+  EXPECT_THAT(testing::error_of<SystemError>([&] { examined_with({{"mpirun", stops}}); }), HasSubstr("SIGINT"));
+}
+
+TEST(Doctor, EachTrainerThatFailsIsToldWithItsCodeAndItsLastWordsAndNoRankIsStarted) {
+  const Json found = examined_with({{"mpirun", launches}},
+                                   {{"plumbline-reference", "echo 'plumbline-reference: no libtorch' >&2; exit 127\n"},
+                                    {"plumbline-pipeline", "echo 'plumbline-pipeline: no memory' >&2; exit 1\n"}});
+
+  const auto first =
+      HasSubstr("plumbline-reference --capabilities ended with code 127: plumbline-reference: no libtorch");
+  const auto second = HasSubstr("plumbline-pipeline --capabilities ended with code 1: plumbline-pipeline: no memory");
+  EXPECT_THAT(texts(found.at("missing")), ::testing::ElementsAre(first, second));
+  EXPECT_THAT(doctor_text(found), AllOf(first, second));
+  EXPECT_TRUE(found.at("two_ranks").is_null());
+}
+
 TEST(Doctor, OneCauseThatStopsBothTrainersIsToldOnce) {
   const char* set = ::getenv("TMPDIR");
   const std::string before = set != nullptr ? set : "/tmp";
@@ -157,11 +240,7 @@ TEST(Doctor, WithoutMpirunASweepCannotBe) {
 }
 
 TEST(Doctor, TheJudgeAloneSweepsCommandsOfOnesOwn) {
-  const testing::TemporaryFolder folder;
-  const std::string path = ::getenv("PATH");
-  ::setenv("PATH", folder.path().c_str(), 1);
-  const Json found = examine_machine(folder.path());
-  ::setenv("PATH", path.c_str(), 1);
+  const Json found = examined_with({}, {});
 
   EXPECT_EQ(found.at("usable"), true) << found.dump();
   EXPECT_THAT(texts(found.at("missing")), IsEmpty());

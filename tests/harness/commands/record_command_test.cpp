@@ -21,6 +21,18 @@ class RecordCommand : public ::testing::Test {
     TrainedRun trained{synthetic_candidate(trained_plan("sgd", true)), "float32", mistake};
     return trained.write(folder_ / name);
   }
+  /// The folder of a run of two pipelines, of which the second makes a mistake.
+  std::string write_two_pipelines() {
+    for (const int replica : {0, 1}) {
+      TrainedRun trained{synthetic_candidate(trained_plan("sgd", true)), "float32",
+                         replica == 0 ? Mistake::none : Mistake::clip_with_epsilon};
+      trained.run.manifest["role"] = "external";
+      trained.run.manifest["mesh"] = {
+          {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 1}, {2, 3}}}, {"replica", replica}};
+      trained.write(folder_ / ("run/replica-" + std::to_string(replica)));
+    }
+    return (folder_ / "run").string();
+  }
   Result run(const std::string& words) { return result_of(add_record_command, "record " + words); }
 
   TemporaryFolder folder_;
@@ -66,6 +78,38 @@ TEST_F(RecordCommand, ShowIsOfARecordAndRulesAreTheJudges) {
   EXPECT_THAT(shown.said, AllOf(StartsWith("record  "), HasSubstr("2 ranks, 2 steps")));
   EXPECT_EQ(rules.code, 0);
   EXPECT_THAT(rules.said, StartsWith("check              level "));
+}
+
+TEST_F(RecordCommand, OfSeveralPipelinesTheOneAskedForIsCheckedShownAndTraced) {
+  const std::string folder = write_two_pipelines(), out = (folder_ / "t.json").string();
+
+  EXPECT_EQ(run("check " + folder + " --replica 0").code, 0);
+  EXPECT_EQ(run("check " + folder + " --replica 1").code, 1);
+  EXPECT_THAT(run("show " + folder + " --replica 1").said, HasSubstr("replica 1 of 2 along pp, ranks 2, 3 of the run"));
+  EXPECT_EQ(run("trace " + folder + " --out " + out + " --replica 1").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(out));
+  for (const char* command : {"check ", "show ", "trace "})
+    EXPECT_EQ(run(command + folder).code, 2) << command << "and none was chosen";
+}
+
+// A gigabyte of nothing behind a dump: where it is looked at, it is refused.
+TEST_F(RecordCommand, DumpsOfMoreThanAGigabyteAreReadWhereThatIsAskedFor) {
+  const auto record = write("right", Mistake::none);
+  std::filesystem::resize_file(record / "rank-0/dumps/step-0.safetensors", (std::uintmax_t{1} << 30U) + 1);
+
+  const Result left_out = run("check " + record.string()), read = run("check --large-dumps " + record.string());
+
+  EXPECT_EQ(left_out.code, 0) << left_out.said;
+  EXPECT_THAT(left_out.said, HasSubstr(" bytes, more than 1073741824\n"));
+  EXPECT_EQ(read.code, 2);
+  EXPECT_THAT(read.said, HasSubstr("belong to none"));
+}
+
+TEST_F(RecordCommand, ATraceGoesToAFileThatTheHelpNames) {
+  CLI::App app;
+  add_record_command(app);
+
+  EXPECT_THAT(app.get_subcommand("record")->get_subcommand("trace")->help(), HasSubstr("=trace.json "));
 }
 
 }  // namespace

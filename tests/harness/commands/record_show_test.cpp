@@ -12,7 +12,9 @@ namespace plumbline::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(RecordShow, TellsWhatIsThereOfEachRank) {
   SyntheticCell cell;
@@ -32,9 +34,13 @@ TEST(RecordShow, AReplicaOfAMeshAndEveryKthStepAreTold) {
   cell.candidate.manifest["mesh"] = {
       {"axes", {{"dp", 2}, {"pp", 2}}}, {"pipeline", "pp"}, {"replicas", {{0, 2}, {1, 3}}}, {"replica", 1}};
 
-  EXPECT_THAT(shown_record(cell.write_candidate()),
+  const auto record = cell.write_candidate();
+  std::filesystem::remove(record / "schedule.csv");
+
+  EXPECT_THAT(shown_record(record),
               AllOf(HasSubstr("every           10: step i of the record is step 10 i of the run\n"),
-                    HasSubstr("mesh            replica 1 of 2 along pp, ranks 1, 3 of the run; axes dp 2, pp 2\n")));
+                    HasSubstr("mesh            replica 1 of 2 along pp, ranks 1, 3 of the run; axes dp 2, pp 2\n"),
+                    HasSubstr("schedule        1f1b (no schedule.csv), ")));
 }
 
 TEST(RecordShow, HowItClipsAndWhatIsTiedFrozenOrAbsentIsTold) {
@@ -62,6 +68,92 @@ TEST(RecordShow, RankThatWasKilledSaysSo) {
   EXPECT_THAT(shown_record(record), HasSubstr("rank 1          no exit.json: killed outright, or still running"));
 }
 
+TEST(RecordShow, CountsEachRanksRowsAndNamesNoTableWithoutAny) {
+  SyntheticCell cell;
+  const std::string text = shown_record(cell.write_candidate());
+
+  for (const RankRecord& rank : cell.candidate.ranks) {
+    ASSERT_NE(rank.traffic.size(), rank.boundaries.size()) << "or one could stand for the other";
+    std::string rows = "whole steps\n  rows          ";
+    const std::pair<const char*, std::size_t> tables[] = {{"actions", rank.actions.size()},
+                                                          {"boundaries", rank.boundaries.size()},
+                                                          {"memory", 2},
+                                                          {"microbatches", 10},
+                                                          {"steps", 2},
+                                                          {"tensors", rank.tensors.size()},
+                                                          {"traffic", rank.traffic.size()}};
+    for (const auto& [table, number] : tables)
+      rows += (table == tables[0].first ? "" : ", ") + std::to_string(number) + " " + table + ".csv";
+    EXPECT_THAT(text, HasSubstr("rank " + std::to_string(rank.rank) + "          ok, code 0; 2 " + rows + "\n"));
+  }
+}
+
+TEST(RecordShow, TellsLevelSeedClippingAndWhatIsTied) {
+  SyntheticCell cell;
+  cell.candidate.manifest["seed"] = 7;
+  cell.candidate.manifest["loss_scaling"] = "after";
+
+  const std::string text = shown_record(cell.write_candidate());
+
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("level           full, float32 on cpu\n"), HasSubstr(" microbatches, seed 7\n"),
+                  HasSubstr("clipping        1, of a norm in canonical order\n"), HasSubstr("loss scaling    after\n"),
+                  HasSubstr("tied            lm_head.weight = model.embed_tokens.weight\n")));
+  EXPECT_THAT(text, Not(HasSubstr("\nevery ")));
+  EXPECT_THAT(text, Not(HasSubstr("\nfrozen ")));
+}
+
+TEST(RecordShow, OfSeveralTiesEachIsToldAndOneFrozenParameterAndEverySecondStepToo) {
+  SyntheticCell cell;
+  const std::string norm = "model.norm.weight";
+  Json& manifest = cell.candidate.manifest;
+  manifest["role"] = "external";
+  manifest["every"] = 2;
+  manifest["frozen"] = {norm};
+  manifest["tied"] = {{"a.weight", "b.weight"}, {"c.weight", "d.weight", "e.weight"}};
+  for (RankRecord& rank : cell.candidate.ranks)
+    std::erase_if(rank.tensors, [&](const TensorRow& row) { return row.kind != "parameter" && row.name == norm; });
+
+  EXPECT_THAT(shown_record(cell.write_candidate()),
+              AllOf(HasSubstr("tied            a.weight = b.weight; c.weight = d.weight = e.weight\n"),
+                    HasSubstr("frozen          model.norm.weight\n"),
+                    HasSubstr("every           2: step i of the record is step 2 i of the run\n")));
+}
+
+TEST(RecordShow, AStageIsToldWithTheRankThatHoldsIt) {
+  SyntheticCell cell;
+  Json& manifest = cell.candidate.manifest;
+  manifest["schedule"]["chunks_per_rank"] = 2;
+  for (const int rank : {1, 0})  // there and back, as a V
+    manifest["stages"].push_back({{"stage", 3 - rank}, {"rank", rank}, {"units", Json::array()}});
+
+  EXPECT_THAT(shown_record(cell.write_candidate()),
+              HasSubstr("stage 2         rank 1: no unit\nstage 3         rank 0: no unit\n"));
+}
+
+TEST(RecordShow, OfARankThatFailedTheCodeAndOfAKilledOneWhereItsTablesBreakOff) {
+  SyntheticCell cell;
+  cell.candidate.ranks[0].exit->status = "error";
+  cell.candidate.ranks[0].exit->code = 3;
+  const auto record = cell.write_candidate();
+  std::filesystem::remove(record / "rank-1/exit.json");
+  std::filesystem::resize_file(record / "rank-1/steps.csv",
+                               std::filesystem::file_size(record / "rank-1/steps.csv") - 1);
+
+  EXPECT_THAT(shown_record(record), AllOf(HasSubstr("rank 0          error, code 3; 2 whole steps\n"),
+                                          HasSubstr("  cut off       steps.csv\n")));
+}
+
+TEST(RecordShow, OneTableThatARankLacksIsToldAndSeveral) {
+  SyntheticCell cell;
+  cell.candidate.manifest["role"] = "external";
+  const auto record = cell.write_candidate();
+  std::filesystem::remove(record / "rank-1/traffic.csv");
+
+  EXPECT_THAT(shown_record(record), AllOf(HasSubstr("  absent        saved.csv\nrank 1 "),
+                                          EndsWith("  absent        saved.csv, traffic.csv\n")));
+}
+
 TEST(RecordShow, FolderWithoutManifestIsRefused) {
   const TemporaryFolder folder;
   EXPECT_THROW(shown_record(folder.path()), InputError);
@@ -86,6 +178,20 @@ TEST(RecordRules, NameEveryCheckAndWhatAnExternalRecordMayLack) {
         "\nvariable_lengths   full     required where the bench is  required where the bench is   exact "
         "         all\n"})
     EXPECT_THAT(text, HasSubstr(row));
+}
+
+TEST(RecordRules, TellOfEachTableWhatAnExternalRecordMayLackOrLeaveEmpty) {
+  EXPECT_THAT(rules_text(),
+              EndsWith("  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of "
+                       "actions.csv\n"
+                       "  steps.csv, columns: live_tokens\n"
+                       "  steps.csv, values: seconds\n"
+                       "  tensors.csv, columns: nonzero_rows\n"
+                       "  actions.csv, columns: peak_bytes\n"
+                       "  memory.csv, columns: live_bytes, table_bytes, data_bytes, other_bytes, other_peak_bytes, "
+                       "process_private_bytes\n"
+                       "  memory.csv, values: peak_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, "
+                       "activation_peak_bytes, buffer_bytes, process_peak_bytes\n"));
 }
 
 }  // namespace

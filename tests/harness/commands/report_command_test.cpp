@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/judge/judge.hpp"
+#include "harness/sweep/judge_again.hpp"
 #include "record/verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -41,7 +43,8 @@ TEST(ReportCommand, AComparisonSaysWhatChangedAndWhyValuesWereNotCompared) {
 
   EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
   EXPECT_THAT(page, HasSubstr("tiny/sgd/1f1b/P2"));
-  EXPECT_THAT(page, HasSubstr("<p class=\"note\">Not compared: "));
+  EXPECT_THAT(page, HasSubstr("<p class=\"note\">Not compared: " + (folder / "before/cells/tiny-w2").string() +
+                              ": holds no manifest.json"));
 }
 
 TEST(ReportCommand, AFolderWithoutAVerdictIsNoSweeps) {
@@ -72,6 +75,29 @@ TEST(ReportCommand, WritesAPageAnIndexOrAComparisonFromTheFirstToTheOther) {
   EXPECT_EQ(compared.said, "comparison: " + out + "\n");
   EXPECT_THAT(read_file(out), HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
   EXPECT_EQ(run((folder / "now").string() + " --out x.html").code, 2) << "without --compare";
+  EXPECT_EQ(run(folder.path().string() + " --index --compare " + (folder / "now").string()).code, 2) << "one of both";
+}
+
+/// Two sweeps that hold, with their records: of the second a cell was not run.
+class ReportOfTwoSweeps : public FinishedSweepFolder {
+ protected:
+  ReportOfTwoSweeps() {
+    judge_again(out_, {judge_cell, [](const std::filesystem::path&) {}, judge_reference}, {{"version", "1"}}, stderr);
+    std::filesystem::copy(out_, before_, std::filesystem::copy_options::recursive);
+    Verdict verdict = read_verdict(before_ / "verdict.json");
+    verdict.cells.push_back(verdict.cells.front());
+    verdict.cells.back().id = "d";
+    std::filesystem::copy(out_ / "cells/c", before_ / "cells/d", std::filesystem::copy_options::recursive);
+    write_verdict(before_ / "verdict.json", verdict);
+  }
+  const std::filesystem::path before_ = folder_ / "before";
+};
+
+TEST_F(ReportOfTwoSweeps, ValuesOfTheFirstAreHeldAgainstThoseOfTheOther) {
+  const std::string words = "was run before and is not now";
+
+  EXPECT_THAT(comparison_page(before_, out_), HasSubstr(words));
+  EXPECT_THAT(comparison_page(out_, before_), ::testing::Not(HasSubstr(words)));
 }
 
 }  // namespace

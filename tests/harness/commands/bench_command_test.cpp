@@ -1,0 +1,62 @@
+// `plumbline bench`: what is timed and how often, what is said, and the exit code.
+#include "harness/commands/bench_command.hpp"
+
+#include <gmock/gmock.h>
+
+#include "record/bench_result.hpp"
+#include "tests/harness/bench/timed_sweep.hpp"
+#include "tests/harness/commands/finished_sweep.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class BenchCommand : public TimedSweep {
+ protected:
+  /// `words` stand before the sweep file.
+  Result run(const std::string& words) {
+    const auto add = [this](CLI::App& app) {
+      return add_bench_command(app, "plumbline", folder_.path(), {{"version", "1"}});
+    };
+    return result_of(add, "bench --out " + out_.string() + " " + words + " " + sweep_file().string());
+  }
+
+  const std::filesystem::path out_ = folder_ / "out";
+};
+
+TEST_F(BenchCommand, TimesTheCellsAskedForSoOftenAndNamesItsPage) {
+  const Result ended = run("--rounds 2 --quiet 0.5 --cells a-1f1b-w2");
+
+  EXPECT_EQ(ended.code, 0) << ended.said;
+  EXPECT_THAT(ended.said, EndsWith("page: " + (out_ / "bench.html").string() + "\n"));
+  EXPECT_TRUE(std::filesystem::exists(out_ / "bench.html"));
+  const BenchResult kept = read_bench_result(out_ / "bench.json");
+  ASSERT_THAT(kept.cells, SizeIs(1));
+  EXPECT_EQ(kept.cells[0].id, "a-1f1b-w2");
+  EXPECT_EQ(kept.rounds, 2);
+  EXPECT_EQ(kept.quiet_limit, 0.5);
+}
+
+TEST_F(BenchCommand, ARunThatFailsIsToldAndEndsWithOne) {
+  folder_.file("behaviour",
+               "case $(basename $record)-$me in *afab*-0) ended \"$record\" $me error 1; exit 1 ;; esac\n");
+
+  const Result ended = run("--rounds 2 --cells a-afab-w2");
+
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.said, HasSubstr("a-afab-w2: "));
+}
+
+// One round is refused, and only once the words were taken.
+TEST_F(BenchCommand, QuietIsAShareOfAThousandthToTen) {
+  for (const char* share : {"0.001", "0.05", "10"})
+    EXPECT_THAT(run(std::string("--rounds 1 --quiet ") + share).said, HasSubstr("--rounds 1: ")) << share;
+  for (const char* share : {"0", "11"})
+    EXPECT_THAT(run(std::string("--rounds 1 --quiet ") + share).said, HasSubstr("--quiet: ")) << share;
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,71 @@
+#include "harness/commands/did_you_mean.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// A program of two commands, one of which has commands of its own.
+class DidYouMean : public ::testing::Test {
+ protected:
+  DidYouMean() {
+    program_.name("plumbline");
+    program_.require_subcommand(1);
+    auto* sweep = program_.add_subcommand("sweep");
+    sweep->add_option("file", text_);
+    sweep->add_flag("--list");
+    auto* schedule = program_.add_subcommand("schedule");
+    schedule->require_subcommand(1);
+    schedule->add_flag("--everywhere");
+    schedule->add_subcommand("check")->add_option("--model", text_);
+    schedule->add_subcommand("show");
+  }
+  /// Of a command line that is refused.
+  std::string told(const std::string& line) {
+    try {
+      program_.parse(line, false);
+    } catch (const CLI::ParseError& error) {
+      return told_with_near_words(&program_, error);
+    }
+    ADD_FAILURE() << line << " was taken";
+    return "";
+  }
+
+  CLI::App program_;
+  std::string text_;
+};
+
+TEST_F(DidYouMean, AnOptionIsHeldAgainstThoseOfTheInnermostCommandWithoutItsValue) {
+  EXPECT_THAT(told("schedule check --modl=stream"),
+              StartsWith("--modl is no option of plumbline schedule check; did you mean --model?\n"));
+}
+
+TEST_F(DidYouMean, ACommandIsHeldAgainstThoseOfTheCommandBeforeIt) {
+  EXPECT_THAT(told("schedule shwo"), StartsWith("shwo is no command of plumbline schedule; did you mean show?\n"));
+  EXPECT_THAT(told("swep"), StartsWith("swep is no command of plumbline; did you mean sweep?\n"));
+}
+
+TEST_F(DidYouMean, WhereNoneIsNearAllAreToldOfAShortOptionToo) {
+  EXPECT_THAT(told("qqqqqqqqqqqq"), StartsWith("qqqqqqqqqqqq is no command of plumbline; known are sweep, schedule\n"));
+  EXPECT_THAT(told("sweep -qqqqqqqqqqqq"),
+              StartsWith("-qqqqqqqqqqqq is no option of plumbline sweep; known are --help, --list\n"));
+}
+
+TEST_F(DidYouMean, OfSeveralWordsTheFirstThatCouldBeMeantOtherwiseIsTold) {
+  EXPECT_THAT(told("sweep a.toml b.toml --lisst"), StartsWith("--lisst is no option of plumbline sweep; "));
+  EXPECT_THAT(told("sweep a.toml --lisst --hepl"),
+              AllOf(StartsWith("--lisst is no option of "), Not(HasSubstr("--hepl is no option"))));
+}
+
+TEST_F(DidYouMean, TheLibrarysOwnWordsFollow) {
+  EXPECT_THAT(told(""), StartsWith("A subcommand is required"));
+  EXPECT_THAT(told("schedule shwo"), HasSubstr("show?\nA subcommand is required"));
+}
+
+}  // namespace
+}  // namespace plumbline::testing
