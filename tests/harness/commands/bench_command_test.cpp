@@ -16,12 +16,12 @@ using ::testing::SizeIs;
 
 class BenchCommand : public TimedSweep {
  protected:
-  /// `words` stand before the sweep file.
+  /// `words` stand before the sweep file, which an option must not take for its own.
   Result run(const std::string& words) {
     const auto add = [this](CLI::App& app) {
       return add_bench_command(app, "plumbline", folder_.path(), {{"version", "1"}});
     };
-    return result_of(add, "bench --out " + out_.string() + " " + words + " " + sweep_file().string());
+    return result_of(add, "bench " + words + " " + sweep_file().string() + " --out " + out_.string());
   }
 
   const std::filesystem::path out_ = folder_ / "out";

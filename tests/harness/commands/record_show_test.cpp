@@ -74,18 +74,18 @@ TEST(RecordShow, CountsEachRanksRowsAndNamesNoTableWithoutAny) {
 
   for (const RankRecord& rank : cell.candidate.ranks) {
     ASSERT_NE(rank.traffic.size(), rank.boundaries.size()) << "or one could stand for the other";
-    std::string rows = "whole steps\n  rows          ";
-    const std::pair<const char*, std::size_t> tables[] = {{"actions", rank.actions.size()},
-                                                          {"boundaries", rank.boundaries.size()},
-                                                          {"memory", 2},
-                                                          {"microbatches", 10},
-                                                          {"steps", 2},
-                                                          {"tensors", rank.tensors.size()},
-                                                          {"traffic", rank.traffic.size()}};
-    for (const auto& [table, number] : tables)
-      rows += (table == tables[0].first ? "" : ", ") + std::to_string(number) + " " + table + ".csv";
-    EXPECT_THAT(text, HasSubstr("rank " + std::to_string(rank.rank) + "          ok, code 0; 2 " + rows + "\n"));
+    const auto of = [](const auto& rows, const char* table) {
+      return std::to_string(rows.size()) + " " + table + ".csv";
+    };
+    EXPECT_THAT(
+        text, HasSubstr("rank " + std::to_string(rank.rank) + "          ok, code 0; 2 whole steps\n  rows          " +
+                        of(rank.actions, "actions") + ", " + of(rank.boundaries, "boundaries") +
+                        ", 2 memory.csv, 10 microbatches.csv, 2 steps.csv, " + of(rank.tensors, "tensors") + ", " +
+                        of(rank.traffic, "traffic") + "\n"));
   }
+  // The first rank has the embedding and a layer of nine: of two steps, and parameters of the start too.
+  EXPECT_THAT(text,
+              HasSubstr("digests       20 gradient, 20 moment1, 20 moment2, 30 parameter, 10 receive, 10 send\n"));
 }
 
 TEST(RecordShow, TellsLevelSeedClippingAndWhatIsTied) {
