@@ -18,8 +18,8 @@ struct Result {
   std::string said;
 };
 
-/// `add` is one of the add_..._command. An InputError's message is what was said, with code 2, as the program's
-/// boundary makes of it.
+/// `add` is one of the add_..._command. An error's message is what was said, with its code, as the program's boundary
+/// makes of it.
 template <typename Add>
 Result result_of(Add add, const std::string& line) {
   CLI::App app;
@@ -30,7 +30,8 @@ Result result_of(Add add, const std::string& line) {
     const auto command = add(app);
     app.parse(line, false);
     code = command();
-  } catch (const InputError& error) {
+  } catch (const Error& error) {
+    code = static_cast<int>(error.code());
     refused = error.what();
   } catch (const CLI::ParseError& error) {
     refused = error.what();
