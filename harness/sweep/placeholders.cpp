@@ -56,7 +56,7 @@ std::string filled_in(const std::string& text, const Placeholders& values) {
         const auto nearest = nearest_word(name, known);
         for (auto& each : known) each = "{" + each + "}";
         throw InputError("\"" + text + "\": there is no placeholder {" + name + "}" +
-                         (nearest ? "; did you mean {" + *nearest + "}?" : "") + " There are " + join(known, ", ") +
+                         (nearest ? "; did you mean {" + *nearest + "}?" : ".") + " There are " + join(known, ", ") +
                          "; {{ and }} stand for braces");
       });
   return filled;
