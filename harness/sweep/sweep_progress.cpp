@@ -4,36 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace plumbline {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A run that is quick needs no line of its own in a log.
 constexpr double long_run_s = 20;
 
 }  // namespace
 
-SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work)
-    : out_(out),
+SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work, Now now)
+    : now_(std::move(now)),
       terminal_(isatty(fileno(out)) == 1),
       progress_(out),
-      start_(Clock::now()),
+      start_(now_()),
       runs_(runs),
       remaining_(work) {}
 
-double SweepProgress::elapsed_s() const {
-  return seconds_since(start_);
+double SweepProgress::seconds_since(std::chrono::steady_clock::time_point start) const {
+  return std::chrono::duration<double>(now_() - start).count();
 }
 
 void SweepProgress::begin(const std::string& what, double work) {
   remaining_.begin(elapsed_s(), work);
-  running_.push_back({what, work, Clock::now()});
+  running_.push_back({what, work, now_()});
   ++begun_;
   if (terminal_) tick();
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace plumbline {
 
 class SweepProgress {
  public:
-  /// `work`: what all runs weigh together, in any unit.
-  SweepProgress(std::FILE* out, std::size_t runs, double work);
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
+  /// `work`: what all runs weigh together, in any unit. `now`: the clock; tests have one of their own.
+  SweepProgress(std::FILE* out, std::size_t runs, double work, Now now = std::chrono::steady_clock::now);
 
   void begin(const std::string& what, double work);
   /// While it runs: state, elapsed, estimate. In a log, only about a run that takes long.
@@ -28,8 +30,9 @@ class SweepProgress {
   void skip(double work);
 
  private:
-  double elapsed_s() const;
-  std::FILE* out_;
+  double seconds_since(std::chrono::steady_clock::time_point start) const;
+  double elapsed_s() const { return seconds_since(start_); }
+  Now now_;
   bool terminal_;
   ProgressLine progress_;
   struct Running {
