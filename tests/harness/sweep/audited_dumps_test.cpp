@@ -1,4 +1,6 @@
 // What becomes of the dumps of the cells that the key audit adds.
+#include "harness/sweep/audited_dumps.hpp"
+
 #include "record/removed_dumps.hpp"
 #include "tests/harness/sweep/run_sweep.hpp"
 
@@ -73,6 +75,69 @@ TEST_F(AuditedDumps, AreMadeAgainWhereAnotherJudgeNeedsThem) {
   EXPECT_TRUE(run().verdict.holds);
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a-dump", "plumbline-pipeline a-dump-1f1b-w2"));
   EXPECT_TRUE(removed("cells/a-dump-1f1b-w2"));
+}
+
+/// A sweep of two audited references: a of the cells one and two, of which two was run twice, and b of the cell three.
+class RemoveAuditedDumps : public ::testing::Test {
+ protected:
+  RemoveAuditedDumps() {
+    folder_.file("sweep.json", R"({"schema": "plumbline-sweep/1", "started": "2026-01-02T03:04:05Z"})");
+    for (const char* record :
+         {"references/a", "references/b", "cells/one", "cells/two", "cells/three", "repeats/two"}) {
+      folder_.file(std::string(record) + "/manifest.json", "{}");
+      folder_.file(std::string(record) + "/rank-0/dumps/step-0.safetensors", "values");
+    }
+    plan_.references.resize(2);
+    plan_.references[0].id = "a";
+    plan_.references[1].id = "b";
+    for (auto& reference : plan_.references) reference.changes.dump = true;
+    for (const auto& [id, reference] : {std::pair("one", 0U), std::pair("two", 0U), std::pair("three", 1U)}) {
+      plan_.cells.emplace_back().plan.id = id;
+      plan_.cells.back().reference = reference;
+    }
+  }
+  /// The records that hold dumps after cells were judged: those named hold or do not, and no other was judged.
+  std::vector<std::string> dumped_after(const std::vector<std::pair<std::string, bool>>& judged) const {
+    std::vector<CellVerdict> verdicts;
+    for (const auto& [id, holds] : judged) {
+      verdicts.emplace_back().id = id;
+      verdicts.back().holds = holds;
+    }
+    remove_audited_dumps(plan_, verdicts, SweepFolder(folder_.path()));
+    std::vector<std::string> records;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.path().extension() == ".safetensors") {
+        records.push_back(entry.path().lexically_relative(folder_.path()).string());
+      }
+    }
+    for (auto& record : records) record.resize(record.find("/rank-0"));
+    std::ranges::sort(records);
+    return records;
+  }
+  TemporaryFolder folder_;
+  SweepPlan plan_;
+};
+
+TEST_F(RemoveAuditedDumps, GoOfAReferenceAllOfWhoseCellsHoldAndOfTheirSecondRuns) {
+  EXPECT_THAT(dumped_after({{"one", true}, {"two", true}, {"three", false}}),
+              ElementsAre("cells/three", "references/b"));
+}
+
+TEST_F(RemoveAuditedDumps, StayOfAReferenceOneOfWhoseCellsDoesNotHold) {
+  EXPECT_THAT(dumped_after({{"one", true}, {"two", false}, {"three", true}}),
+              ElementsAre("cells/one", "cells/two", "references/a", "repeats/two"));
+}
+
+TEST_F(RemoveAuditedDumps, StayOfAReferenceOneOfWhoseCellsWasNotJudged) {
+  EXPECT_THAT(dumped_after({{"one", true}, {"three", true}}),
+              ElementsAre("cells/one", "cells/two", "references/a", "repeats/two"));
+}
+
+TEST_F(RemoveAuditedDumps, StayWhereTheKeyAuditDidNotAskForThem) {
+  plan_.references[0].changes.dump = false;
+
+  EXPECT_THAT(dumped_after({{"one", true}, {"two", true}, {"three", true}}),
+              ElementsAre("cells/one", "cells/two", "references/a", "repeats/two"));
 }
 
 }  // namespace

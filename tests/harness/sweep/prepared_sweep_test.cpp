@@ -28,6 +28,16 @@ TEST_F(PrepareSweep, NamesTheCellsAndStartsAndWritesNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
+TEST_F(PrepareSweep, OfAShardKnowsTheCellsOfTheOthers) {
+  options_.shard = Shard{2, 4};
+
+  const PreparedSweep prepared = prepare_sweep(options_);
+
+  ASSERT_THAT(prepared.plan.cells, SizeIs(1));
+  EXPECT_EQ(prepared.plan.cells[0].plan.id, "a-1f1b-w2");
+  EXPECT_THAT(prepared.all_cells, ElementsAre("a-1f1b-w1", "a-1f1b-w2", "b-1f1b-w1", "b-1f1b-w2"));
+}
+
 TEST_F(PrepareSweep, RefusesAPatternThatMatchesNothing) {
   options_.cells = {"*-w9"};
 
@@ -43,6 +53,12 @@ TEST_F(PrepareSweep, RefusesALauncherOrTrainerThatIsMissing) {
   expect_refused_alike<SystemError>("no-such-launcher is not on this machine's PATH");
 }
 
+TEST_F(PrepareSweep, RefusesWhereTheReferenceIsMissing) {
+  fs::remove(folder_ / "plumbline-reference");
+
+  expect_refused_alike<SystemError>("plumbline-reference: no such program");
+}
+
 TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   folder_.file("out/notes.txt", "mine");
   expect_refused_alike<InputError>("holds files already");
@@ -52,6 +68,13 @@ TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
 
   options_.out.reset();
   expect_refused_alike<InputError>("--resume: needs --out");
+}
+
+TEST_F(PrepareSweep, OfNamedCellsRefusesAFolderThatIsNotFreeToo) {
+  folder_.file("out/notes.txt", "mine");
+  options_.cells = {"*-w2"};
+
+  expect_refused_alike<InputError>("holds files already");
 }
 
 TEST_F(PrepareSweep, RefusesAFolderThatNoPathLeadsTo) {
@@ -78,6 +101,17 @@ TEST_F(PrepareSweep, RefusesARunFileWithValuesOfAnotherType) {
   folder_.file("b.toml", "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[train]\nsteps = \"two\"\n");
 
   expect_refused_alike<InputError>("b.toml:6:9, key train.steps: must be a whole number");
+}
+
+// The reference does not read the table [pipeline]: it would be run in vain.
+TEST_F(PrepareSweep, RefusesWhatTheCellsAloneAreAsked) {
+  folder_.file("config.json", R"({"architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "hidden_size": 4,
+    "intermediate_size": 6, "num_attention_heads": 2, "num_hidden_layers": 2, "num_key_value_heads": 1,
+    "rms_norm_eps": 1e-5, "vocab_size": 256, "max_position_embeddings": 16, "tie_word_embeddings": false})");
+  folder_.file("b.toml",
+               "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 9]\n[pipeline]\npartition = \"fastest\"\n");
+
+  expect_refused_alike<InputError>("partition `fastest` is unknown");
 }
 
 TEST_F(PrepareSweep, RefusesMoreRowsThanCanBeListedAtOnce) {

@@ -76,8 +76,55 @@ TEST(RemainingTime, WhatIsKeptCountsForNothing) {
   EXPECT_FALSE(remaining.left_s(7)) << "nothing is left";
 }
 
+// A unit of work takes 10 s. Of six one ended at 10 s, two have been under way since then, three are to come.
+TEST(RemainingTime, OfRunsSideBySideThoseThatGoOnAreCountedAsRunning) {
+  RemainingTime remaining(6);
+  remaining.begin(0, 1);
+  remaining.begin(5, 2);
+  remaining.end(10, 1);
+
+  EXPECT_NEAR(*remaining.left_s(10), 20 + 30, 1e-9);
+  EXPECT_NEAR(*remaining.left_s(31), 30, 1e-9) << "since 30 they are late: what comes after them is left";
+}
+
+TEST(RemainingTime, OfRunsSideBySideTheOneThatBeganFirstIsNotLateWhenTheOtherBegins) {
+  RemainingTime remaining(6);
+  remaining.begin(0, 1);
+  remaining.end(10);
+  remaining.begin(10, 2);
+  remaining.begin(15, 1);
+
+  EXPECT_NEAR(*remaining.left_s(15), 30 - 5 + 20, 1e-9);
+  EXPECT_NEAR(*remaining.left_s(32), 30 - 22 + 20, 1e-9) << "the three under way have until 40";
+}
+
+TEST(RemainingTime, WhatLiesBetweenRunsCountsAsTimeSpent) {
+  RemainingTime remaining(4);
+  remaining.begin(0, 1);
+  remaining.end(2);
+  remaining.begin(4, 1);
+  remaining.end(6);
+
+  EXPECT_NEAR(*remaining.left_s(6), 6, 1e-9) << "two of four in 6 s";
+}
+
+// 2 s a unit, and ten of them: the end was told to be at 20 s.
+TEST(RemainingTime, TheEndStaysBetweenRunsAndWhereALargeOneTakesWhatItShould) {
+  RemainingTime remaining(10);
+  remaining.begin(0, 1);
+  remaining.end(2);
+  EXPECT_NEAR(*remaining.left_s(2), 18, 1e-9);
+
+  EXPECT_NEAR(*remaining.left_s(5), 15, 1e-9) << "nothing runs";
+  remaining.begin(6, 3);
+  remaining.end(11);
+  EXPECT_NEAR(*remaining.left_s(11), 9, 1e-9) << "5 s, where 6 s were expected";
+}
+
 TEST(EstimateText, IsInSecondsAndThenInMinutes) {
   EXPECT_EQ(estimate_text(40.4), "about 40 s left");
+  EXPECT_EQ(estimate_text(89.4), "about 89 s left");
+  EXPECT_EQ(estimate_text(90), "about 2 min left");
   EXPECT_EQ(estimate_text(200), "about 3 min left");
 }
 

@@ -122,6 +122,15 @@ TEST_F(Resume, ASelectionGrowsToTheWholeAndKeepsWhatItHas) {
   EXPECT_THAT(calls(), ElementsAre("plumbline-pipeline a-1f1b-w1", "plumbline-pipeline b-1f1b-w1"));
 }
 
+TEST_F(Resume, ASelectionGrowsWithoutTheCellsThatTheSweepFileHasNoMore) {
+  options_.cells = {"*-w2"};
+  resume();
+  sweep_file("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
+  options_.cells = {"a-1f1b-w1"};
+
+  EXPECT_THAT(finished(run().verdict), ElementsAre("a-1f1b-w1", "a-1f1b-w2"));
+}
+
 TEST_F(Resume, ARunThatEndedBeforeItWasJudgedIsJudgedNow) {
   resume();
   fs::remove(folder_ / "out/cells/b-1f1b-w1/cell.json");

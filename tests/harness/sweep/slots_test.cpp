@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <future>
+#include <memory>
+#include <utility>
+
 #include "harness/sweep/side_by_side.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -90,6 +95,44 @@ TEST(SideBySide, EachIsGivenSlotsOfItsOwn) {
   run_side_by_side(runs, 4, [] {});
 
   EXPECT_THAT(given, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+}
+
+/// Whether a tick came while it ran; waits long for one, in a thread of its own.
+SlottedRun waits_for_tick(std::future<void> tick, bool& seen) {
+  const auto shared = std::make_shared<std::future<void>>(std::move(tick));
+  return {1, [] {},
+          [shared, &seen](const std::vector<std::int64_t>&) {
+            seen = shared->wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+          },
+          [] {}};
+}
+
+TEST(SideBySide, TicksComeWhileRunsAreUnderWay) {
+  std::promise<void> ticked;
+  bool seen = false;
+
+  run_side_by_side({waits_for_tick(ticked.get_future(), seen)}, 1, [&, first = true]() mutable {
+    if (std::exchange(first, false)) ticked.set_value();
+  });
+
+  EXPECT_TRUE(seen);
+}
+
+// What waits for a stop would not notice it.
+TEST(SideBySide, TicksComeAfterAFailureToo) {
+  std::promise<void> ticked;
+  bool seen = false;
+  const std::vector<SlottedRun> runs = {
+      waits_for_tick(ticked.get_future(), seen),
+      {1, [] { throw SystemError("the disk is full"); }, [](const std::vector<std::int64_t>&) {}, [] {}}};
+
+  error_of<SystemError>([&] {
+    run_side_by_side(runs, 2, [&, first = true]() mutable {
+      if (std::exchange(first, false)) ticked.set_value();
+    });
+  });
+
+  EXPECT_TRUE(seen);
 }
 
 }  // namespace

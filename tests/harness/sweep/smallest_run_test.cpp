@@ -12,8 +12,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::map<std::string, std::string> smallest_of(const TemporaryFolder& folder, const std::string& run) {
-  folder.file("config.json", R"({"num_hidden_layers": 2, "vocab_size": 512})");
+const char* const usual_model = R"({"num_hidden_layers": 2, "vocab_size": 512, "tie_word_embeddings": true})";
+
+std::map<std::string, std::string> smallest_of(const TemporaryFolder& folder, const std::string& run,
+                                               const std::string& model = usual_model) {
+  folder.file("config.json", model);
   PlannedCell cell;
   cell.run = folder.file("run.toml", run);
   cell.plan.world = 4;
@@ -39,6 +42,39 @@ TEST(SmallestRun, KeepsDataDtypeAndTransportAndNothingElseOfTheRun) {
   const Json model = Json::parse(files.at("model.json"));
   EXPECT_EQ(model.at("num_hidden_layers"), 1);
   EXPECT_EQ(model.at("vocab_size"), 512) << "so that the data's tokens fit";
+}
+
+TEST(SmallestRun, KeepsTheTextWithItsOrderAndHowTheProcessIsSetUp) {
+  const TemporaryFolder folder;
+
+  const auto files = smallest_of(folder,
+                                 "[model]\nconfig = \"config.json\"\n"
+                                 "[data]\ntext = \"corpus\"\nseed = 11\nshuffle = true\nlengths = [512]\n"
+                                 "[train]\nsteps = 1000\nseed = 13\nprecision = \"float64\"\nthreads = 3\n"
+                                 "[pipeline]\ntimeout_ms = 7000\n");
+
+  for (const std::string kept : {"text = '../../corpus'", "seed = 11", "shuffle = true", "precision = 'float64'",
+                                 "threads = 3", "timeout_ms = 7000"}) {
+    EXPECT_THAT(files.at("run.toml"), HasSubstr(kept));
+  }
+  EXPECT_THAT(files.at("run.toml"), Not(HasSubstr("seed = 13"))) << "runs of another start have the same base";
+}
+
+TEST(SmallestRun, ItsModelTakesMicrobatchesOfTwoTokensAndIsNotTied) {
+  const TemporaryFolder folder;
+
+  const Json model = Json::parse(smallest_of(folder, "[model]\nconfig = \"config.json\"\n").at("model.json"));
+
+  EXPECT_EQ(model.at("max_position_embeddings"), 2);
+  EXPECT_EQ(model.at("tie_word_embeddings"), false);
+}
+
+TEST(SmallestRun, ItsVocabularyHasATokenForEveryByteOfAText) {
+  const TemporaryFolder folder;
+  for (const std::string model : {R"({"vocab_size": 100})", "{}", "no JSON"}) {
+    const auto files = smallest_of(folder, "[model]\nconfig = \"config.json\"\n", model);
+    EXPECT_EQ(Json::parse(files.at("model.json")).at("vocab_size"), 256) << model;
+  }
 }
 
 TEST(SmallestRun, OfRunsThatDifferInWhatTheyTrainIsOne) {

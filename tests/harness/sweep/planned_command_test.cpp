@@ -1,0 +1,128 @@
+// What a cell's own commands are told and how they are started, without a sweep around them.
+#include "harness/sweep/planned_command.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/error.hpp"
+#include "tests/harness/fake_programs.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using Words = std::vector<std::string>;
+
+/// On four ranks; both commands hold `more` as their last word.
+CommandCell cell_with(const std::string& more) {
+  CommandCell cell;
+  cell.world_size = 4;
+  cell.schedule = "1f1b";
+  cell.reference = {"./alone.sh", "{record}", more};
+  cell.candidate = {"./train.sh", "{record}", more};
+  cell.values = {{"steps", "3"}};
+  return cell;
+}
+
+UserCommands commands_in(const fs::path& folder) {
+  UserCommands commands;
+  commands.folder = folder;
+  return commands;
+}
+
+PlannedCommand command_of(const Words& words) {
+  PlannedCommand command;
+  command.words = words;
+  command.folder = "/place";
+  return command;
+}
+
+TEST(PlannedCommand, OfACandidateRunsOnTheCellsRanksAndOfAReferenceOnOne) {
+  const UserCommands commands = commands_in("/place");
+
+  const PlannedCommand candidate = planned_candidate(cell_with("{world}"), commands);
+  const PlannedCommand reference = planned_reference(cell_with("{world}"), commands);
+
+  EXPECT_THAT(candidate.words, ElementsAre("./train.sh", "{record}", "{world}"));
+  EXPECT_THAT(candidate.values, ElementsAre(Pair("schedule", "1f1b"), Pair("steps", "3"), Pair("world", "4")));
+  EXPECT_EQ(candidate.ranks, 4);
+  EXPECT_TRUE(candidate.is_candidate);
+  EXPECT_THAT(reference.words, ElementsAre("./alone.sh", "{record}", "{world}"));
+  EXPECT_THAT(reference.values, ElementsAre(Pair("schedule", "1f1b"), Pair("steps", "3"), Pair("world", "1")));
+  EXPECT_EQ(reference.ranks, 1);
+  EXPECT_FALSE(reference.is_candidate);
+}
+
+TEST(PlannedCommand, ThatAsksForTheLevelIsToldFullUnlessTheCellSaysOtherwise) {
+  CommandCell cell = cell_with("{level}");
+  UserCommands commands = commands_in("/place");
+  EXPECT_EQ(planned_candidate(cell, commands).values.at("level"), "full");
+  cell.values["level"] = "dump";
+  EXPECT_EQ(planned_candidate(cell, commands).values.at("level"), "dump");
+
+  EXPECT_FALSE(planned_candidate(cell_with("x"), commands).values.contains("level")) << "nobody asks for it";
+  commands.environment = {{"LEVEL", "to {level}"}};
+  EXPECT_EQ(planned_candidate(cell_with("x"), commands).values.at("level"), "full") << "in a variable";
+  commands.environment = {{"{level}", "x"}};
+  EXPECT_FALSE(planned_candidate(cell_with("x"), commands).values.contains("level")) << "a name is no text";
+}
+
+TEST(PlannedCommand, IsStartedWithWhatTheLaunchDecides) {
+  PlannedCommand command = command_of({"./train.sh", "--to={record}", "{launcher}", "{port}", "w{world}"});
+  command.values = {{"world", "4"}};
+  command.environment = {{"PLACE", "{record}:{port}"}};
+
+  const StartedCommand started = started_command(command, {"/out/cells/a", 29501, {"srun", "-n", "4"}});
+
+  EXPECT_THAT(started.words, ElementsAre("/place/train.sh", "--to=/out/cells/a", "srun", "-n", "4", "29501", "w4"));
+  EXPECT_THAT(started.environment, ElementsAre(Pair("PLACE", "/out/cells/a:29501")));
+}
+
+TEST(PlannedCommand, TakesAPathFromTheSweepFilesFolderAndANameFromPath) {
+  const auto program = [](const std::string& word) { return started_command(command_of({word}), {}).words.front(); };
+  EXPECT_EQ(program("./bin/../train.sh"), "/place/train.sh");
+  EXPECT_EQ(program("/usr/bin/env"), "/usr/bin/env");
+  EXPECT_EQ(program("python3"), "python3");
+}
+
+TEST(PlannedCommand, IsAnotherOneWhereAnythingButItsPlaceDiffers) {
+  const std::string one = identity_of(command_of({"./train.sh", "{record}", "ab", "c"}));
+  PlannedCommand other = command_of({"./train.sh", "{record}", "ab", "c"});
+  EXPECT_EQ(identity_of(other), one);
+
+  other.folder = "/elsewhere";
+  other.words.front() = "/place/train.sh";
+  EXPECT_NE(identity_of(other), one) << "its folder";
+  EXPECT_NE(identity_of(command_of({"./train.sh", "{record}", "a", "bc"})), one) << "where its words end";
+  EXPECT_NE(identity_of(command_of({"./train.sh", "{record}", "ab", "c", "{launcher}"})), one);
+
+  other = command_of({"./train.sh"});
+  other.environment = {{"ORDER", "up"}};
+  const std::string up = identity_of(other);
+  other.environment = {{"ORDER", "down"}};
+  EXPECT_NE(identity_of(other), up);
+}
+
+TEST(PlannedCommand, WhoseProgramCannotBeStartedSaysWhy) {
+  const TemporaryFolder folder;
+  folder.file("notes.txt", "no program");
+  const fs::path train = program(folder, "train.sh", "exit 0\n");
+  const auto program_named = [&](const std::string& word) {
+    PlannedCommand command = command_of({word});
+    command.folder = folder.path();
+    return program_of(command, {});
+  };
+
+  EXPECT_EQ(program_named("./train.sh"), train);
+  EXPECT_THAT(error_of<InputError>([&] { program_named("./gone.sh"); }),
+              HasSubstr("there is no program " + (folder / "gone.sh").string() + "; a path is taken from"));
+  EXPECT_EQ(error_of<InputError>([&] { program_named("./notes.txt"); }),
+            (folder / "notes.txt").string() + " cannot be executed (chmod +x)");
+  EXPECT_EQ(error_of<InputError>([&] { program_named("no-such-program"); }),
+            "no-such-program is not on this machine's PATH");
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,60 @@
+#include "harness/sweep/sweep_commands.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumbline::testing {
+namespace {
+
+SweepOptions options_of_a_sweep() {
+  SweepOptions options;
+  options.sweep_file = "small.toml";
+  return options;
+}
+
+TEST(ResumeCommand, OfAPlainSweepIsShort) {
+  EXPECT_EQ(resume_command(options_of_a_sweep(), "reports/runs/new"),
+            "plumbline sweep small.toml --out reports/runs/new --resume");
+}
+
+TEST(ResumeCommand, SaysAllThatTheSweepWasGiven) {
+  SweepOptions options = options_of_a_sweep();
+  options.cells = {"a-1f1b-w2", "b-1f1b-w2"};
+  options.keep_dumps = true;
+  options.keep_failures = true;
+  options.other_trainers = true;
+  options.trainers = "build/bin";
+  options.jobs = 2;
+  options.shard = Shard{1, 3};
+
+  EXPECT_EQ(resume_command(options, "/out"),
+            "plumbline sweep small.toml --cells a-1f1b-w2 --cells b-1f1b-w2 --keep-dumps --keep failures "
+            "--trainers build/bin --jobs 2 --shard 1/3 --out /out --resume");
+}
+
+TEST(ResumeCommand, SaysOneOptionWithoutTheOthers) {
+  SweepOptions options = options_of_a_sweep();
+  options.keep_failures = true;
+  EXPECT_EQ(resume_command(options, "out"), "plumbline sweep small.toml --keep failures --out out --resume");
+
+  options = options_of_a_sweep();
+  options.other_trainers = true;
+  options.trainers = "build/bin";
+  EXPECT_EQ(resume_command(options, "out"), "plumbline sweep small.toml --trainers build/bin --out out --resume");
+}
+
+TEST(CommandOfACell, RunsItIntoAFolderBesideTheSweeps) {
+  SweepOptions options = options_of_a_sweep();
+  options.cells = {"b-1f1b-w2"};  // what else was chosen is not run again
+  options.keep_dumps = true;
+  options.jobs = 2;
+  const std::string command = "plumbline sweep small.toml --cells a-1f1b-w2 --keep-dumps";
+  EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), command);
+
+  for (const std::string out : {"my/out", "my/out/"}) {
+    options.out = out;
+    EXPECT_EQ(command_of_cell(options, "a-1f1b-w2"), command + " --out my/out-a-1f1b-w2");
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing
