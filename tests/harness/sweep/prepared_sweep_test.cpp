@@ -70,13 +70,6 @@ TEST_F(PrepareSweep, RefusesAFolderThatIsNotFree) {
   expect_refused_alike<InputError>("--resume: needs --out");
 }
 
-TEST_F(PrepareSweep, OfNamedCellsRefusesAFolderThatIsNotFreeToo) {
-  folder_.file("out/notes.txt", "mine");
-  options_.cells = {"*-w2"};
-
-  expect_refused_alike<InputError>("holds files already");
-}
-
 TEST_F(PrepareSweep, RefusesAFolderThatNoPathLeadsTo) {
   fs::create_symlink("circle", folder_ / "circle");
   options_.out = folder_ / "circle";
