@@ -1,8 +1,16 @@
 #include "support/error.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 namespace plumbline {
 namespace {
@@ -10,6 +18,7 @@ namespace {
 TEST(RunMain, ReturnsTheBodysOwnCode) {
   EXPECT_EQ(run_main("plumbline", [] { return 0; }), 0);
   EXPECT_EQ(run_main("plumbline", [] { return 1; }), 1);
+  EXPECT_EQ(run_main("plumbline", [] { return 2; }), 2);
 }
 
 TEST(RunMain, TurnsEachErrorIntoItsExitCode) {
@@ -28,6 +37,70 @@ TEST(RunMain, PrintsProgramAndMessage) {
   run_main("plumbline-reference", []() -> int { throw InputError("run.toml: no such file"); });
 
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "plumbline-reference: run.toml: no such file\n");
+}
+
+/// The exit code of a process of its own that does `before` and is then a program of this body; -1: ended by a signal.
+int code_of_program(const std::function<void()>& before, const std::function<int()>& body) {
+  std::fflush(stdout);  // else the child writes it once more
+  const pid_t child = ::fork();
+  if (child == 0) {
+    before();
+    ::_exit(run_main("plumbline", body));
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void close_standard_streams() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(file);
+}
+
+void output_to_a_full_disk() {
+  ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO);
+}
+
+TEST(RunMain, OutputThatIsLostIsAFailureOfTheSystem) {
+  const auto printing = [] {
+    std::printf("all is well\n");
+    return 0;
+  };
+  const auto streaming = [] {
+    std::cout << "all is well\n";
+    return 0;
+  };
+  const auto losing_what_is_not_the_last = [] {
+    std::printf("all is well\n");
+    std::fflush(stdout);
+    return 0;
+  };
+
+  EXPECT_EQ(code_of_program(close_standard_streams, printing), 3);
+  EXPECT_EQ(code_of_program(output_to_a_full_disk, printing), 3);
+  EXPECT_EQ(code_of_program(output_to_a_full_disk, streaming), 3);
+  EXPECT_EQ(code_of_program(output_to_a_full_disk, losing_what_is_not_the_last), 3);
+  EXPECT_EQ(code_of_program(output_to_a_full_disk, [] { return 0; }), 0) << "nothing was said, so nothing is lost";
+}
+
+TEST(RunMain, AFileThatIsOpenedDoesNotTakeAClosedStreamsPlace) {
+  EXPECT_EQ(
+      code_of_program(close_standard_streams, [] { return ::open("/dev/null", O_WRONLY) > STDERR_FILENO ? 0 : 1; }), 0);
+}
+
+TEST(RunMain, AFileThatGrowsBeyondItsLimitIsAnErrorOfTheWrite) {
+  const auto no_bytes_allowed = [] {
+    ::signal(SIGXFSZ, SIG_DFL);  // as a shell starts a program
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  };
+
+  EXPECT_EQ(code_of_program(no_bytes_allowed,
+                            [] {
+                              std::FILE* file = std::tmpfile();
+                              const bool refused = ::write(::fileno(file), "x", 1) == -1 && errno == EFBIG;
+                              return refused ? 0 : 1;
+                            }),
+            0);
 }
 
 }  // namespace

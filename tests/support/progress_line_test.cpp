@@ -1,15 +1,21 @@
 #include "support/progress_line.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <limits>
 #include <memory>
+#include <thread>
 
 namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 /// What a progress line wrote to a file, which is no terminal.
 class Log {
@@ -24,6 +30,30 @@ class Log {
 
  private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
+};
+
+/// What a progress line wrote to a terminal.
+class Terminal {
+ public:
+  Terminal() : seen_(::posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (::grantpt(seen_) != 0 || ::unlockpt(seen_) != 0) return;
+    file_.reset(::fdopen(::open(::ptsname(seen_), O_WRONLY | O_NOCTTY), "w"));
+  }
+  ~Terminal() { ::close(seen_); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  std::FILE* file() { return file_.get(); }
+  /// Up to the first line's end.
+  std::string text() {
+    std::string bytes;
+    for (char byte = 0; byte != '\n' && ::read(seen_, &byte, 1) == 1;) bytes += byte;
+    return bytes;
+  }
+
+ private:
+  int seen_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
 };
 
 StepProgress line_of(std::int64_t done, std::int64_t total, std::optional<double> loss, std::int64_t tokens) {
@@ -55,6 +85,15 @@ TEST(StepLine, LeavesOutWhatIsNotKnown) {
   EXPECT_THAT(step_line(line_of(1, 5, std::nullopt, 10), 1), Not(HasSubstr("loss")));
 }
 
+TEST(StepLine, WithoutAStepOfItsOwnNoTimeIsLeft) {
+  EXPECT_THAT(step_line(line_of(90, 100, 1, 0), 10, 90), Not(HasSubstr("remaining")));
+}
+
+TEST(StepLine, TimeLeftIsRoundedUp) {
+  EXPECT_THAT(step_line(line_of(2, 3, 1, 1), 3), HasSubstr("remaining 2 s")) << "1.5 s";
+  EXPECT_THAT(step_line(line_of(1, 602, 1, 1), 1), HasSubstr("remaining 11 min")) << "601 s";
+}
+
 TEST(StepLine, ShowsANan) {
   EXPECT_THAT(step_line(line_of(1, 2, std::numeric_limits<double>::quiet_NaN(), 10), 1), HasSubstr("loss nan"));
 }
@@ -78,6 +117,29 @@ TEST(ProgressLine, InALogTheFirstAndTheLastLineStandForManyQuickOnes) {
   EXPECT_THAT(text, HasSubstr("step 1/100"));
   EXPECT_THAT(text, HasSubstr("step 100/100"));
   EXPECT_THAT(text, Not(HasSubstr("\r")));
+}
+
+TEST(ProgressLine, OfARunThatGoesOnTheStepsBeforeAreNotItsOwn) {
+  Log log;
+  ProgressLine line(log.file(), 90);
+
+  line.step(line_of(90, 100, 1.0, 0));
+
+  EXPECT_THAT(log.text(), StartsWith("step 90/100"));
+  EXPECT_THAT(log.text(), Not(HasSubstr("remaining")));
+}
+
+TEST(ProgressLine, OnATerminalEachLineIsWrittenOverTheOneBefore) {
+  Terminal terminal;
+  ASSERT_NE(terminal.file(), nullptr);
+  ProgressLine line(terminal.file());
+
+  line.text("cell 1", false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from then on the next is due, however late it is
+  line.text("cell 2", false);
+  line.finish();
+
+  EXPECT_EQ(terminal.text(), "\rcell 1\x1b[K\rcell 2\x1b[K\r\n");
 }
 
 TEST(ProgressLine, AfterFinishTheNextTextIsShownAtOnce) {

@@ -54,13 +54,30 @@ TEST(TomlLibrary, WhatIsNoTextIsRefusedWithItsPlace) {
   EXPECT_THAT(refusal_of(std::string("a = 1\n[\0]\n", 10)), StartsWith("run.toml:2:2: the byte 0x00"));
 }
 
-TEST(TomlLibrary, NestingIsBounded) {
-  const auto repeated = [](const std::string& text, int times) {
-    std::string all;
-    for (int i = 0; i < times; ++i) all += text;
-    return all;
-  };
+TEST(TomlLibrary, AnErrorNamesTheFileAndWhatIsWrong) {
+  const std::string refusal = error_of<InputError>([] { parse_toml("runs/run.toml", "a = 1\n\na = 2\n"); });
 
+  EXPECT_THAT(refusal, StartsWith("runs/run.toml:3:"));
+  EXPECT_THAT(refusal, HasSubstr("redefine existing integer 'a'"));
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(TomlLibrary, AKeyMayHaveAHundredDots) {
+  EXPECT_NO_THROW(parse_toml("run.toml", repeated("a.", 100) + "a = 1\n"));
+  EXPECT_THAT(refusal_of("b = 1\n" + repeated("a.", 101) + "a = 1\n"), StartsWith("run.toml:2:202: not valid TOML"))
+      << "the 101st dot";
+}
+
+TEST(TomlLibrary, DotsOfAllLinesTogetherAreNoKey) {
+  EXPECT_NO_THROW(parse_toml("run.toml", repeated("# It ends. Here.\n", 100)));
+}
+
+TEST(TomlLibrary, NestingIsBounded) {
   EXPECT_THAT(refusal_of("a = " + repeated("[", 100000)), HasSubstr("run.toml:1:"));
   EXPECT_THAT(refusal_of("a = " + repeated("{a = ", 100000)), HasSubstr("run.toml:1:"));
   // The library nests keys without a bound, and a table that deep ends the program when it is destroyed.
