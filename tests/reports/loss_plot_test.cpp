@@ -24,6 +24,10 @@ TEST(LossPlot, OneUlpIsADifference) {
   EXPECT_DOUBLE_EQ(difference.largest, 0x1p-21);
 }
 
+TEST(LossPlot, ALossBelowTheReferencesIsADifferenceToo) {
+  EXPECT_EQ(loss_difference(reference, {2, "1f1b", {{1, 5.0F}}}).largest, 0.5);
+}
+
 TEST(LossPlot, NanDiffersEvenFromNan) {
   const LossDifference difference = loss_difference({{0, NAN}}, {1, "afab", {{0, NAN}}});
 
@@ -58,6 +62,40 @@ TEST(LossPlot, EachWorldHasAShapeAtEachStepForItsLossAndItsDifference) {
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
 }
 
+TEST(LossPlot, AStepThatTheReferenceLacksHasALossAndNoDifference) {
+  const std::string svg = draw_losses(reference, {{1, "a", {{7, 6.0F}}}}, "t");
+
+  EXPECT_EQ(shapes_in(svg, circle), 2U) << "loss, legend";
+}
+
+// Three steps share 895 pixels from 90 on, each in the middle of its third; 5 and 6 lie 0.06 of 1.12 from the ends of
+// 182 pixels.
+TEST(LossPlot, TheReferenceIsACurveWithABarAtEachStep) {
+  const std::string svg = draw_losses({{10, 6.0F}, {11, NAN}, {12, 5.0F}}, {}, "t");
+
+  EXPECT_THAT(svg, HasSubstr("\"M239.17 59.75M835.83 222.25\"")) << "with a gap where it is NaN";
+  // 0.35 of 298.33 pixels to either side
+  EXPECT_THAT(svg, HasSubstr("\"M134.75 59.75H343.58M731.42 222.25H940.25\""));
+}
+
+TEST(LossPlot, AnInfiniteLossLeavesTheOthersTheirPlaces) {
+  const std::string svg = draw_losses({{0, 6.0F}, {1, INFINITY}, {2, 5.0F}}, {}, "t");
+
+  EXPECT_THAT(svg, HasSubstr("\"M239.17 59.75M835.83 222.25\""));
+}
+
+TEST(LossPlot, TheLineOfNoDifferenceLiesInTheMiddle) {
+  EXPECT_THAT(draw_losses(reference, {}, "t"), HasSubstr("<line x1=\"90\" y1=\"314\" x2=\"985\" y2=\"314\""));
+}
+
+TEST(LossPlot, WorldSizesStandBesideEachOtherOnTheBar) {
+  const std::string svg = draw_losses(reference, {{1, "a", {{1, 5.5F}}}, {2, "a", {{1, 5.5F}}}}, "t");
+
+  // 0.7 / 6 of 298.33 pixels to either side of the step
+  EXPECT_THAT(svg, HasSubstr("M502.69 141" + std::string(circle)));
+  EXPECT_THAT(svg, HasSubstr("M572.31 141" + std::string(square)));
+}
+
 TEST(LossPlot, APointLiesOnTheBarExactlyWhenItIsEqual) {
   const std::string equal = draw_losses(reference, {{1, "a", {{1, 5.5F}}}}, "t");
   const std::string apart = draw_losses(reference, {{1, "a", {{1, 5.25F}}}}, "t");
@@ -84,11 +122,38 @@ TEST(LossPlot, EqualLossesAreShownOnTheScaleOfOneUlp) {
   const std::string svg = draw_losses(reference, {{1, "a", reference}}, "t");
 
   EXPECT_THAT(svg, HasSubstr(">9.5e-07</text>")) << "0.8 of 2.5 units in the last place of 6.0, which is 2^-21";
+  EXPECT_THAT(draw_losses({{0, 6.0F}, {1, 1.0F}}, {}, "t"), HasSubstr(">9.5e-07</text>")) << "of the largest loss";
+}
+
+TEST(LossPlot, TheLargestDifferenceOfAllPipelinesFits) {
+  const std::string svg = draw_losses(reference, {{1, "a", {{1, 5.75F}}}, {1, "b", {{1, 5.5F}}}}, "t");
+
+  EXPECT_THAT(svg, HasSubstr(">2.3e-01</text>")) << "0.8 of 1.15 times 0.25";
+}
+
+/// Losses of this many steps, each below the one before.
+Losses falling_losses(int steps) {
+  Losses falling;
+  for (int step = 0; step < steps; ++step) falling[step] = 6.0F - 0.01F * static_cast<float>(step);
+  return falling;
+}
+
+TEST(LossPlot, UpTo24StepsArePoints) {
+  const Losses most = falling_losses(24), more = falling_losses(25);
+
+  EXPECT_EQ(shapes_in(draw_losses(most, {{2, "a", most}}, "t"), circle), 24U + 24U + 1U);
+  EXPECT_EQ(shapes_in(draw_losses(more, {{2, "a", more}}, "t"), circle), 0U);
+}
+
+TEST(LossPlot, OfLongRunsDifferencesAreLinesToo) {
+  const Losses falling = falling_losses(50);
+
+  // 895 pixels from 90 on for 50 steps, 17.9 for each
+  EXPECT_THAT(draw_losses(falling, {{2, "a", falling}}, "t"), HasSubstr("d=\"M98.95 314L976.05 314\""));
 }
 
 TEST(LossPlot, LongRunsAreLinesAndEqualOnesAreDrawnOnce) {
-  Losses falling;
-  for (int step = 0; step < 100; ++step) falling[step] = 6.0F - 0.01F * static_cast<float>(step);
+  const Losses falling = falling_losses(100);
 
   const std::string one = draw_losses(falling, {{2, "a", falling}}, "t");
   const std::string two = draw_losses(falling, {{2, "a", falling}, {2, "b", falling}}, "t");

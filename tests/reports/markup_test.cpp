@@ -28,6 +28,7 @@ TEST(Markup, NoncharactersThatXmlRefusesAreReplaced) {
 
 TEST(Markup, XmlEscapesKeepLineBreaksInAttributes) {
   EXPECT_EQ(xml_escape("<a b='1'>&\"\n"), "&lt;a b=&#39;1&#39;&gt;&amp;&quot;&#10;");
+  EXPECT_EQ(xml_escape("a\tb"), "a&#9;b");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Every cell at a glance: each square in its row and column, with the sign of what became of it.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
 #include "tests/reports/sample_sweep.hpp"
@@ -10,9 +12,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string markup_of(const Verdict& verdict) {
+  return testing::section_of(testing::rendered_page(verdict), "<div class=\"overview\">", "<h2 id=\"release\">");
+}
+
 std::string overview_of(const Verdict& verdict) {
-  return testing::bare(
-      testing::section_of(testing::rendered_page(verdict), "<div class=\"overview\">", "<h2 id=\"release\">"));
+  return testing::bare(markup_of(verdict));
 }
 
 TEST(PageOverview, SquaresStandUnderTheirWorldSizeWithTheirSign) {
@@ -29,6 +34,37 @@ TEST(PageOverview, SquaresStandUnderTheirWorldSizeWithTheirSign) {
   EXPECT_THAT(text, HasSubstr("<tr><th>world size P</th><th>1</th><th>2</th><th>3</th></tr>"));
   EXPECT_THAT(text, HasSubstr("<tr><th>afab</th><td><a>\u2717</a></td><td></td><td><a>!</a></td></tr>"));
   EXPECT_THAT(text, HasSubstr("<tr><th>1f1b</th><td><a>~</a></td><td><a>\u2713</a></td><td><a>\u2713</a></td></tr>"));
+}
+
+TEST(PageOverview, EachSquareLeadsToItsCellWithTheLookAndTheWordsOfItsOutcome) {
+  Verdict verdict = testing::sample_verdict(5);
+  testing::break_check(verdict, 0, "loss");
+  testing::break_check(verdict, 1, "completion");
+  testing::break_check(verdict, 2, "loss");
+  verdict.cells[2].second_run = SecondRun{SecondRun::Outcome::holds, ""};
+  testing::check_of(verdict.cells[3], "completion").outcome = Outcome::not_run;
+  verdict.cells[3].holds = false;
+
+  const std::string text = markup_of(verdict);
+
+  for (const auto& [look, words] :
+       {std::pair{"<a class=\"fails\" href=\"#c0\" title=\"", "P = 1, run stories260k: does not hold"},
+        {"<a class=\"crashed\" href=\"#c1\" title=\"", "P = 2, run stories260k: did not end well"},
+        {"<a class=\"unstable\" href=\"#c2\" title=\"", "P = 3, run stories260k: unstable"},
+        {"<a class=\"fails\" href=\"#c3\" title=\"", "P = 4, run stories260k: does not hold"},
+        {"<a href=\"#c4\" title=\"", "P = 5, run stories260k: holds"}}) {
+    EXPECT_THAT(text, HasSubstr(std::string(look) + "stories260k, adamw, afab, " + words + "\""));
+  }
+}
+
+TEST(PageOverview, CellsOfOnePlaceStandBesideEachOther) {
+  Verdict verdict = testing::sample_verdict(3);
+  const auto balanced = std::ranges::find(verdict.cells, std::vector<std::int64_t>{3, 2, 0}, &CellVerdict::balance);
+  ASSERT_NE(balanced, verdict.cells.end());
+  testing::break_check(verdict, static_cast<std::size_t>(balanced - verdict.cells.begin()), "loss");
+
+  EXPECT_THAT(overview_of(verdict), HasSubstr("<td><a>\u2713</a><a>\u2713</a><a>\u2717</a></td>"))
+      << "without a balance, balanced as 0, 2, 3 and as 3, 2, 0";
 }
 
 TEST(PageOverview, EachModelAndOptimiserHasItsTable) {

@@ -85,6 +85,76 @@ TEST(DrawSvg, MessagesUnderWayAreThinBars) {
   EXPECT_THAT(svg, HasSubstr("<rect x=\"960\" y=\"26\" width=\"100\" height=\"2\" fill=\"#444444\"/>")) << "cut off";
 }
 
+TEST(DrawSvg, ATimelineBeginsWithItsFirstComputationAndReceivesAreNotShown) {
+  const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::receive_forward, 0}, {0, ActionType::forward, 0}}}};
+  const Simulation simulation = summarise(schedule, {{{0, 5}, {5, 10}}});
+
+  const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
+
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"60\" y=\"5\""));
+  EXPECT_EQ(count(svg, "#444444"), 1U) << "the legend's";
+}
+
+TEST(DrawSvg, IdleTimeIsWaitingWhereNoneWasMeasured) {
+  const Schedule schedule{"hand", {1, 1}, 1, {{{0, ActionType::forward, 0}, {0, ActionType::backward, 0}}}};
+  const Simulation simulation = summarise(schedule, {{{0, 2}, {5, 10}}});
+
+  const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
+
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"260\" y=\"13\" width=\"300\" height=\"4\" fill=\"#d9d9d9\"/>"));
+  EXPECT_EQ(count(svg, "#d9d9d9"), 2U) << "and the legend's";
+}
+
+TEST(DrawSvg, LessThanOneUnitOfTimeFillsThePictureToo) {
+  const Schedule schedule{"hand", {1, 1}, 4, {{{0, ActionType::forward, 3}}}};
+  const Simulation simulation = summarise(schedule, {{{0, 0.25}}});
+
+  const std::string svg = draw_svg({{"", schedule, simulation}}, 1000);
+
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"60\" y=\"5\" width=\"1000\" height=\"20\" fill=\"#7aa6da\"><title>0F3<"));
+  EXPECT_THAT(svg, HasSubstr("<text x=\"560\" y=\"20\">3</text>")) << "its microbatch";
+}
+
+TEST(DrawSvg, ThePictureIsAsLargeAsItsRanksNeed) {
+  Schedule schedule{"hand", {2, 1}, 25, {{}, {{1, ActionType::forward, 0}}}};
+  for (std::int32_t microbatch = 0; microbatch < 25; ++microbatch) {
+    schedule.ranks[0].push_back({0, ActionType::forward, microbatch});
+    schedule.ranks[0].push_back({0, ActionType::backward, microbatch});
+  }
+  std::vector<std::vector<ActionTime>> times{{}, {{0, 1}}};
+  for (int i = 0; i < 50; ++i) times[0].push_back({i * 1.0, i + 1.0});
+  const Simulation simulation = summarise(schedule, times);
+
+  const std::string svg = draw_svg({{"", schedule, simulation}});
+
+  // 22 for each of 50 actions, 60 to their left and 10 to their right; two rows of 26, 5 above, 8 below, 18 of legend.
+  EXPECT_THAT(svg, HasSubstr(" width=\"1170\" height=\"83\" viewBox=\"0 0 1170 83\""));
+  EXPECT_THAT(svg, HasSubstr("<title>schedule, 2 ranks, 25 microbatches</title>"));
+}
+
+TEST(DrawSvg, TheLegendHasEachColourWithItsWord) {
+  const std::string svg = draw_svg({}, 1000);
+
+  int x = 60;
+  for (const auto& [fill, word] : {std::pair{"7aa6da", "forward"},
+                                   {"8fbf8f", "backward"},
+                                   {"8cd0c8", "input gradient"},
+                                   {"e8c878", "weight gradient"},
+                                   {"d9d9d9", "waiting"},
+                                   {"444444", "sending"}}) {
+    EXPECT_THAT(svg, HasSubstr("<rect x=\"" + std::to_string(x) + "\" y=\"5\" width=\"12\" height=\"12\" fill=\"#" +
+                               fill + "\"/><text x=\"" + std::to_string(x + 16) + "\" y=\"15\">" + word + "</text>"));
+    x += 110;
+  }
+}
+
+TEST(DrawText, AMicrobatchWhoseNumberDoesNotFitIsLeftOut) {
+  const Schedule schedule{"hand", {1, 1}, 13, {{{0, ActionType::forward, 12}, {0, ActionType::backward, 12}}}};
+  const Simulation simulation = summarise(schedule, {{{0, 2}, {2, 5}}});
+
+  EXPECT_THAT(draw_text({{"", schedule, simulation}}, 5, false), StartsWith("rank 0  F-B12\n"));
+}
+
 TEST(Draw, NoTimeAtAllDrawsNothingAndDividesByNothing) {
   const Schedule schedule = make_schedule("afab", 2, 1);
   const Simulation simulation = simulate(schedule, {{{0, 0, 0}}, {}});

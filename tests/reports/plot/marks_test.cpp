@@ -25,6 +25,7 @@ TEST(Marks, ALineHasAGapWhereAValueIsNotFinite) {
 
 TEST(Marks, OnALevelLineOnlyTheEndsStand) {
   EXPECT_EQ(data_of(draw_line(0, {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 7}})), "M0 5L3 5L4 7");
+  EXPECT_EQ(data_of(draw_line(0, {{0, 7}, {1, 5}, {2, 5}, {3, 5}})), "M0 7L1 5L3 5");
   EXPECT_EQ(data_of(draw_line(0, {{0, 5}, {1, 5}, {2, NAN}, {3, 5}, {4, 5}})), "M0 5L1 5M3 5L4 5");
 }
 
@@ -42,8 +43,20 @@ TEST(Marks, SeriesDifferInShapeAndInDashesToo) {
   }
 }
 
+TEST(Marks, SeriesDifferInColour) {
+  EXPECT_THAT(draw_points(0, {{9, 9}}), HasSubstr("stroke=\"#0072B2\""));
+  EXPECT_THAT(draw_line(1, {{0, 0}, {1, 1}}), HasSubstr("stroke=\"#D55E00\""));
+}
+
+TEST(Marks, SeriesStandAroundTheirPlace) {
+  EXPECT_DOUBLE_EQ(beside(0, 1), 0);
+  EXPECT_DOUBLE_EQ(beside(0, 3), -0.15);
+  EXPECT_DOUBLE_EQ(beside(2, 3), 0.15);
+}
+
 TEST(Marks, NothingToDrawIsNoElement) {
   EXPECT_EQ(draw_points(0, {{NAN, 1}}), "");
+  EXPECT_EQ(draw_points(0, {{1, INFINITY}}), "");
   EXPECT_EQ(draw_line(0, {}), "");
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Panel, ValuesLieBetweenTheAxesUpwards) {
   const Panel panel({100, 10, 300, 110}, {0, 4, {}, ""}, {-1, 1, {}, ""});
@@ -32,11 +33,51 @@ TEST(Panel, EachTickStandsAtItsValueAndLabelsAreText) {
   EXPECT_EQ(testing::parse_markup(picture(400, 200, "p", svg), false).error, "");
 }
 
+TEST(Panel, ValuesAreCountedFromTheBeginningsOfTheAxes) {
+  const Panel panel({100, 10, 300, 110}, {2, 6, {}, ""}, {5, 7, {}, ""});
+
+  EXPECT_EQ(panel.x(3), 150);
+  EXPECT_EQ(panel.y(5.5), 85);
+}
+
+TEST(Panel, LinesAndTicksAndLabelsStandWhereTheyBelong) {
+  const Panel panel({100, 10, 300, 110}, {0, 4, {{1, "one"}}, "step"}, {-1, 1, {{0, "zero"}, {1, "1"}}, "loss"});
+
+  const std::string svg = panel.draw_axes();
+
+  EXPECT_THAT(svg, HasSubstr("d=\"M100 60H300M100 10H300\"")) << "across, at 0 and at 1";
+  EXPECT_THAT(svg, HasSubstr("d=\"M100 10V110H300M96 60h4M96 10h4M150 110v4\""));
+  EXPECT_THAT(svg, HasSubstr("<text x=\"200\" y=\"146\" text-anchor=\"middle\">step</text>"));
+  // 4 letters of 6.6, a tick of 4 and two distances, 3 and 10, to the left of the axis.
+  EXPECT_THAT(
+      svg, HasSubstr("<text x=\"56.6\" y=\"60\" text-anchor=\"middle\" transform=\"rotate(-90 56.6 60)\">loss</text>"));
+}
+
+// An entry is 48 wide, and 6.6 for each letter.
+TEST(Panel, EntriesOfALegendStandBesideEachOther) {
+  const std::string svg = draw_legend(10, 5, 500, {{"", "a"}, {"", "bb"}, {"", "c"}});
+
+  EXPECT_THAT(svg, HasSubstr("translate(10 5)\"><text x=\"30\" y=\"10\">a<"));
+  EXPECT_THAT(svg, HasSubstr("translate(64.6 5)\"><text x=\"30\" y=\"10\">bb<"));
+  EXPECT_THAT(svg, HasSubstr("translate(125.8 5)\"><text x=\"30\" y=\"10\">c<"));
+}
+
+TEST(Panel, AnEntryWiderThanTheLegendLeavesNoRowEmpty) {
+  EXPECT_THAT(draw_legend(0, 5, 50, {{"", "first"}}), HasSubstr("translate(0 5)"));
+}
+
 TEST(Panel, ALegendThatIsTooWideGoesOnBelow) {
   const std::vector<LegendEntry> entries{{"", "first"}, {"", "second"}};
 
   EXPECT_THAT(draw_legend(0, 5, 500, entries), Not(HasSubstr(" 23)")));
   EXPECT_THAT(draw_legend(0, 5, 100, entries), HasSubstr("translate(0 23)"));
+}
+
+TEST(Svg, EachNumberStandsInItsAttribute) {
+  EXPECT_EQ(rectangle(1, 2, 3, 4, " fill=\"none\""),
+            "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" fill=\"none\"/>\n");
+  EXPECT_EQ(line(1, 2, 3, 4, ""), "<line x1=\"1\" y1=\"2\" x2=\"3\" y2=\"4\"/>\n");
+  EXPECT_THAT(picture(300, 200, "p", ""), StartsWith("<svg width=\"300\" height=\"200\" viewBox=\"0 0 300 200\""));
 }
 
 TEST(Svg, CoordinatesAreShort) {
