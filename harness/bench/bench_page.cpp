@@ -3,43 +3,11 @@
 #include <cstdio>
 
 #include "harness/bench/bench_plots.hpp"
-#include "reports/markup.hpp"
+#include "reports/plain_page.hpp"
 #include "reports/words.hpp"
 
 namespace plumbline {
 namespace {
-
-constexpr const char* page_head = R"PAGE(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Bench</title>
-<style>
-:root { color-scheme: light dark; --ink: #1c2530; --soft: #5a6673; --line: #d5dbe1; --paper: #fff; --bad: #9c2f00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6ebf0; --soft: #a8b3be; --line: #3a444e; --paper: #14191e; --bad: #ff9d6e; } }
-* { box-sizing: border-box; }
-body { margin: 0; font: 15px/1.5 system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; color: var(--ink); background: var(--paper); }
-main { max-width: 1080px; margin: 0 auto; padding: 20px 24px; }
-h1 { font-size: 32px; margin: 0; } h2 { font-size: 21px; margin: 34px 0 8px; padding-top: 12px; border-top: 2px solid var(--ink); }
-h3 { font-size: 16px; margin: 20px 0 4px; } p { max-width: 84ch; }
-.soft { color: var(--soft); } .bad { border: 2px dashed var(--bad); padding: 8px 14px; }
-table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 9px; border-bottom: 1px solid var(--line); vertical-align: top; font-size: 13px; }
-td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.table { overflow-x: auto; } tbody td:first-child { overflow-wrap: anywhere; } figure { margin: 6px 0; } figure svg { max-width: 100%; height: auto; }
-@media print { h3, figure, table { break-inside: avoid; } }
-</style>
-</head>
-<body>
-<main>
-)PAGE";
-
-std::string tag(const std::string& name, const std::string& text, const std::string& look = "") {
-  std::string html = "<" + name;
-  html += look + ">";
-  html += xml_escape(text);
-  return html + "</" + name + ">";
-}
 
 std::string number(double value, const char* form = "%.3f") {
   char text[64];
@@ -70,16 +38,16 @@ std::string quiet_words(const BenchResult& result) {
 std::string heading(const std::vector<std::string>& columns, std::size_t numbers_from) {
   std::string html = "<div class=\"table\"><table><thead><tr>";
   for (std::size_t i = 0; i < columns.size(); ++i)
-    html += tag("th", columns[i], i < numbers_from ? " scope=\"col\"" : " scope=\"col\" class=\"num\"");
+    html += html_element("th", columns[i], i < numbers_from ? " scope=\"col\"" : " scope=\"col\" class=\"num\"");
   return html + "</tr></thead><tbody>\n";
 }
 
 std::string figure_cell(const std::string& text) {
-  return tag("td", text, " class=\"num\"");
+  return html_element("td", text, " class=\"num\"");
 }
 
 std::string cell_name(const BenchCell& cell) {
-  return tag("td", cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "")) +
+  return html_element("td", cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "")) +
          figure_cell(std::to_string(cell.world));
 }
 
@@ -126,11 +94,11 @@ std::string machine_words(const BenchResult& result) {
 }  // namespace
 
 std::string bench_page(const BenchResult& result) {
-  std::string html = page_head;
-  html += tag("h1", "Bench " + result.name) + "\n";
-  html += tag("p", machine_words(result) + "; begun " + result.started + ".") + "\n";
-  html += tag("p", quiet_words(result), result.quiet() ? "" : " class=\"bad\"") + "\n";
-  html += tag("p",
+  std::string html = html_element("h1", "Bench " + result.name) + "\n";
+  html += html_element("p", machine_words(result) + "; begun " + result.started + ".") + "\n";
+  html += html_element("p", quiet_words(result), result.quiet() ? "" : " class=\"bad\"") + "\n";
+  html += html_element(
+              "p",
               std::to_string(result.rounds) + " rounds, in each every reference twice and every cell once, in turn; " +
                   std::to_string(result.steps) +
                   " steps of each run count, the first is left out. A figure is the median of the rounds' medians, "
@@ -143,34 +111,36 @@ std::string bench_page(const BenchResult& result) {
               " class=\"soft\"") +
           "\n";
   for (const std::string& line : result.failed)
-    html += tag("p", "Left out, it did not end well: " + line, " class=\"bad\"") + "\n";
+    html += html_element("p", "Left out, it did not end well: " + line, " class=\"bad\"") + "\n";
   for (const BenchReference& reference : result.references) {
-    html += tag("h2", reference.id) + "\n";
-    html += tag("p", "The reference: step " + interval_text(reference.step_ms, "%.1f") + " ms, " +
-                         interval_text(reference.tokens_per_s, "%.0f") +
-                         " tokens/s; its second run of each round over the first " + interval_text(reference.second) +
-                         ".") +
+    html += html_element("h2", reference.id) + "\n";
+    html += html_element("p", "The reference: step " + interval_text(reference.step_ms, "%.1f") + " ms, " +
+                                  interval_text(reference.tokens_per_s, "%.0f") +
+                                  " tokens/s; its second run of each round over the first " +
+                                  interval_text(reference.second) + ".") +
             "\n";
     const std::string efficiency = draw_efficiency(result, reference), bubbles = draw_bubbles(result, reference);
     html += "<h3>Speed</h3>\n";
     if (!efficiency.empty()) html += "<figure>" + efficiency + "</figure>\n";
     html += speed_rows(result, reference);
     html +=
-        tag("p",
+        html_element(
+            "p",
             "Cells of more ranks than cores share cores: their figures tell of this machine, not of the software, and "
             "are drawn nowhere.",
             " class=\"soft\"") +
         "\n<h3>Against the schedule</h3>\n";
     if (!bubbles.empty()) html += "<figure>" + bubbles + "</figure>\n";
     html += schedule_rows(result, reference);
-    html += tag("p",
+    html += html_element(
+                "p",
                 "What a schedule allows is its simulation with the median times of the cell's own actions, messages "
                 "taking no "
                 "time, and the end of the step as measured.",
                 " class=\"soft\"") +
             "\n";
   }
-  return html + "</main>\n</body>\n</html>\n";
+  return plain_page("Bench", html);
 }
 
 std::string bench_text(const BenchResult& result) {

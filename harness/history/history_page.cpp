@@ -6,6 +6,7 @@
 #include "harness/history/series.hpp"
 #include "harness/history/speed_plot.hpp"
 #include "reports/markup.hpp"
+#include "reports/plain_page.hpp"
 #include "reports/words.hpp"
 
 namespace plumbline {
@@ -13,41 +14,8 @@ namespace {
 
 constexpr std::size_t most_points_listed = 60;  ///< of a series, the newest: all stand in the CSV
 
-constexpr const char* head = R"PAGE(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>History</title>
-<style>
-:root { color-scheme: light dark; --ink: #1c2530; --soft: #5a6673; --line: #d5dbe1; --paper: #fff; --bad: #9c2f00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6ebf0; --soft: #a8b3be; --line: #3a444e; --paper: #14191e; --bad: #ff9d6e; } }
-* { box-sizing: border-box; }
-body { margin: 0; font: 15px/1.5 system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; color: var(--ink); background: var(--paper); }
-main { max-width: 1080px; margin: 0 auto; padding: 20px 24px; }
-h1 { font-size: 32px; margin: 0; } h2 { font-size: 21px; margin: 34px 0 8px; padding-top: 12px; border-top: 2px solid var(--ink); }
-h3 { font-size: 16px; margin: 20px 0 4px; }
-.soft { color: var(--soft); } .kind { color: var(--bad); font-weight: 600; }
-table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 9px; border-bottom: 1px solid var(--line); vertical-align: top; font-size: 13px; }
-td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.table { overflow-x: auto; } .changes td:last-child { min-width: 40ch; } figure { margin: 6px 0; } figure svg { max-width: 100%; height: auto; }
-summary { cursor: pointer; } code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 12.5px; }
-@media print { details > *:not(summary) { display: block; } h3, figure { break-inside: avoid; } }
-</style>
-</head>
-<body>
-<main>
-)PAGE";
-
-std::string element(const std::string& name, const std::string& text, const std::string& look = "") {
-  std::string html = "<" + name;
-  html += look + ">";
-  html += xml_escape(text);
-  return html + "</" + name + ">";
-}
-
 std::string number_cell(const std::optional<std::int64_t>& number) {
-  return element("td", number ? grouped(*number) : "", " class=\"num\"");
+  return html_element("td", number ? grouped(*number) : "", " class=\"num\"");
 }
 
 std::string speed_cell(const std::optional<SpeedRatio>& speed) {
@@ -56,7 +24,7 @@ std::string speed_cell(const std::optional<SpeedRatio>& speed) {
     std::snprintf(text, sizeof text, "%.3f [%.3f, %.3f]", speed->value, *speed->low, *speed->high);
   else if (speed)
     std::snprintf(text, sizeof text, "%.3f", speed->value);
-  return element("td", text, " class=\"num\"");
+  return html_element("td", text, " class=\"num\"");
 }
 
 std::string changes_table(const std::vector<HistoryChange>& changes) {
@@ -69,10 +37,10 @@ std::string changes_table(const std::vector<HistoryChange>& changes) {
   for (const HistoryChange& change : changes) {
     std::string runs = change.runs.front();
     if (change.runs.size() > 1) runs += " and " + std::to_string(change.runs.size() - 1) + " more";
-    html +=
-        "<tr>" + element("td", change.taken, " class=\"num\"") + element("td", to_text(change.kind), " class=\"kind\"");
-    html += element("td", change.commit_before + ".." + change.commit_now) + element("td", change.sweep);
-    html += element("td", runs) + element("td", change.words) + "</tr>\n";
+    html += "<tr>" + html_element("td", change.taken, " class=\"num\"") +
+            html_element("td", to_text(change.kind), " class=\"kind\"");
+    html += html_element("td", change.commit_before + ".." + change.commit_now) + html_element("td", change.sweep);
+    html += html_element("td", runs) + html_element("td", change.words) + "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
 }
@@ -88,10 +56,10 @@ std::string points_table(const RunSeries& series) {
   const std::size_t listed = std::min(count, most_points_listed);
   for (std::size_t i = 0; i < listed; ++i) {
     const HistoryRow& row = *series.rows[count - 1 - i];
-    html += "<tr>" + element("td", row.taken) + element("td", row.commit) + element("td", row.verdict);
+    html += "<tr>" + html_element("td", row.taken) + html_element("td", row.commit) + html_element("td", row.verdict);
     html += speed_cell(row.speed) + number_cell(row.speed ? std::optional(row.speed->rounds) : std::nullopt);
     html += number_cell(row.state_bytes) + number_cell(row.activation_bytes) + number_cell(row.sent_bytes);
-    html += "<td>" + element("code", row.bits.substr(0, 12)) + "</td></tr>\n";
+    html += "<td>" + html_element("code", row.bits.substr(0, 12)) + "</td></tr>\n";
   }
   html += "</tbody></table></div>\n";
   if (listed < count)
@@ -107,8 +75,8 @@ std::string series_section(const RunSeries& series) {
   const std::string svg = draw_speeds(series);
   const std::string figure = svg.empty() ? "" : "<figure>" + svg + "</figure>\n";
   const std::string points = "<details><summary>in numbers</summary>" + points_table(series) + "</details>\n";
-  if (!series.speed_changes.empty()) return element("h3", title) + "\n" + figure + points;
-  return "<details>" + element("summary", title) + "\n" + figure + points_table(series) + "</details>\n";
+  if (!series.speed_changes.empty()) return html_element("h3", title) + "\n" + figure + points;
+  return "<details>" + html_element("summary", title) + "\n" + figure + points_table(series) + "</details>\n";
 }
 
 }  // namespace
@@ -120,13 +88,13 @@ std::string history_page(const History& history) {
     machines.insert(row.machine);
     if (!row.commit.empty()) commits.insert(row.commit);
   }
-  std::string html = head;
-  html += "<h1>History</h1>\n<p>" + count_text(std::ssize(history.rows), "row") + " of " +
-          count_text(std::ssize(commits), "commit") + " on " + count_text(std::ssize(machines), "machine");
+  std::string html = "<h1>History</h1>\n<p>" + count_text(std::ssize(history.rows), "row") + " of " +
+                     count_text(std::ssize(commits), "commit") + " on " + count_text(std::ssize(machines), "machine");
   if (!history.rows.empty())
     html += ", from " + xml_escape(history.rows.front().taken) + " to " + xml_escape(history.rows.back().taken);
   html += ".</p>\n";
-  for (const std::string& note : history.notes) html += element("p", "Note: " + note + ".", " class=\"kind\"") + "\n";
+  for (const std::string& note : history.notes)
+    html += html_element("p", "Note: " + note + ".", " class=\"kind\"") + "\n";
   html += "<h2>What changed</h2>\n" + changes_table(changes_of(series));
   html +=
       "<p class=\"soft\">Verdict, bits and bytes are compared exactly, bits on the same code path only. A change of "
@@ -138,11 +106,11 @@ std::string history_page(const History& history) {
     const HistoryRow& last = each.last();
     const std::string now =
         last.source + " " + last.sweep + " on " + last.machine_name + " (machine " + last.machine + ")";
-    if (now != place) html += element("h2", now) + "\n";
+    if (now != place) html += html_element("h2", now) + "\n";
     place = now;
     html += series_section(each);
   }
-  return html + "</main>\n</body>\n</html>\n";
+  return plain_page("History", html);
 }
 
 }  // namespace plumbline
