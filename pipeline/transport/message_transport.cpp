@@ -37,6 +37,10 @@ MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings
     : link_(std::move(link)),
       payloads_(payloads ? std::move(payloads) : std::make_unique<LinkPayloads>(*link_)),
       settings_(settings),
+      starting_wait_([this](const std::string& what, const std::function<bool()>& ended) {
+        wait_until([&] { return what; }, ended, true);
+      }),
+      starting_(*link_, starting_wait_),
       control_(*link_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
       }) {}
@@ -62,13 +66,7 @@ auto MessageTransport::guarded(const Body& body) {
 }
 
 void MessageTransport::connect(const std::vector<RankPair>& pairs) {
-  guarded([&] {
-    const Control::Wait wait = [this](const std::string& what, const std::function<bool()>& ended) {
-      wait_until([&] { return what; }, ended, true);
-    };
-    Control control(*link_, wait);  // of its own: the control calls of the run are numbered from 0
-    payloads_->connect(pairs, control, wait);
-  });
+  guarded([&] { payloads_->connect(pairs, starting_, starting_wait_); });
 }
 
 void MessageTransport::show_waits(WaitsFor shown) {

@@ -86,6 +86,8 @@ class MessageTransport final : public Transport {
   std::unique_ptr<Link> link_;
   std::unique_ptr<PayloadChannel> payloads_;
   TransportSettings settings_;
+  Control::Wait starting_wait_;
+  Control starting_;  ///< of `connect`; of its own, so that the control calls of the run are numbered from 0
   Control control_;
   WaitsFor shown_;
   TrafficCounter traffic_;

@@ -119,5 +119,35 @@ TEST_F(LyingChannel, WhomItsSendsWaitForIsShownOnceAndThatNobodyIsLeft) {
   EXPECT_THAT(shown, ::testing::ElementsAre(1, -1));
 }
 
+/// A channel whose rank 0 tells the others a text at the start.
+class TellingPayloads : public ToldPayloads {
+ public:
+  TellingPayloads(Link& link, std::string& text) : ToldPayloads(link, [](Moved moved) { return moved; }), text_(text) {}
+  void connect(const std::vector<RankPair>&, Control& control, const Control::Wait&) override {
+    text_ = control.broadcast(text_);
+  }
+
+ private:
+  std::string& text_;
+};
+
+// A rank that still starts may take what a rank has sent whose own start has failed: it reads that rank's memory.
+TEST(FailedStart, WhatARankHasSentStaysInItsPlace) {
+  const std::string told(100, 'x');
+  std::vector<std::string> texts = {told, ""};
+  TransportSettings settings;
+  settings.start_timeout = std::chrono::milliseconds(1);
+  std::vector<std::unique_ptr<Transport>> ranks;
+  for (auto& link : make_threads_links(2)) {
+    auto payloads = std::make_unique<TellingPayloads>(*link, texts[ranks.size()]);
+    ranks.push_back(std::make_unique<MessageTransport>(std::move(link), settings, std::move(payloads)));
+  }
+  EXPECT_THROW(ranks[0]->connect({}), RunError);
+
+  ranks[1]->connect({});
+
+  EXPECT_EQ(texts[1], told);
+}
+
 }  // namespace
 }  // namespace plumbline
