@@ -13,7 +13,8 @@
 
 namespace plumbline::testing {
 
-/// Both stand-ins note the call and leave a record that lies ready; the second reference is $slower to tell apart.
+/// Both stand-ins note the call and leave a record that lies ready; a reference's second run that in of-second, where
+/// there is one.
 inline const char* const timed_trainer = R"sh(
 run=$1; record=$3; me=${FAKE_RANK:-0}; base=$(dirname "$0")
 [ $me = 0 ] && echo "$(basename "$record")" >> "$base/calls"
