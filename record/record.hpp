@@ -98,7 +98,7 @@ struct RankRecord {
   std::vector<EvaluationRow> evaluation;  ///< of the rank that owns the loss, in runs that evaluate
   std::optional<ExitFile> exit;
   struct LeftOut {
-    std::size_t steps = 0, tensors = 0, boundaries = 0;
+    std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
   } left_out;                        ///< rows of steps before those that are read
   std::vector<std::string> absent;   ///< file names, "saved.csv"
   std::vector<std::string> cut_off;  ///< of an incomplete rank: files whose last, half-written line was left out

@@ -242,8 +242,10 @@ class RecordStream::Reader {
   void count_as_left_out() {
     for (RankRecord& rank : record.ranks) {
       rank.left_out.steps += rank.steps.size();
+      rank.left_out.microbatches += rank.microbatches.size();
       rank.left_out.tensors += rank.tensors.size();
       rank.left_out.boundaries += rank.boundaries.size();
+      rank.left_out.evaluation += rank.evaluation.size();
     }
   }
 

@@ -18,6 +18,11 @@ std::string format(const char* pattern, Values... values) {
   return buffer;
 }
 
+/// A NaN has a sign, which printf shows and nobody asks for.
+std::string loss_text(double loss) {
+  return std::isnan(loss) ? "nan" : format("%.4f", loss);
+}
+
 std::string rate_text(double per_second) {
   if (per_second >= 1e6) return format("%.1fM", per_second / 1e6);
   if (per_second >= 1e3) return format("%.1fk", per_second / 1e3);
@@ -35,8 +40,8 @@ std::string duration_text(double seconds) {
 
 std::string step_line(const StepProgress& now, double seconds, std::int64_t first) {
   std::string line = "step " + std::to_string(now.done) + "/" + std::to_string(now.total);
-  if (now.loss) line += "  loss " + format("%.4f", *now.loss);
-  if (now.evaluation_loss) line += "  evaluation " + format("%.4f", *now.evaluation_loss);
+  if (now.loss) line += "  loss " + loss_text(*now.loss);
+  if (now.evaluation_loss) line += "  evaluation " + loss_text(*now.evaluation_loss);
   if (now.learning_rate) line += "  rate " + format("%.2e", *now.learning_rate);
   if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
   if (seconds > 0) line += "  " + rate_text(static_cast<double>(now.tokens_so_far) / seconds) + " tokens/s";

@@ -30,6 +30,8 @@ std::string word_of(auditing::Place place) {
       return "norm";
     case auditing::Place::learning_rate:
       return "learning_rate";
+    case auditing::Place::evaluation:
+      return "evaluation";
     case auditing::Place::parameter:
       break;
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -95,7 +96,10 @@ TEST(StepLine, TimeLeftIsRoundedUp) {
 }
 
 TEST(StepLine, ShowsANan) {
-  EXPECT_THAT(step_line(line_of(1, 2, std::numeric_limits<double>::quiet_NaN(), 10), 1), HasSubstr("loss nan"));
+  for (const double sign : {1.0, -1.0}) {
+    const double loss = std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
+    EXPECT_THAT(step_line(line_of(1, 2, loss, 10), 1), HasSubstr("loss nan"));
+  }
 }
 
 TEST(StepLine, ScalesItsUnits) {

@@ -21,7 +21,8 @@ void append(Audit& whole, Audit part) {
 }
 
 RowsBefore rows_left_out(const RankRecord& rank) {
-  return {rank.left_out.steps, rank.left_out.tensors, rank.left_out.boundaries};
+  return {rank.left_out.steps, rank.left_out.microbatches, rank.left_out.tensors, rank.left_out.boundaries,
+          rank.left_out.evaluation};
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before)
   }
   const AuditedStep audited(record_, step, before, rows_before_);
   audit_step_rows(audited, rows_);
+  if (options_.alone) possible_numbers_.step(audited, possible_);
   if (record_.manifest.level >= RecordLevel::full) {
     audit_norms_by_l2(audited, norms_);
     audit_copies(audited, copies_);
@@ -77,8 +79,10 @@ void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before)
   for (std::size_t i = 0; i < rows_before_.size(); ++i) {
     const RankRecord& rank = record_.ranks[i];
     rows_before_[i].steps += rank.steps.size();
+    rows_before_[i].microbatches += rank.microbatches.size();
     rows_before_[i].tensors += rank.tensors.size();
     rows_before_[i].boundaries += rank.boundaries.size();
+    rows_before_[i].evaluation += rank.evaluation.size();
   }
 }
 
@@ -115,6 +119,7 @@ Audit RecordAudit::conclude() {
   const auto not_audited = [&](const std::string& what) { audit.not_audited.push_back(what); };
   if (!learning_rate_form(manifest.json))
     not_audited("learning rates: the manifest does not say how the rate goes on (learning_rate_schedule)");
+  append(audit, std::move(possible_));
   append(audit, std::move(rows_));
   if (manifest.level < RecordLevel::full) {
     not_audited("tensors: a record of level " + to_text(manifest.level) + " holds none");

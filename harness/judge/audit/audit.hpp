@@ -11,6 +11,7 @@
 #include "harness/judge/audit/audited_step.hpp"
 #include "harness/judge/audit/dumps.hpp"
 #include "harness/judge/audit/findings.hpp"
+#include "harness/judge/audit/possible_numbers.hpp"
 #include "harness/judge/audit/value_audit.hpp"
 #include "record/record.hpp"
 
@@ -20,6 +21,7 @@ struct AuditOptions {
   bool values = true;  ///< dumped values too, and not the tables alone
   /// More bytes of dumps than these are not read, and told as not audited.
   std::uintmax_t most_dump_bytes = std::uintmax_t{1} << 30U;
+  bool alone = true;  ///< no other check looks at the record: losses, and that all is finite, too
 };
 
 /// Step by step: of the step before no more is kept than its rows and dumps.
@@ -43,9 +45,10 @@ class RecordAudit {
   AuditOptions options_;
   bool no_rows_ = false;  ///< nothing to audit
   std::vector<RowsBefore> rows_before_;
-  Audit whole_;                  ///< what is of no step
-  Audit rows_, norms_, copies_;  ///< from the tables
-  Audit values_;                 ///< from tables and dumps, where every dtype is known
+  PossibleNumbers possible_numbers_;
+  Audit whole_;                             ///< what is of no step
+  Audit possible_, rows_, norms_, copies_;  ///< from the tables
+  Audit values_;                            ///< from tables and dumps, where every dtype is known
   std::optional<std::string> unknown_dtype_;
   std::uintmax_t dump_bytes_ = 0;
   std::optional<Dumps> dumps_;

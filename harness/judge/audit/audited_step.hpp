@@ -22,7 +22,7 @@ struct TensorPlace {
 
 /// How many rows of a rank's tables stand before those of the step.
 struct RowsBefore {
-  std::size_t steps = 0, tensors = 0, boundaries = 0;
+  std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
 };
 
 /// Points into the rows, which must outlive it.

@@ -10,7 +10,7 @@
 namespace plumbline::auditing {
 
 /// Where in the order of a step a number stands.
-enum class Place { structure, data, forward, loss, backward, gradient, norm, learning_rate, parameter };
+enum class Place { structure, data, forward, loss, backward, gradient, norm, learning_rate, parameter, evaluation };
 
 /// A recorded number that is not what it must be.
 struct Finding {

@@ -39,6 +39,8 @@ ExecutionPoint point_of(const auditing::Finding& finding) {
       return behind(at_norm(finding.step));
     case auditing::Place::learning_rate:
       return at_learning_rate(finding.step);
+    case auditing::Place::evaluation:
+      return at_evaluation(finding.step, finding.microbatch.value_or(after_comparisons));
     case auditing::Place::parameter:
       break;
   }
@@ -107,6 +109,7 @@ class AuditCheck : public StepCheck {
   static auditing::AuditOptions options(bool values) {
     auditing::AuditOptions options;
     options.values = values;
+    options.alone = false;
     return options;
   }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "harness/judge/checks/checks.hpp"
-#include "harness/judge/checks/loss_sum.hpp"
+#include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::judging {

@@ -40,7 +40,7 @@ class AuditedStepOf : public ::testing::Test {
 
   Record record_;
   std::vector<RankRecord> before_;
-  std::vector<RowsBefore> rows_before_ = {{}, {5, 7, 9}};
+  std::vector<RowsBefore> rows_before_ = {{}, {.steps = 5, .tensors = 7, .boundaries = 9}};
 };
 
 TEST_F(AuditedStepOf, AGradientCountsOnceAndNothingElseDoes) {

@@ -64,10 +64,13 @@ TEST_F(AuditedCopies, OfAnotherTrainerMayHaveAnyLargestInTheTables) {
 
 TEST_F(AuditedCopies, OfAMasterThatIsNotFiniteHaveNoLargest) {
   for (const auto count : {&TensorRow::nan, &TensorRow::inf}) {
-    expect_none(with_full_tables([&](SyntheticRun& run) {
+    const Audit found = audit_record(with_full_tables([&](SyntheticRun& run) {
       tensor_row(run, 1, "parameter", norm_weight).*count = 1;
       tensor_row(run, 1, "copy", norm_weight).max_abs = 0.75F;
     }));
+
+    ASSERT_THAT(found.findings, SizeIs(1));
+    EXPECT_THAT(words_of(found.findings[0]), HasSubstr("parameter model.norm.weight: not finite"));
   }
 }
 

@@ -9,6 +9,8 @@
 namespace plumbline::testing {
 namespace {
 
+using ::testing::ElementsAre;
+
 const std::string layer_norm = "model.layers.1.input_layernorm.weight";  // on rank 1 of three
 
 SyntheticPlan on_three_ranks(const std::string& optimizer = "adamw") {
@@ -38,6 +40,12 @@ class AuditedTables : public ::testing::Test {
 
   void expect_none() {
     for (const Finding& finding : audit().findings) ADD_FAILURE() << words_of(finding);
+  }
+
+  static std::vector<std::string> words_of_all(const Audit& found) {
+    std::vector<std::string> all;
+    for (const Finding& finding : found.findings) all.push_back(words_of(finding));
+    return all;
   }
 
   StepRow& step_row(std::size_t rank, std::size_t step) { return run.ranks.at(rank).steps.at(step); }
@@ -83,6 +91,19 @@ TEST_F(AuditedTables, ANormMayBeOffByWhatSumsInDoubleAre) {
   for (const std::size_t rank : {0U, 1U, 2U}) *step_row(rank, 1).gradient_norm *= 1 + 0.9e-10;
 
   expect_none();
+}
+
+TEST_F(AuditedTables, ANormThatIsNotFiniteThoughItsGradientsAreIsNotTheirs) {
+  for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = INFINITY;
+
+  EXPECT_THAT(words_of_all(audit()), Contains(HasSubstr("gradient_norm: it is not the root of the sum of l2")));
+}
+
+TEST_F(AuditedTables, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
+  tensor_row(run, 1, "gradient", layer_norm).l2 = NAN;
+  for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = NAN;
+
+  EXPECT_THAT(words_of_all(audit()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));
 }
 
 struct StepCell {
@@ -224,7 +245,7 @@ TEST_F(AuditedTables, WhatIsNotFiniteMakesNoMoment) {
       tensor_row(run, 0, "moment1", layer_norm).l2 = 2;
       tensor_row(run, 0, kind, layer_norm).*count = 1;
 
-      expect_none();
+      EXPECT_THAT(words_of_all(audit()), ElementsAre(HasSubstr(kind + (" " + layer_norm) + ": not finite")));
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "harness/judge/checks/loss_sum.hpp"
+#include "harness/judge/expected/loss_sum.hpp"
 
 #include <cmath>
 
