@@ -64,6 +64,14 @@ TEST(EvaluationCheck, CountsWhatItCompared) {
   EXPECT_EQ(found.looked_at.at("sums"), 2);
 }
 
+TEST(EvaluationCheck, IsTheOneThatSaysIt) {
+  EvaluatedCell cell;
+  cell.row(5).tokens = 11;
+  const CellVerdict verdict = cell.judge();
+  EXPECT_EQ(result_of(verdict, "evaluation").outcome, Outcome::fails);
+  EXPECT_EQ(result_of(verdict, "audit").outcome, Outcome::holds) << "which asks it of a record that is alone";
+}
+
 TEST(EvaluationCheck, AfterTheLastStepAlone) {
   EvaluatedCell cell(0);
   const CheckResult found = result_of(cell.judge(), "evaluation");
