@@ -74,7 +74,6 @@ class NumbersOfStep {
 
  private:
   bool finite(const RowPlace& place, Place kind, const std::string& item, double value) {
-    audit_.count("numbers");
     if (std::isfinite(value)) return true;
     report(place, kind, item, "a finite number", to_text(value), "not finite");
     return finite_ = false;
@@ -88,7 +87,6 @@ class NumbersOfStep {
 
   void tensor(const TensorPlace& place) {
     const TensorRow& row = *place.row;
-    audit_.count("numbers");
     if (row.nan + row.inf == 0) return;
     Finding finding = at_tensor(place, row.kind + " " + row.name);
     finding.expected = "finite values";
@@ -119,7 +117,6 @@ class NumbersOfStep {
       same_data(place, row, first);
     }
     for (std::int64_t microbatch = -1; microbatch < microbatches; ++microbatch) {
-      audit_.count("numbers");
       if (rows[microbatch] == 1) continue;
       const std::string what = microbatch < 0 ? "the whole evaluation" : "microbatch " + to_text(microbatch);
       return report({rank.rank, "evaluation.csv", before, {}}, Place::evaluation, "rows of " + what, "1",
@@ -149,7 +146,6 @@ class NumbersOfStep {
         {"tokens", to_text(then.tokens), to_text(row.tokens)},
         {"valid_tokens", to_text(then.valid_tokens), to_text(row.valid_tokens)}};
     for (const auto& [item, expected, got] : items) {
-      audit_.count("numbers");
       if (expected != got)
         report(place, Place::evaluation, item, expected, got, "other than after step " + to_text(then.step));
     }

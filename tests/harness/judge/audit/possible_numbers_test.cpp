@@ -174,6 +174,17 @@ TEST(PossibleNumbersOfSteps, WhatFollowsFromTheFirstStepIsNotToldAgain) {
   EXPECT_THAT(findings_of(run), Contains(HasSubstr("loss: not finite")).Times(1));
 }
 
+TEST(PossibleNumbersOfEvaluations, CountAsRecomputedInTheirSumsAlone) {
+  const TemporaryFolder folder;
+  write_run(evaluated_run("full"), folder / "record");
+  auditing::AuditOptions compared;
+  compared.alone = false;
+
+  EXPECT_EQ(audit_record(folder / "record").recomputed.at("numbers") -
+                audit_record(folder / "record", compared).recomputed.at("numbers"),
+            3 * synthetic_steps);
+}
+
 TEST(PossibleNumbersOfEvaluations, OfALossThatIsNoNumberNoSumIsAsked) {
   SyntheticRun run = evaluated_run("summary");
   evaluation(run, 3).loss = no_number;
