@@ -9,6 +9,7 @@
 
 #include "record/mesh.hpp"
 #include "record/rows.hpp"
+#include "record/rows_before.hpp"
 #include "record/writer.hpp"
 #include "support/json.hpp"
 
@@ -97,9 +98,7 @@ struct RankRecord {
   std::vector<GpuMemoryRow> gpu_memory;   ///< of runs on GPUs
   std::vector<EvaluationRow> evaluation;  ///< of the rank that owns the loss, in runs that evaluate
   std::optional<ExitFile> exit;
-  struct LeftOut {
-    std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
-  } left_out;                        ///< rows of steps before those that are read
+  RowsBefore left_out;               ///< rows of steps before those that are read
   std::vector<std::string> absent;   ///< file names, "saved.csv"
   std::vector<std::string> cut_off;  ///< of an incomplete rank: files whose last, half-written line was left out
 };

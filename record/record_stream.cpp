@@ -240,13 +240,7 @@ class RecordStream::Reader {
 
  private:
   void count_as_left_out() {
-    for (RankRecord& rank : record.ranks) {
-      rank.left_out.steps += rank.steps.size();
-      rank.left_out.microbatches += rank.microbatches.size();
-      rank.left_out.tensors += rank.tensors.size();
-      rank.left_out.boundaries += rank.boundaries.size();
-      rank.left_out.evaluation += rank.evaluation.size();
-    }
+    for (RankRecord& rank : record.ranks) rank.left_out.add(rank);
   }
 
   /// Of the rows of the last step that was left out.

@@ -20,11 +20,6 @@ void append(Audit& whole, Audit part) {
   for (const auto& [what, number] : part.recomputed) whole.count(what, number);
 }
 
-RowsBefore rows_left_out(const RankRecord& rank) {
-  return {rank.left_out.steps, rank.left_out.microbatches, rank.left_out.tensors, rank.left_out.boundaries,
-          rank.left_out.evaluation};
-}
-
 }  // namespace
 
 RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
@@ -65,7 +60,7 @@ bool RecordAudit::incomplete() {
 void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before) {
   if (no_rows_) return;
   for (std::size_t i = 0; i < rows_before_.size() && step < 0; ++i) {
-    rows_before_[i] = rows_left_out(record_.ranks[i]);  // which is known once the start was read
+    rows_before_[i] = record_.ranks[i].left_out;  // which is known once the start was read
   }
   const AuditedStep audited(record_, step, before, rows_before_);
   audit_step_rows(audited, rows_);
@@ -76,14 +71,7 @@ void RecordAudit::step(std::int64_t step, const std::vector<RankRecord>& before)
     note_unknown_dtype();
     if (!unknown_dtype_) of_values(audited);
   }
-  for (std::size_t i = 0; i < rows_before_.size(); ++i) {
-    const RankRecord& rank = record_.ranks[i];
-    rows_before_[i].steps += rank.steps.size();
-    rows_before_[i].microbatches += rank.microbatches.size();
-    rows_before_[i].tensors += rank.tensors.size();
-    rows_before_[i].boundaries += rank.boundaries.size();
-    rows_before_[i].evaluation += rank.evaluation.size();
-  }
+  for (std::size_t i = 0; i < rows_before_.size(); ++i) rows_before_[i].add(record_.ranks[i]);
 }
 
 /// With one tensor that cannot be recomputed, none is: what was found so far says nothing.

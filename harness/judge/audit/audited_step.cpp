@@ -53,6 +53,21 @@ std::string table_line(std::int64_t rank, const std::string& file, std::size_t r
   return rank_folder(rank) + "/" + file + ":" + std::to_string(row + 2);
 }
 
+Finding at_row(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
+               const std::string& got, const std::string& why) {
+  Finding finding;
+  finding.place = place;
+  finding.file = table_line(row.rank, row.file, row.index);
+  finding.step = row.step;
+  finding.rank = row.rank;
+  finding.microbatch = row.microbatch;
+  finding.item = item;
+  finding.expected = expected;
+  finding.got = got;
+  finding.why = why;
+  return finding;
+}
+
 Finding at_tensor(const TensorPlace& place, const std::string& item) {
   Finding finding;
   finding.file = table_line(place.rank, "tensors.csv", place.index);

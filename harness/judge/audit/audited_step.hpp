@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -18,11 +19,6 @@ struct TensorPlace {
   std::int64_t rank = 0;
   std::size_t index = 0;  ///< in the rank's rows
   const TensorRow* row = nullptr;
-};
-
-/// How many rows of a rank's tables stand before those of the step.
-struct RowsBefore {
-  std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
 };
 
 /// Points into the rows, which must outlive it.
@@ -64,6 +60,17 @@ class AuditedStep {
 
 /// "rank-1/steps.csv:3": the first row stands in line 2.
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row);
+
+/// A row of one of a rank's tables.
+struct RowPlace {
+  std::int64_t step = 0, rank = 0;
+  std::string file;
+  std::size_t index = 0;  ///< in the whole table
+  std::optional<std::int64_t> microbatch = {};
+};
+
+Finding at_row(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
+               const std::string& got, const std::string& why);
 
 /// A finding about a row of tensors.csv.
 Finding at_tensor(const TensorPlace& place, const std::string& item);

@@ -15,17 +15,9 @@ struct BoundaryPlace {
 Finding at_boundary(const BoundaryPlace& place, const std::string& expected, const std::string& got,
                     const std::string& why) {
   const BoundaryRow& row = *place.row;
-  Finding finding;
-  finding.place = row.direction == "forward" ? Place::forward : Place::backward;
-  finding.file = table_line(place.rank, "boundaries.csv", place.index);
-  finding.step = row.step;
-  finding.microbatch = row.microbatch;
-  finding.rank = place.rank;
-  finding.item = row.direction + " boundary at " + row.cut + ", side " + row.side;
-  finding.expected = expected;
-  finding.got = got;
-  finding.why = why;
-  return finding;
+  return at_row({row.step, place.rank, "boundaries.csv", place.index, row.microbatch},
+                row.direction == "forward" ? Place::forward : Place::backward,
+                row.direction + " boundary at " + row.cut + ", side " + row.side, expected, got, why);
 }
 
 void audit_crossings(const AuditedStep& audited, Audit& audit) {

@@ -25,16 +25,10 @@ void audit_norms_by_l2(const AuditedStep& audited, Audit& audit) {
       if (!std::isfinite(norm) && !std::isfinite(*row.gradient_norm)) continue;  // told as not finite
       audit.count("numbers");
       if (std::abs(*row.gradient_norm - norm) <= allowed_share * norm) continue;
-      Finding finding;
-      finding.place = Place::norm;
-      finding.file = table_line(rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i);
-      finding.step = row.step;
-      finding.rank = rank.rank;
-      finding.item = "gradient_norm";
-      finding.expected = to_text(norm);
-      finding.got = to_text(*row.gradient_norm);
-      finding.why = "it is not the root of the sum of l2 squared over the gradients in tensors.csv, a tied weight once";
-      audit.findings.push_back(std::move(finding));
+      const RowPlace place{row.step, rank.rank, "steps.csv", audited.rows_before(rank.rank).steps + i};
+      audit.findings.push_back(
+          at_row(place, Place::norm, "gradient_norm", to_text(norm), to_text(*row.gradient_norm),
+                 "it is not the root of the sum of l2 squared over the gradients in tensors.csv, a tied weight once"));
     }
   }
 }

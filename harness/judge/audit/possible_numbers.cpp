@@ -1,26 +1,18 @@
 #include "harness/judge/audit/possible_numbers.hpp"
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/judge/expected/evaluation_rows.hpp"
 #include "harness/judge/expected/expected_model.hpp"
 #include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
 
 namespace plumbline::auditing {
 namespace {
-
-/// Where a row stands: of one rank's table, in the step in hand.
-struct RowPlace {
-  std::int64_t rank = 0;
-  std::string file;
-  std::size_t index = 0;  ///< in the whole table
-  std::optional<std::int64_t> microbatch;
-};
 
 class NumbersOfStep {
  public:
@@ -33,19 +25,19 @@ class NumbersOfStep {
       const RowsBefore& before = audited_.rows_before(rank.rank);
       for (std::size_t i = 0; i < rank.microbatches.size(); ++i) {
         const MicrobatchRow& row = rank.microbatches[i];
-        const RowPlace place{rank.rank, "microbatches.csv", before.microbatches + i, row.microbatch};
+        const RowPlace place{audited_.step(), rank.rank, "microbatches.csv", before.microbatches + i, row.microbatch};
         if (row.loss) loss(place, Place::loss, *row.loss, row.valid_tokens);
       }
       for (std::size_t i = 0; i < rank.steps.size(); ++i) {
         const StepRow& row = rank.steps[i];
-        const RowPlace place{rank.rank, "steps.csv", before.steps + i, {}};
+        const RowPlace place{audited_.step(), rank.rank, "steps.csv", before.steps + i, {}};
         if (row.loss) loss(place, Place::loss, *row.loss, row.valid_tokens);
         if (row.gradient_norm) finite(place, Place::norm, "gradient_norm", *row.gradient_norm);
       }
       for (std::size_t i = 0; i < rank.evaluation.size(); ++i) {
         const EvaluationRow& row = rank.evaluation[i];
-        loss({rank.rank, "evaluation.csv", before.evaluation + i, row.microbatch}, Place::evaluation, row.loss,
-             row.valid_tokens);
+        loss({audited_.step(), rank.rank, "evaluation.csv", before.evaluation + i, row.microbatch}, Place::evaluation,
+             row.loss, row.valid_tokens);
       }
     }
     for (const TensorPlace& place : audited_.tensors()) tensor(place);
@@ -98,72 +90,42 @@ class NumbersOfStep {
 
   void evaluation(const RankRecord& rank, std::map<std::int64_t, EvaluationRow>& first) {
     const std::size_t before = audited_.rows_before(rank.rank).evaluation;
-    const std::int64_t microbatches = audited_.manifest().evaluation->microbatches;
-    EvaluationRow sum;
-    double loss = 0;
     std::map<std::int64_t, std::int64_t> rows;  ///< by microbatch; -1: the whole
-    std::optional<std::pair<RowPlace, const EvaluationRow*>> whole;
+    std::vector<const EvaluationRow*> microbatches;
+    const EvaluationRow* whole = nullptr;
+    RowPlace whole_place;
     for (std::size_t i = 0; i < rank.evaluation.size(); ++i) {
       const EvaluationRow& row = rank.evaluation[i];
-      const RowPlace place{rank.rank, "evaluation.csv", before + i, row.microbatch};
+      const RowPlace place{audited_.step(), rank.rank, "evaluation.csv", before + i, row.microbatch};
       ++rows[row.microbatch.value_or(-1)];
-      if (!row.microbatch) {
-        whole = {place, &row};
-        continue;
+      if (row.microbatch) {
+        microbatches.push_back(&row);
+        same_data(place, row, first);
+      } else {
+        whole = &row;
+        whole_place = place;
       }
-      loss += static_cast<double>(row.loss);
-      sum.tokens += row.tokens;
-      sum.valid_tokens += row.valid_tokens;
-      same_data(place, row, first);
     }
-    for (std::int64_t microbatch = -1; microbatch < microbatches; ++microbatch) {
+    for (std::int64_t microbatch = -1; microbatch < audited_.manifest().evaluation->microbatches; ++microbatch) {
       if (rows[microbatch] == 1) continue;
       const std::string what = microbatch < 0 ? "the whole evaluation" : "microbatch " + to_text(microbatch);
-      return report({rank.rank, "evaluation.csv", before, {}}, Place::evaluation, "rows of " + what, "1",
+      return report({audited_.step(), rank.rank, "evaluation.csv", before}, Place::evaluation, "rows of " + what, "1",
                     to_text(rows[microbatch]), "every evaluation has one of each");
     }
-    const EvaluationRow& row = *whole->second;
-    const bool near =
-        std::abs(static_cast<double>(row.loss) - loss) <= judging::rounding_of_loss_sum(microbatches, loss);
-    demand_sum(whole->first, "loss", near, to_text(loss), to_text(row.loss));
-    demand_sum(whole->first, "tokens", row.tokens == sum.tokens, to_text(sum.tokens), to_text(row.tokens));
-    demand_sum(whole->first, "valid_tokens", row.valid_tokens == sum.valid_tokens, to_text(sum.valid_tokens),
-               to_text(row.valid_tokens));
-  }
-
-  void demand_sum(const RowPlace& place, const std::string& item, bool right, const std::string& expected,
-                  const std::string& got) {
-    audit_.count("numbers");
-    if (!right) report(place, Place::evaluation, item, expected, got, "it is not the sum over the microbatches");
+    audit_.count("numbers", 3);
+    for (const auto& [column, expected, got] : judging::differences_from_sum(*whole, microbatches))
+      report(whole_place, Place::evaluation, column, expected, got, "it is not the sum over the microbatches");
   }
 
   void same_data(const RowPlace& place, const EvaluationRow& row, std::map<std::int64_t, EvaluationRow>& first) {
-    const auto [found, fresh] = first.try_emplace(*row.microbatch, row);
-    if (fresh) return;
-    const EvaluationRow& then = found->second;
-    const std::vector<std::array<std::string, 3>> items = {
-        {"data_digest", then.data_digest, row.data_digest},
-        {"tokens", to_text(then.tokens), to_text(row.tokens)},
-        {"valid_tokens", to_text(then.valid_tokens), to_text(row.valid_tokens)}};
-    for (const auto& [item, expected, got] : items) {
-      if (expected != got)
-        report(place, Place::evaluation, item, expected, got, "other than after step " + to_text(then.step));
-    }
+    const EvaluationRow& then = first.try_emplace(*row.microbatch, row).first->second;
+    for (const auto& [column, expected, got] : judging::differences_of_data(then, row))
+      report(place, Place::evaluation, column, expected, got, "other than after step " + to_text(then.step));
   }
 
-  void report(const RowPlace& place, Place kind, const std::string& item, const std::string& expected,
+  void report(const RowPlace& row, Place place, const std::string& item, const std::string& expected,
               const std::string& got, const std::string& why) {
-    Finding finding;
-    finding.place = kind;
-    finding.file = table_line(place.rank, place.file, place.index);
-    finding.step = audited_.step();
-    finding.rank = place.rank;
-    finding.microbatch = place.microbatch;
-    finding.item = item;
-    finding.expected = expected;
-    finding.got = got;
-    finding.why = why;
-    audit_.findings.push_back(std::move(finding));
+    audit_.findings.push_back(at_row(row, place, item, expected, got, why));
   }
 
   const AuditedStep& audited_;

@@ -95,16 +95,8 @@ class StepRows {
 
   void report(Place place, const std::string& item, const std::string& expected, const std::string& got,
               const std::string& why) {
-    Finding finding;
-    finding.place = place;
-    finding.file = table_line(rank_, "steps.csv", line_);
-    finding.step = row_->step;
-    finding.rank = rank_;
-    finding.item = item;
-    finding.expected = expected;
-    finding.got = got;
-    finding.why = why;
-    audit_.findings.push_back(std::move(finding));
+    const RowPlace row{row_->step, rank_, "steps.csv", line_};
+    audit_.findings.push_back(at_row(row, place, item, expected, got, why));
   }
 
   const AuditedStep& audited_;

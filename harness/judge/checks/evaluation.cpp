@@ -1,8 +1,10 @@
 // evaluation (R1): the losses on data that is not trained on, bit for bit or within limits.
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/expected/evaluation_rows.hpp"
 #include "harness/judge/expected/loss_sum.hpp"
 #include "support/numbers.hpp"
 
@@ -123,40 +125,26 @@ class EvaluationCheck : public StepCheck {
   /// The microbatches are the same in every evaluation; those of the candidate are held against the reference's.
   void same_in_every_evaluation(std::int64_t step, std::int64_t microbatch, const EvaluationRow& row) {
     const auto [found, fresh] = first_.try_emplace(microbatch, row);
-    const EvaluationRow& first = found->second;
-    const auto demand = [&](const char* what, const std::string& expected, const std::string& got) {
-      if (expected == got) return;
-      report(step, microbatch, {}, what, expected, got,
-             "the reference itself, other than after step " + to_text(first.step) + ": ");
-    };
     if (fresh) return;
-    demand("data_digest", first.data_digest, row.data_digest);
-    demand("tokens", to_text(first.tokens), to_text(row.tokens));
-    demand("valid_tokens", to_text(first.valid_tokens), to_text(row.valid_tokens));
+    const std::string why = "the reference itself, other than after step " + to_text(found->second.step) + ": ";
+    for (const CellDifference& cell : differences_of_data(found->second, row))
+      report(step, microbatch, {}, cell.column, cell.expected, cell.got, why);
   }
 
   /// Of loss and tokens; the loss within the roundings of its sum.
   void demand_sum(std::int64_t step, const RecordIndex& rows, const std::string& whose) {
-    double loss = 0;
-    std::int64_t tokens = 0, valid_tokens = 0;
+    std::vector<const EvaluationRow*> parts;
     for (std::int64_t m = 0; m < microbatches(); ++m) {
       const auto& found = rows.evaluation(m);
       if (found.size() != 1) return;  // reported already
-      loss += static_cast<double>(found.front().row->loss);
-      tokens += found.front().row->tokens;
-      valid_tokens += found.front().row->valid_tokens;
+      parts.push_back(found.front().row);
     }
     const auto& whole = rows.evaluation({});
     if (whole.size() != 1) return;
-    const EvaluationRow& row = *whole.front().row;
-    const std::int64_t rank = whole.front().rank;
     judgement_.compare_or_look_at(whose == "candidate", "sums");
-    const std::string why = whose + ", not the sum over the microbatches: ";
-    if (!(std::abs(static_cast<double>(row.loss) - loss) <= rounding_of_loss_sum(microbatches(), loss)))
-      report(step, {}, rank, "loss", to_text(loss), to_text(row.loss), why);
-    if (row.tokens != tokens) report(step, {}, rank, "tokens", to_text(tokens), to_text(row.tokens), why);
-    if (row.valid_tokens != valid_tokens)
-      report(step, {}, rank, "valid_tokens", to_text(valid_tokens), to_text(row.valid_tokens), why);
+    for (const CellDifference& cell : differences_from_sum(*whole.front().row, parts))
+      report(step, {}, whole.front().rank, cell.column, cell.expected, cell.got,
+             whose + ", not the sum over the microbatches: ");
   }
 
   void report(std::int64_t step, std::optional<std::int64_t> microbatch, std::optional<std::int64_t> rank,

@@ -56,6 +56,21 @@ TEST(RecordCheck, NamesFileRankStepAndWhatWasExpected) {
   EXPECT_EQ(to_json(check).at("holds"), false);
 }
 
+TEST(RecordCheck, TellsAnEvaluationByItsPlace) {
+  const TemporaryFolder folder;
+  SyntheticRun run = testing::synthetic_candidate({});
+  run.manifest["evaluation"] = {{"every", 0}, {"microbatches", 1}};
+  run.ranks.back().evaluation = {{1, 0, 2, 1, 0.5F, testing::other_digest}, {1, std::nullopt, 2, 1, 0.25F, ""}};
+  write_run(run, folder / "record");
+
+  const RecordCheck check = check_record(folder / "record");
+
+  EXPECT_FALSE(check.holds());
+  const Json findings = to_json(check).at("audit").at("findings");
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings.at(0).at("place"), "evaluation");
+}
+
 TEST(RecordCheck, SaysWhatALevelDoesNotHold) {
   const TemporaryFolder folder;
   TrainedRun trained{testing::synthetic_candidate(testing::trained_plan("adamw", true))};

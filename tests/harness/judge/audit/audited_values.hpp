@@ -32,6 +32,12 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
+inline std::vector<std::string> words_of(const Audit& audit) {
+  std::vector<std::string> all;
+  for (const Finding& finding : audit.findings) all.push_back(words_of(finding));
+  return all;
+}
+
 inline const std::string norm_weight = "model.norm.weight";  // 4 elements, on rank 1 of two
 
 class AuditedValues : public ::testing::Test {

@@ -29,9 +29,7 @@ SyntheticRun evaluated_run(const std::string& level) {
 std::vector<std::string> findings_of(const SyntheticRun& run, const auditing::AuditOptions& options = {}) {
   const TemporaryFolder folder;
   write_run(run, folder / "record");
-  std::vector<std::string> found;
-  for (const Finding& finding : audit_record(folder / "record", options).findings) found.push_back(words_of(finding));
-  return found;
+  return words_of(audit_record(folder / "record", options));
 }
 
 /// In both steps, so that none differs from another.
@@ -54,6 +52,11 @@ class PossibleNumbers : public ::testing::TestWithParam<ImpossibleNumber> {};
 
 EvaluationRow& evaluation(SyntheticRun& run, std::size_t index) {
   return run.ranks.back().evaluation.at(index);
+}
+
+/// Of step 1, on the rank that has the loss.
+MicrobatchRow& microbatch(SyntheticRun& run, std::size_t index) {
+  return run.ranks.back().microbatches.at(static_cast<std::size_t>(synthetic_microbatches) + index);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -112,25 +115,13 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     OfSteps, PossibleNumbers,
     ::testing::Values(
-        ImpossibleNumber{"negative",
-                         [](SyntheticRun& run) {
-                           for (MicrobatchRow& row : run.ranks[1].microbatches)
-                             if (row.step == 1 && row.microbatch == 0) row.loss = -*row.loss;
-                         },
+        ImpossibleNumber{"negative", [](SyntheticRun& run) { microbatch(run, 0).loss = -0.6F; },
                          "rank-1/microbatches.csv:7: step 1, microbatch 0, rank 1, loss: no sum of cross-entropies",
                          "is never below 0, got -0.6)"},
-        ImpossibleNumber{"masked",
-                         [](SyntheticRun& run) {
-                           for (MicrobatchRow& row : run.ranks[1].microbatches)
-                             if (row.step == 1 && row.microbatch == 4) row.loss = 0.5F;
-                         },
+        ImpossibleNumber{"masked", [](SyntheticRun& run) { microbatch(run, 4).loss = 0.5F; },
                          "rank-1/microbatches.csv:11: step 1, microbatch 4, rank 1, loss: no sum of cross-entropies",
                          "(expected 0, without a valid token, got 0.5)"},
-        ImpossibleNumber{"not_a_number",
-                         [](SyntheticRun& run) {
-                           for (MicrobatchRow& row : run.ranks[1].microbatches)
-                             if (row.step == 1 && row.microbatch == 2) row.loss = no_number;
-                         },
+        ImpossibleNumber{"not_a_number", [](SyntheticRun& run) { microbatch(run, 2).loss = no_number; },
                          "rank-1/microbatches.csv:9: step 1, microbatch 2, rank 1, loss: not finite", "got nan)"},
         ImpossibleNumber{"infinite_loss", [](SyntheticRun& run) { run.ranks[1].steps[1].loss = infinite; },
                          "rank-1/steps.csv:3: step 1, rank 1, loss: not finite", "got inf)"},

@@ -42,12 +42,6 @@ class AuditedTables : public ::testing::Test {
     for (const Finding& finding : audit().findings) ADD_FAILURE() << words_of(finding);
   }
 
-  static std::vector<std::string> words_of_all(const Audit& found) {
-    std::vector<std::string> all;
-    for (const Finding& finding : found.findings) all.push_back(words_of(finding));
-    return all;
-  }
-
   StepRow& step_row(std::size_t rank, std::size_t step) { return run.ranks.at(rank).steps.at(step); }
 
   /// "rank-1/tensors.csv:57", where the row will stand.
@@ -96,14 +90,14 @@ TEST_F(AuditedTables, ANormMayBeOffByWhatSumsInDoubleAre) {
 TEST_F(AuditedTables, ANormThatIsNotFiniteThoughItsGradientsAreIsNotTheirs) {
   for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = INFINITY;
 
-  EXPECT_THAT(words_of_all(audit()), Contains(HasSubstr("gradient_norm: it is not the root of the sum of l2")));
+  EXPECT_THAT(words_of(audit()), Contains(HasSubstr("gradient_norm: it is not the root of the sum of l2")));
 }
 
 TEST_F(AuditedTables, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
   tensor_row(run, 1, "gradient", layer_norm).l2 = NAN;
   for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = NAN;
 
-  EXPECT_THAT(words_of_all(audit()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));
+  EXPECT_THAT(words_of(audit()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));
 }
 
 struct StepCell {
@@ -245,7 +239,7 @@ TEST_F(AuditedTables, WhatIsNotFiniteMakesNoMoment) {
       tensor_row(run, 0, "moment1", layer_norm).l2 = 2;
       tensor_row(run, 0, kind, layer_norm).*count = 1;
 
-      EXPECT_THAT(words_of_all(audit()), ElementsAre(HasSubstr(kind + (" " + layer_norm) + ": not finite")));
+      EXPECT_THAT(words_of(audit()), ElementsAre(HasSubstr(kind + (" " + layer_norm) + ": not finite")));
     }
   }
 }
