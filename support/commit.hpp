@@ -12,6 +12,9 @@ std::string source_commit();
 /// "0.1.0", of the file VERSION.
 std::string project_version();
 
+/// "2.15.0": the newest LibTorch that this version was tested with, of cmake/libtorch-wheels.txt.
+std::string tested_libtorch();
+
 /// What `--version` prints: "plumbline 0.1.0, commit 53e5aab7c2d1".
 inline std::string version_text(const std::string& program) {
   const std::string commit = source_commit();

@@ -28,7 +28,7 @@ TEST(TomlLibrary, ReadsTablesAndWritesThemAgain) {
   EXPECT_EQ(text.str(), "[train]\nsteps = 6");
 }
 
-// Each of them ends the program in toml++ 3.3 as it comes.
+// Each of them ends the program in toml++ as it comes.
 TEST(TomlLibrary, WhatItsParserAssertsIsRefusedWithItsPlace) {
   for (const auto& [bytes, place] : {std::pair<std::string, std::string>{"[\xC3\xA9]\n", "1:2"},
                                      {"[.train]\n", "1:2"},
@@ -41,11 +41,42 @@ TEST(TomlLibrary, WhatItsParserAssertsIsRefusedWithItsPlace) {
   }
 }
 
-// Undefined behaviour in toml++ 3.3 as it comes, which only a sanitizer tells (the inputs of tests/fuzz/found).
+// Undefined behaviour in toml++ as it comes, which only a sanitizer tells (the inputs of tests/fuzz/found).
 TEST(TomlLibrary, CharactersBesideItsTableOfBlanksAreNone) {
   for (const std::string character : {"\xC2\xA1", "\xC3\x87", "\xD2\x99", "\xE3\x81\x82", "\xEF\xB7\x90"}) {
     EXPECT_THAT(refusal_of(character + " = 1\n"), StartsWith("run.toml:1:1: not valid TOML"));
     EXPECT_THAT(refusal_of("a = 1 " + character + "\n"), StartsWith("run.toml:1:7: not valid TOML"));
+  }
+}
+
+TEST(TomlLibrary, CharactersBeyondAsciiStandInStringsAndComments) {
+  const std::string text = R"(# é "
+a = "é\"é" # 'é
+b = '\é'
+"é" = '''
+é'é''''
+c = """é"""""
+d = "" # é
+)";
+  const toml::table table = parse_toml("run.toml", "\xEF\xBB\xBF" + text);
+
+  EXPECT_EQ(table["a"].value<std::string>(), "é\"é");
+  EXPECT_EQ(table["b"].value<std::string>(), "\\é");
+  EXPECT_EQ(table["é"].value<std::string>(), "é'é'");
+  EXPECT_EQ(table["c"].value<std::string>(), "é\"\"");
+  EXPECT_EQ(table["d"].value<std::string>(), "");
+}
+
+// The parser looks for blanks there, too.
+TEST(TomlLibrary, CharactersBeyondAsciiMayFollowALineEndingBackslash) {
+  for (const std::string character : {"\xC2\xA1", "\xC3\xA9", "\xE3\x81\x82", "\xF0\x9F\x98\x80"}) {
+    const std::string quotes = "\"\"\"";
+    const toml::table table = parse_toml("run.toml", "a = " + quotes + "x \\\n \n\t" + character + character + quotes);
+
+    EXPECT_EQ(table["a"].value<std::string>(), "x " + character + character);
+    EXPECT_THAT(refusal_of("a = " + quotes + "\n\\" + character + quotes),
+                StartsWith("run.toml:2:2: not valid TOML: no such escape"));
+    EXPECT_THAT(refusal_of("a = " + quotes + "\\ " + character + quotes), HasSubstr("not valid TOML"));
   }
 }
 
