@@ -4,17 +4,16 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/deferred_weights.hpp"
+#include "model/graph_node.hpp"
 
 namespace plumbline {
 namespace {
@@ -82,9 +81,9 @@ at::Tensor compute(const at::Tensor& input, const LinearWeights& weights) {
 }  // namespace
 
 at::Tensor linear(const at::Tensor& input, const LinearWeights& weights) {
-  std::shared_ptr<LinearBackward> node;
+  decltype(make_graph_node<LinearBackward>()) node;
   if (torch::autograd::compute_requires_grad(input, weights.weight, weights.bias)) {
-    node = std::shared_ptr<LinearBackward>(new LinearBackward(), torch::autograd::deleteNode);
+    node = make_graph_node<LinearBackward>();
     node->set_next_edges(weights.bias.defined()
                              ? torch::autograd::collect_next_edges(input, weights.weight, weights.bias)
                              : torch::autograd::collect_next_edges(input, weights.weight));

@@ -4,12 +4,12 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/engine.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <stdexcept>
 #include <utility>
 
+#include "model/graph_node.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -65,7 +65,7 @@ class OnThisThread {
 
 std::shared_ptr<GradientSlot> begin_graph(at::Tensor& activation) {
   if (activation.requires_grad()) throw std::logic_error("begin_graph: the activation belongs to a graph already");
-  auto node = std::make_shared<CatchGradient>();
+  auto node = make_graph_node<CatchGradient>();
   node->slot = std::make_shared<GradientSlot>();
   auto slot = node->slot;
   torch::autograd::create_gradient_edge(activation, std::move(node));
@@ -78,7 +78,7 @@ GraphEnd::GraphEnd(const at::Tensor& output) : edge_(torch::autograd::impl::grad
 void GraphEnd::backward(at::Tensor gradient) {
   if (!edge_.is_valid()) throw std::logic_error("GraphEnd: this graph was run backward already");
   if (!gradient.defined()) gradient = at::ones({}, edge_.function->input_metadata(edge_.input_nr).options());
-  auto root = std::make_shared<HandOverGradient>();
+  auto root = make_graph_node<HandOverGradient>();
   root->add_input_metadata(root_token());
   root->gradient = std::move(gradient);
   root->add_next_edge(std::exchange(edge_, {}));

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/edge.h>
 
 #include <memory>
+
+#include "model/graph_node.hpp"
 
 namespace plumbline {
 

@@ -1,15 +1,14 @@
 #include "training/recomputed_unit.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "model/graph_node.hpp"
 #include "training/graph_edges.hpp"
 
 namespace plumbline {
@@ -53,7 +52,7 @@ struct RecomputedUnit final : torch::autograd::Node {
 
 at::Tensor forward_to_recompute(const LlamaSlice& slice, std::int64_t unit, const at::Tensor& input) {
   if (!at::GradMode::is_enabled()) return slice.forward_unit(unit, input);
-  const auto node = std::shared_ptr<RecomputedUnit>(new RecomputedUnit(), torch::autograd::deleteNode);
+  const auto node = make_graph_node<RecomputedUnit>();
   node->set_next_edges(torch::autograd::collect_next_edges(input));
   node->slice_ = &slice;
   node->unit_ = unit;
