@@ -1,8 +1,13 @@
 # A room is a folder and one static library of all its sources but main.cpp; `USES` is what it may include and link, and nothing else
 # (tests/structure checks the includes against this). The target of harness/judge is plumbline_harness_judge.
+set(_werror OFF)
+if(DEFINED ENV{PLUMBLINE_WERROR})
+  set(_werror "$ENV{PLUMBLINE_WERROR}")
+endif()
+option(PLUMBLINE_WERROR "Take warnings for errors, as .ci/run does; other compilers than ours warn of other things" ${_werror})
 add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
-target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off
+target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off $<$<BOOL:${PLUMBLINE_WERROR}>:-Werror>
                        $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-subobject-linkage>)
 if(PLUMBLINE_SANITIZE STREQUAL "fuzzer")
   set(sanitizers -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)

@@ -5,6 +5,8 @@ execute_process(COMMAND git describe --always --dirty --abbrev=12 --exclude=* WO
 if(failed)
   set(commit "") # built outside a checkout
 endif()
+file(STRINGS "${SOURCE}/cmake/libtorch-wheels.txt" libtorch REGEX "^torch==")
+string(REPLACE "torch==" "" libtorch "${libtorch}")
 file(CONFIGURE OUTPUT "${WRITE}" @ONLY CONTENT [[
 #include "support/commit.hpp"
 
@@ -14,5 +16,9 @@ std::string plumbline::source_commit() {
 
 std::string plumbline::project_version() {
   return "@VERSION@";
+}
+
+std::string plumbline::tested_libtorch() {
+  return "@libtorch@";
 }
 ]])

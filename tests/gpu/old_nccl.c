@@ -1,5 +1,5 @@
 /* Put in front of the real library: it answers for an older one. */
 int ncclGetVersion(int* version) {
-  *version = 22203;
+  *version = 21805;
   return 0;
 }

@@ -11,6 +11,10 @@
 namespace plumbline {
 namespace {
 
+/// Of the functions that are called the newest is ncclCommRegister, of 2.19. A configuration from newer headers is no
+/// obstacle: NCCL reads of it what it knows.
+constexpr int oldest_nccl = 21900;
+
 std::string visible_devices() {
   const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
   return value == nullptr ? "is not set" : "is \"" + std::string(value) + "\"";
@@ -30,9 +34,10 @@ void check_nccl_library(const GpuVersions& versions, const std::vector<std::stri
                       "), and which of them a call reaches is chance; look at LD_PRELOAD and LD_LIBRARY_PATH, and "
                       "leave one");
   }
-  if (!(versions.nccl >= versions.nccl_built_with)) {
+  if (!(versions.nccl >= oldest_nccl)) {
     throw SystemError("--device cuda: NCCL " + nccl_version_text(versions.nccl) + " is loaded (" +
-                      nccl_libraries.front() + "), this build needs " + nccl_version_text(versions.nccl_built_with) +
+                      nccl_libraries.front() + "), and the functions that are called need " +
+                      nccl_version_text(oldest_nccl) +
                       " or newer; take the older one out of LD_LIBRARY_PATH, or put a newer one in front");
   }
 }

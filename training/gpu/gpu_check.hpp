@@ -8,7 +8,7 @@
 
 namespace plumbline {
 
-/// Exactly one libnccl (`nccl_libraries`: those loaded) that is no older than the header. Throws SystemError.
+/// Exactly one libnccl (`nccl_libraries`: those loaded) that has the functions which are called. Throws SystemError.
 void check_nccl_library(const GpuVersions& versions, const std::vector<std::string>& nccl_libraries);
 
 /// A driver that can run this build's CUDA, and a GPU. Throws SystemError.

@@ -79,10 +79,11 @@ TEST(GpuCheck, TwoNcclLibrariesAreNamedBoth) {
   EXPECT_THAT(refusal(versions, {}), HasSubstr("no libnccl is loaded"));
 }
 
-TEST(GpuCheck, AnOlderNcclThanTheHeaderIsRefusedANewerOneNot) {
-  EXPECT_THAT(refusal({13000, 13000, 22203, 22809}, {"/old/libnccl.so.2"}),
-              AllOf(HasSubstr("NCCL 2.22.3 is loaded (/old/libnccl.so.2)"), HasSubstr("needs 2.28.9 or newer")));
-  EXPECT_EQ(refusal({13000, 13000, 23007, 22809}, {"/new/libnccl.so.2"}), "");
+TEST(GpuCheck, AnNcclThatLacksWhatIsCalledIsRefusedOneOlderThanTheHeaderIsNot) {
+  EXPECT_THAT(refusal({13000, 13000, 21805, 23007}, {"/old/libnccl.so.2"}),
+              AllOf(HasSubstr("NCCL 2.18.5 is loaded (/old/libnccl.so.2)"), HasSubstr("need 2.19.0 or newer")));
+  EXPECT_EQ(refusal({13000, 13000, 22809, 23007}, {"/older/libnccl.so.2"}), "");
+  EXPECT_EQ(refusal({13000, 13000, 23202, 23007}, {"/newer/libnccl.so.2"}), "");
 }
 
 TEST(LoadedLibraries, NamesEachFileOnceByItsBeginning) {
