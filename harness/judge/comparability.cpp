@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/judge/expected/expected_model.hpp"
+#include "harness/judge/torch_versions.hpp"
 #include "record/rank_folder.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -271,6 +272,7 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {
   if (device_kind(reference) != device_kind(candidate))
     return "device " + reference.device + " against " + candidate.device;
+  if (const auto torch = why_other_torch(reference, candidate)) return torch;
   const std::vector<std::pair<std::string, std::vector<std::string>>> told = {
       {"machine", {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "bf16_instructions", "gpus"}},
       {"environment", {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"}}};

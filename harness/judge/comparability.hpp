@@ -23,8 +23,8 @@ std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manife
 /// The same of the learning rates of the step that both are at.
 std::vector<std::string> why_other_rates(const Record& shadow, const Record& reference);
 
-/// What the two say differently of processor, instruction set and GPUs, so that their kernels may be others; nothing
-/// when all of it is equal.
+/// What the two say differently of torch, processor, instruction set and GPUs, so that their kernels may be others;
+/// nothing when all of it is equal.
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate);
 
 /// Whether the run's manifest lists GPUs of more than one model.

@@ -4,6 +4,7 @@
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/replicas.hpp"
 #include "harness/judge/rules.hpp"
+#include "harness/judge/torch_versions.hpp"
 #include "record/mesh.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
@@ -49,6 +50,14 @@ void tell_what_externals_lack(const RecordReading& reference, const RecordReadin
   for (auto& check : verdict.checks) {
     if (comparable && lacks_what_externals_may(check)) check.requirement = Requirement::told;
   }
+}
+
+/// Where bits differ, another torch is the first thing to ask about.
+void name_other_torch(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+  if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
+  const bool of_values = verdict.first_divergence->rung.starts_with("R");
+  const auto torch = why_other_torch(reference.record()->manifest, candidate.record()->manifest);
+  if (of_values && torch) verdict.first_divergence->words.insert(0, *torch + "; ");
 }
 
 /// By its number in the run, where not each step was recorded.
@@ -114,6 +123,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
+  name_other_torch(reference, candidate, verdict);
   tell_what_externals_lack(reference, candidate, verdict);
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);

@@ -84,7 +84,8 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
   if (!sight.any_rank) {
     if (const auto slots = slots_line(sight.said)) {
       return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it said: " + *slots +
-             ". Add --oversubscribe to the key launcher of the sweep file, give it a host file with more slots, or ask "
+             ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "
+             "slots, or ask "
              "for fewer ranks";
     }
     if (sight.processes == 0 && !tells_of_processes(sight)) return nothing_started(sight);

@@ -484,14 +484,14 @@ CellVerdict SyntheticCell::judge() {
   return judge_cell(plan, one, other, folder / "repeated");
 }
 
-const CheckResult& result_of(const CellVerdict& verdict, const std::string& check) {
+const CheckResult& result_of(const CellVerdict& verdict, std::string_view check) {
   for (const auto& result : verdict.checks) {
     if (result.name == check) return result;
   }
-  throw std::logic_error("no result of " + check);
+  throw std::logic_error("no result of " + std::string(check));
 }
 
-CheckResult result_of(CellVerdict&& verdict, const std::string& check) {
+CheckResult result_of(CellVerdict&& verdict, std::string_view check) {
   return result_of(std::as_const(verdict), check);
 }
 

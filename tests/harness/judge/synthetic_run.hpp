@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/judge.hpp"
@@ -63,9 +64,9 @@ class SyntheticCell {
   TemporaryFolder folder;
 };
 
-const CheckResult& result_of(const CellVerdict& verdict, const std::string& check);
+const CheckResult& result_of(const CellVerdict& verdict, std::string_view check);
 /// Of a verdict that is gone afterwards.
-CheckResult result_of(CellVerdict&& verdict, const std::string& check);
+CheckResult result_of(CellVerdict&& verdict, std::string_view check);
 /// Names of the checks with this outcome, in order; all but `audit`, which looks at each record alone and so sees much
 /// of what the others see between two (tests/harness/judge/checks/audit_test.cpp is about it).
 std::vector<std::string> with_outcome(const CellVerdict& verdict, Outcome outcome);

@@ -89,7 +89,8 @@ TEST(LauncherFault, TooFewSlotsAreNamedInTheLaunchersWords) {
 
   EXPECT_EQ(fault(full),
             "mpirun has too few slots for 3 ranks; it said: There are not enough slots available in the system to "
-            "satisfy the 64 slots that were requested by the application:. Add --oversubscribe to the key launcher of "
+            "satisfy the 64 slots that were requested by the application:. Add --map-by :OVERSUBSCRIBE to the key "
+            "launcher of "
             "the sweep file, give it a host file with more slots, or ask for fewer ranks");
 }
 
