@@ -21,7 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-MPI = ["mpirun", "--oversubscribe", "--mca", "btl", "self,vader", "--mca", "pml", "ob1", "--mca", "osc", "^ucx"]
+MPI = ["mpirun", "--map-by", ":OVERSUBSCRIBE", "--mca", "btl", "self,vader", "--mca", "pml", "ob1", "--mca", "osc", "^ucx"]
 
 
 def execute(command):

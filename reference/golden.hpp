@@ -25,8 +25,9 @@ struct GoldenDemand {
 };
 
 /// Bits where a machine of this one's code path computed the golden (CPU vendor, family and model, ATen capability, MKL
-/// and LibTorch version, no switch in the environment that moves kernels): its maker's `machine`, or one of `also`,
-/// each with the file of its `outputs`. Else limits: those of golden.json, never looser than our own for the dtype the
+/// version, no switch in the environment that moves kernels) computed the golden with this LibTorch (`torch`: a version
+/// or a list of those that gave the same bits): its maker's `machine`, or one of `also`, each with the file of its
+/// `outputs`. Else limits: those of golden.json, never looser than our own for the dtype the
 /// golden was computed in (float32 | bfloat16). `golden` null: no golden.json. Throws InputError naming `path` for
 /// limits that are looser or no numbers.
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
@@ -38,8 +39,8 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
 /// uses, at embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason,
 /// and how much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many
 /// never holds. Where PLUMBLINE_REQUIRE_GOLDEN_BITS is set, to the ATen capability that this machine must have, a
-/// golden that is compared within limits does not hold. Throws InputError naming the directory for files that are
-/// missing or broken.
+/// golden of this LibTorch that is compared within limits does not hold. Throws InputError naming the directory for
+/// files that are missing or broken.
 int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out);
 
 }  // namespace plumbline

@@ -5,16 +5,20 @@
 #include <ATen/Version.h>
 #include <torch/headeronly/version.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "record/precision.hpp"
 #include "support/commit.hpp"
+#include "support/error.hpp"
 #include "support/free_memory.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
@@ -29,6 +33,14 @@ constexpr const char* cublas_workspace = "CUBLAS_WORKSPACE_CONFIG";
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+/// What stands behind the first `mark`, up to a blank or a comma; empty where it is not there.
+std::string word_behind(const std::string& text, const std::string& mark) {
+  const auto at = text.find(mark);
+  if (at == std::string::npos) return "";
+  const auto begin = at + mark.size();
+  return text.substr(begin, std::min(text.find_first_of(" ,\n", begin), text.size()) - begin);
 }
 
 /// "key : value" lines of /proc/cpuinfo, the first of each key, which it repeats for every core.
@@ -90,9 +102,27 @@ Json sanitizer() {
 #endif
 }
 
+void refuse_other_libtorch() {
+  // The libraries tell their version only within the text that torch.__config__.show() prints.
+  const std::string config = at::show_config();
+  const std::string loaded = word_behind(config, "TORCH_VERSION=");
+  if (loaded.empty() || loaded == TORCH_VERSION) return;
+  throw SystemError(
+      "LibTorch " + loaded +
+      " is loaded, and this program was compiled for " TORCH_VERSION
+      ", whose objects are laid out differently; take the other one out of LD_LIBRARY_PATH and LD_PRELOAD");
+}
+
 }  // namespace
 
+bool is_newer_minor(int major, int minor, const std::string& tested) {
+  int tested_major = 0, tested_minor = 0;
+  if (std::sscanf(tested.c_str(), "%d.%d", &tested_major, &tested_minor) != 2) return false;
+  return std::pair(major, minor) > std::pair(tested_major, tested_minor);
+}
+
 void apply_deterministic_settings() {
+  refuse_other_libtorch();
   setenv(cublas_workspace, ":4096:8", 1);
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
@@ -122,6 +152,9 @@ void choose_attention_kernel(at::Device device, at::ScalarType dtype) {
 Json versions_json() {
   Json versions;
   versions["libtorch"] = TORCH_VERSION;
+  versions["onednn"] = word_behind(at::get_mkldnn_version(), " v");
+  if (is_newer_minor(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, tested_libtorch()))
+    versions["libtorch_note"] = "newer than " + tested_libtorch() + ", the newest that Plumbline was tested with";
 #ifdef __clang__
   versions["compiler"] = __VERSION__;  // begins with the compiler's name
 #else
@@ -195,8 +228,22 @@ std::string code_path_difference(const Json& producer, const Json& machine, cons
   return "";
 }
 
-bool same_code_path(const Json& producer) {
-  return code_path_difference(producer, machine_json(), environment_json()).empty();
+bool names_this_torch(const Json& torch) {
+  const Json named = torch.is_array() ? torch : Json::array({torch});
+  return std::any_of(named.begin(), named.end(), [](const Json& one) { return one == Json(TORCH_VERSION); });
+}
+
+std::string why_other_bits(const Json& golden, const Json& entry, const Json& machine, const Json& environment) {
+  const Json torch = entry.value("torch", golden.value("torch", Json(nullptr)));
+  if (!names_this_torch(torch))
+    return "its bits are those of torch " + json_text(torch) + ", this is LibTorch " TORCH_VERSION;
+  return code_path_difference(entry.value("machine", Json::object()), machine, environment);
+}
+
+bool holds_bits_of_here(const Json& golden) {
+  const Json machine = machine_json(), environment = environment_json(), also = golden.value("also", Json::array());
+  const auto held = [&](const Json& entry) { return why_other_bits(golden, entry, machine, environment).empty(); };
+  return held(golden) || std::any_of(also.begin(), also.end(), held);
 }
 
 }  // namespace plumbline

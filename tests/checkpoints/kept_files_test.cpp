@@ -91,7 +91,7 @@ TEST_F(KeptFiles, OfTwoNamesForTheDtypeOneIsKept) {
   train_reference(options);
   const Json saved = read_json(folder_ / "c/latest/config.json");
   EXPECT_FALSE(saved.contains("dtype")) << "of two names for one thing transformers takes either";
-  EXPECT_EQ(saved.at("torch_dtype"), "float32");
+  EXPECT_EQ(saved.at("torch_dtype").get<std::string>(), "float32");
 }
 
 TEST_F(KeptFiles, TheIndexNamesTheFileOfEachTensorOfTheModelAndTheirBytes) {

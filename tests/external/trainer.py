@@ -8,7 +8,7 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from model import Dense, Embedding, Gain, Tensor, cross_entropy, squared_loss
+from model import Dense, Embedding, Gain, Tensor, added, cross_entropy, squared_loss
 from record import Rank, digest, f32, write, xxh3
 
 
@@ -238,12 +238,12 @@ class Trainer:
             names = [name for name, value in sums.items() if value is not None]
         for rank in range(len(self.ranks)):
             if run.norm_order == "per_rank":
-                parts = [sum(sums[name].square_sum() for name in names if self.rank_of(name) == one) for one in range(len(self.ranks))]
-                norm = math.sqrt(sum(parts))
+                parts = [added(sums[name].square_sum() for name in names if self.rank_of(name) == one) for one in range(len(self.ranks))]
+                norm = math.sqrt(added(parts))
             elif self.has("norm of its own stage"):
-                norm = math.sqrt(sum(sums[name].square_sum() for name in names if self.rank_of(name) == rank))
+                norm = math.sqrt(added(sums[name].square_sum() for name in names if self.rank_of(name) == rank))
             else:
-                norm = math.sqrt(sum(math.sqrt(sums[name].square_sum()) ** 2 for name in names))
+                norm = math.sqrt(added(math.sqrt(sums[name].square_sum()) ** 2 for name in names))
             norms.append(norm)
         if self.has("norm told wrong on one rank"):
             norms[1] *= 1 + 2**-40

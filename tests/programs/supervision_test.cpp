@@ -98,7 +98,8 @@ Outcome run(const std::string& fault, std::int64_t world, std::int64_t steps, st
                           << "\nstart_timeout_ms = " << timeout_ms << "\n";
   Launch launch;
   launch.command = {"mpirun",
-                    "--oversubscribe",
+                    "--map-by",
+                    ":OVERSUBSCRIBE",
                     "-n",
                     std::to_string(world),
                     PLUMBLINE_BIN "/plumbline-mutant",

@@ -70,11 +70,7 @@ class TrainedGolden {
         json_(read_json(folder_ / "golden.json")),
         steps_(folder_ / "steps.safetensors") {}
 
-  bool same_code_path() const {
-    const Json also = json_.value("also", Json::array());
-    return plumbline::same_code_path(json_.at("machine")) ||
-           std::ranges::any_of(also, [](const Json& entry) { return plumbline::same_code_path(entry.at("machine")); });
-  }
+  bool same_code_path() const { return holds_bits_of_here(json_); }
   /// Of the kind, on another code path.
   double limit(const std::string& kind) const {
     const Json& limits = json_.at("limits");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "pipeline/transport/transport_settings.hpp"
 #include "reference/trainer.hpp"
@@ -79,7 +80,7 @@ class StrictParity : public ::testing::Test {
       static std::minstd_rand random(11);  // under the model's lock
       return std::chrono::microseconds(random() % 4 == 0 ? 150 * (1 + (from + 2 * to) % 4) : 0);
     };
-    strict::StrictWorld world(ranks, behaviour);
+    strict::StrictWorld world(ranks, std::move(behaviour));
     PipelineOptions made = options(folder_->path() / "run.toml", record, ranks, schedule);
     made.make_transports = [&](int count, TransportSettings settings) {
       auto transports = strict::make_strict_transports(world, count, settings, {}, seam);

@@ -2,10 +2,14 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <torch/headeronly/version.h>
+
+#include "support/commit.hpp"
 
 namespace plumbline {
 namespace {
@@ -99,21 +103,40 @@ TEST(Machine, IsNamedByWhatDecidesBits) {
 }
 
 TEST(CodePath, IsTheSameOnlyWhenAllThatDecidesBitsIs) {
+  const auto same = [](const Json& producer) {
+    return holds_bits_of_here({{"torch", TORCH_VERSION}, {"machine", producer}});
+  };
   const Json here = machine_json();
-  EXPECT_TRUE(same_code_path(here));
+  EXPECT_TRUE(same(here));
 
   Json renamed = here;
   renamed["cpu_model"] = "another name of the same processor";
   renamed["cores"] = 1;
-  EXPECT_TRUE(same_code_path(renamed));
+  EXPECT_TRUE(same(renamed));
 
   for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "aten_capability", "mkl_version"}) {
     Json other = here;
     other[key] = "another";
-    EXPECT_FALSE(same_code_path(other)) << key;
+    EXPECT_FALSE(same(other)) << key;
     other.erase(key);
-    EXPECT_FALSE(same_code_path(other)) << key;
+    EXPECT_FALSE(same(other)) << key;
   }
+}
+
+TEST(GoldenBits, AreOfTheVersionsOfTorchThatAreNamed) {
+  const Json here = machine_json();
+  Json elsewhere = here;
+  elsewhere["cpu_family"] = -1;
+  const Json versions = {"2.11.0", TORCH_VERSION};
+  EXPECT_TRUE(holds_bits_of_here({{"torch", versions}, {"machine", here}}));
+  EXPECT_FALSE(holds_bits_of_here({{"torch", {"2.10.0"}}, {"machine", here}}));
+  EXPECT_FALSE(holds_bits_of_here({{"machine", here}}));
+
+  const Json also = {{{"machine", here}}};
+  const Json also_of_this_torch = {{{"machine", here}, {"torch", TORCH_VERSION}}};
+  EXPECT_TRUE(holds_bits_of_here({{"torch", versions}, {"machine", elsewhere}, {"also", also}}));
+  EXPECT_FALSE(holds_bits_of_here({{"torch", "2.10.0"}, {"machine", elsewhere}, {"also", also}}));
+  EXPECT_TRUE(holds_bits_of_here({{"torch", "2.10.0"}, {"machine", here}, {"also", also_of_this_torch}}));
 }
 
 TEST(CodePath, IsAnotherWhereTheEnvironmentAsksForOtherKernels) {
@@ -125,8 +148,23 @@ TEST(CodePath, IsAnotherWhereTheEnvironmentAsksForOtherKernels) {
   }
 }
 
+// By this text another LibTorch is told from the one that this was compiled for.
+TEST(Versions, LibTorchTellsItsOwn) {
+  EXPECT_NE(at::show_config().find("TORCH_VERSION=" TORCH_VERSION), std::string::npos) << at::show_config();
+}
+
+TEST(Versions, ANewerMinorThanTheTestedOneIsNoted) {
+  EXPECT_TRUE(is_newer_minor(2, 16, "2.15.0"));
+  EXPECT_TRUE(is_newer_minor(3, 0, "2.15.0"));
+  EXPECT_FALSE(is_newer_minor(2, 15, "2.15.0"));
+  EXPECT_FALSE(is_newer_minor(2, 9, "2.15.0"));
+  EXPECT_EQ(versions_json().contains("libtorch_note"),
+            is_newer_minor(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, tested_libtorch()));
+}
+
 TEST(Versions, NameLibTorchAndCompiler) {
-  EXPECT_EQ(versions_json().at("libtorch"), "2.11.0");
+  EXPECT_EQ(versions_json().at("libtorch").get<std::string>(), TORCH_VERSION);
+  EXPECT_THAT(versions_json().at("onednn").get<std::string>(), ::testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
   EXPECT_NE(versions_json().at("compiler").get<std::string>().find("g++"), std::string::npos);
   EXPECT_TRUE(versions_json().contains("commit"));
 }

@@ -112,9 +112,7 @@ at::ScalarType TrainingGolden::dtype() const {
 }
 
 bool TrainingGolden::same_code_path() const {
-  const Json also = json_.value("also", Json::array());
-  return plumbline::same_code_path(json_.at("machine")) ||
-         std::ranges::any_of(also, [](const Json& entry) { return plumbline::same_code_path(entry.at("machine")); });
+  return holds_bits_of_here(json_);
 }
 
 at::Tensor TrainingGolden::tensor(const std::string& key) const {
