@@ -10,6 +10,7 @@ help: ## this list
 	@echo
 	@echo '  SWEEP=FILE     another sweep file for make sweep    OUT=DIR   where its report goes'
 	@echo '  TESTS=REGEX    only tests whose names match         JOBS=N    jobs at a time (default: by cores and memory)'
+	@echo '  NO_ROOT=1      without sudo                         PLUMBLINE_SOURCES=DIR  libraries from archives, without network'
 	@echo '  PART=NAMES     parts of make nightly                AGAIN=1   those that held, too'
 	@echo '  FAULTS=--quick  twelve faults for make faults'
 	@echo '  PUBLISH=NAMES  sweep files, faults, supervision, sources: parts of make publish   PUBLISHED=DIR  where their pages go'
@@ -23,7 +24,7 @@ test: ## set up, build everything, run every test but those of the label nightly
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
-nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps mutants gpu versions tests
+nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps mutants gpu wheel versions tests
 	@scripts/nightly
 
 fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N READER': others)
@@ -44,7 +45,7 @@ examples: ## train pipelines of plain torch, by torch.distributed.pipelining and
 judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
 	@scripts/judge
 
-wheel: ## the Python package with that program in it, in build/wheel
+wheel: ## the Python package with that program in it, for glibc 2.28 and newer, in build/wheel
 	@scripts/wheel
 
 publish: ## from a clean commit: make the pages of reports/published and their index anew (hours; PUBLISH names parts)
@@ -71,4 +72,4 @@ format: ## clang-format on all C++ files
 clean: ## remove build/ (the packages, LibTorch and finished runs stay)
 	rm -rf build
 
-export SWEEP OUT TESTS JOBS PUBLISH PUBLISHED PART AGAIN
+export SWEEP OUT TESTS JOBS PUBLISH PUBLISHED PART AGAIN NO_ROOT PLUMBLINE_SOURCES

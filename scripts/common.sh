@@ -1,7 +1,8 @@
 # Shared by the scripts: where things are, what we say, how long work shows that it is alive. Sourced, never run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-state=.deps # git-ignored: LibTorch and the logs of the set-up
+state=.deps # git-ignored: LibTorch, what the system lacks, and the logs of the set-up
+[[ :$PATH: == *":$PWD/$state/tools/bin:"* ]] || PATH=$PWD/$state/tools/bin:$PATH # CMake, Ninja and MPI of scripts/dependencies, where it brought them
 
 say() { printf 'plumbline: %s\n' "$*"; }
 

@@ -58,8 +58,18 @@ inline void collect_properties(const Json& schema, const Json& root, const std::
 
 inline constexpr const char* no_validator = "no python3 with the module jsonschema (Debian: python3-jsonschema)";
 
+/// The first Python that has it; the system's own is not always the one on PATH. Empty: none has.
+inline const std::string& validating_python() {
+  static const std::string found = [] {
+    for (const std::string python : {"python3", "/usr/bin/python3"})
+      if (std::system((python + " -c 'import jsonschema' 2>/dev/null").c_str()) == 0) return python;
+    return std::string();
+  }();
+  return found;
+}
+
 inline bool can_validate() {
-  return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0;
+  return !validating_python().empty();
 }
 
 /// Whether jsonschema, a Python package (Debian: python3-jsonschema), finds the file as docs/schemas says.
@@ -67,7 +77,8 @@ inline int validate(const std::filesystem::path& file, const std::filesystem::pa
   const std::string script =
       "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))";
   return std::system(
-      ("python3 -c '" + script + "' '" + file.string() + "' '" + schema.string() + "' 2>/dev/null").c_str());
+      (validating_python() + " -c '" + script + "' '" + file.string() + "' '" + schema.string() + "' 2>/dev/null")
+          .c_str());
 }
 
 }  // namespace plumbline::testing

@@ -1,7 +1,9 @@
 #include "harness/launch/diagnosis.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <map>
 #include <regex>
 
 #include "record/wait_chain.hpp"
@@ -143,8 +145,18 @@ std::optional<NamedDeath> death_in(const std::string& output, const std::string&
 }  // namespace
 
 std::string signal_text(int signal) {
-  const char* abbreviation = sigabbrev_np(signal);
-  return std::to_string(signal) + (abbreviation != nullptr ? " (SIG" + std::string(abbreviation) + ")" : "");
+  // sigabbrev_np asks for glibc 2.32, and clusters have older ones.
+  static const std::map<int, const char*> signal_names = {
+      {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
+      {SIGTRAP, "SIGTRAP"},     {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
+      {SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
+      {SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGCHLD, "SIGCHLD"},
+      {SIGSTKFLT, "SIGSTKFLT"}, {SIGCONT, "SIGCONT"}, {SIGSTOP, "SIGSTOP"},     {SIGTSTP, "SIGTSTP"},
+      {SIGTTIN, "SIGTTIN"},     {SIGTTOU, "SIGTTOU"}, {SIGURG, "SIGURG"},       {SIGXCPU, "SIGXCPU"},
+      {SIGXFSZ, "SIGXFSZ"},     {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPOLL, "SIGPOLL"},
+      {SIGWINCH, "SIGWINCH"},   {SIGPWR, "SIGPWR"},   {SIGSYS, "SIGSYS"}};
+  const auto name = signal_names.find(signal);
+  return std::to_string(signal) + (name != signal_names.end() ? " (" + std::string(name->second) + ")" : "");
 }
 
 std::optional<NamedDeath> death_in_launcher_output(const std::string& output) {

@@ -47,7 +47,9 @@ std::map<std::string, std::string> launcher_environment(const std::string& scrat
 }
 
 std::string how_to_install(const std::string& program) {
-  return program == mpirun ? "install the Debian package openmpi-bin" : "install it";
+  return program == mpirun
+             ? "install the Debian package openmpi-bin; without root: make setup, and .deps/tools/bin on PATH"
+             : "install it";
 }
 
 }  // namespace plumbline

@@ -9,13 +9,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "harness/launch/process_tree.hpp"
 #include "support/error.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 namespace {
@@ -37,6 +41,18 @@ void end_what_is_left_of(pid_t launcher) {
   }
 }
 
+/// close_range asks for glibc 2.34 and Linux 5.9, and clusters have older ones.
+void close_all_but_input() {
+  close(STDOUT_FILENO);  // where all numbers are taken, one to read the folder with
+  std::vector<int> open_files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+    const auto number = parse_integer(entry.path().filename().string());
+    if (number && *number > STDIN_FILENO) open_files.push_back(static_cast<int>(*number));
+  }
+  for (const int file : open_files) close(file);
+}
+
 /// In the new process. `life` can be read once no process holds its other end.
 [[noreturn]] void watch_over(pid_t launcher, int life) {
   setsid();
@@ -46,7 +62,7 @@ void end_what_is_left_of(pid_t launcher) {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   // A pipe that plumbline writes to ends with plumbline, and its locks with it.
   dup2(life, STDIN_FILENO);
-  close_range(STDOUT_FILENO, ~0U, 0);
+  close_all_but_input();
   open("/dev/null", O_WRONLY);
   open("/dev/null", O_WRONLY);
   char none = 0;

@@ -1,6 +1,7 @@
 #include "harness/sweep/file_hash.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +34,9 @@ std::string file_hash(const fs::path& path) {
   if (error) return "missing";
   if (size <= largest_read) return hash_hex(read_file(path));
   const auto changed = fs::last_write_time(path, error);
-  return std::to_string(size) + " " + std::to_string(changed.time_since_epoch().count());
+  // libc++ counts the time of a file in 128 bits, of which std::to_string knows nothing.
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(changed.time_since_epoch());
+  return std::to_string(size) + " " + std::to_string(nanoseconds.count());
 }
 
 }  // namespace plumbline

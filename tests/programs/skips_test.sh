@@ -6,6 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/allowed" <<'END'
 kind this    true
+run  this    install that
 kind another false
 skip this    room.Case.*
 skip this    Inner.Allowed
@@ -25,6 +26,7 @@ expect() {
 }
 expect 0 "12.5  room.Slow" "$(testcase room.Quick 0.01; testcase room.Slow 12.5)"
 expect 0 "skipped (this): room.Case.A&B" "$(testcase 'room.Case.A&amp;B' 0 "$skipped")"
+expect 0 "to have the 2 skipped for this run: install that" "$(testcase room.Case.A 0 "$skipped"; testcase room.Case.B 0 "$skipped")"
 expect 1 "  room.Unknown" "$(testcase room.Case.A 0 "$skipped"; testcase room.Unknown 0 "$skipped")"
 expect 1 "  room.Other" "$(testcase room.Other 0 "$skipped")" # on machines of another kind alone
 expect 0 "skipped (this): Inner.Allowed" "$(testcase room.1 0 "$(says Inner.Allowed)")"
@@ -46,6 +48,7 @@ code=0
 # The list itself: each of its kinds is one, and its command runs.
 unset ALLOWED_SKIPS
 kinds=$(sed -n 's/^skip  *\([^ ]*\) .*/\1/p' "$source/tests/allowed-skips" | sort -u)
+[[ $kinds == "$(sed -n 's/^run  *\([^ ]*\) .*/\1/p' "$source/tests/allowed-skips" | sort)" ]] || { echo "tests/allowed-skips: a kind without the line that says what has it run" && exit 1; }
 [[ $kinds == "$(sed -n 's/^kind  *\([^ ]*\) .*/\1/p' "$source/tests/allowed-skips" | sort -u)" ]] || { echo "kinds and skips of tests/allowed-skips differ" && exit 1; }
 while read -r command; do
   bash -n <<<"$command" || { echo "tests/allowed-skips: $command" && exit 1; }

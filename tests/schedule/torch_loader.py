@@ -3,8 +3,9 @@
 
     python3 tests/schedule/torch_loader.py build/cpu/bin/plumbline
 
-The Python with torch is the one in the environment variable PLUMBLINE_TORCH_PYTHON, else python3. Exit code 77, with the
-reason, where that has no full torch: a skip. 0: every export was loaded, validated and lowered by the library.
+The Python with torch is the one in the environment variable PLUMBLINE_TORCH_PYTHON, else that of scripts/witness-python, else
+python3. Exit code 77, with the reason, where that has no full torch: a skip. 0: every export was loaded, validated and lowered
+by the library.
 """
 import os
 import pathlib
@@ -75,14 +76,21 @@ def check_all(plumbline):
 def main():
     if os.environ.get("PLUMBLINE_TORCH_INSIDE") == "1":
         return check_all(sys.argv[1])
-    python = os.environ.get("PLUMBLINE_TORCH_PYTHON", "python3")
-    probe = subprocess.run([python, "-c", "import torch.distributed.pipelining.schedules"], capture_output=True, text=True)
+    environment = dict(os.environ)
+    witness = pathlib.Path(__file__).resolve().parents[2] / ".deps" / "witness"
+    python = os.environ.get("PLUMBLINE_TORCH_PYTHON")
+    if not python and (witness / "ready").exists():
+        python = str(witness / "bin" / "python")
+        environment["LD_LIBRARY_PATH"] = str(witness / "stand-ins")
+    python = python or "python3"
+    probe = subprocess.run([python, "-c", "import torch.distributed.pipelining.schedules"], capture_output=True, text=True,
+                           env=environment)
     if probe.returncode != 0:
         last = (probe.stderr.strip().splitlines() or ["no output"])[-1]
         print(f"SKIPPED: {python} cannot import torch.distributed.pipelining ({last}); "
-              "set PLUMBLINE_TORCH_PYTHON to a Python with the torch wheel")
+              "scripts/witness-python makes one that can, or set PLUMBLINE_TORCH_PYTHON to a Python with the torch wheel")
         sys.exit(77)
-    environment = dict(os.environ, PLUMBLINE_TORCH_INSIDE="1")
+    environment["PLUMBLINE_TORCH_INSIDE"] = "1"
     sys.exit(subprocess.run([python, *sys.argv], env=environment).returncode)
 
 

@@ -345,6 +345,14 @@ TEST(Diagnosis, NumbersThatNoRankOrSignalHasNameNoDeath) {
   EXPECT_TRUE(death("3", "9"));
   EXPECT_FALSE(death("99999999999999999999", "9"));
   EXPECT_FALSE(death("3", "99999999999999999999"));
+}
+
+TEST(Diagnosis, NamesTheSignalsOfLinux) {
+  for (int signal = 1; signal < 32; ++signal) {
+    EXPECT_THAT(signal_text(signal), ::testing::MatchesRegex(std::to_string(signal) + " .SIG[A-Z0-9]+."));
+  }
+  EXPECT_EQ(signal_text(9), "9 (SIGKILL)");
+  EXPECT_EQ(signal_text(11), "11 (SIGSEGV)");
   EXPECT_EQ(signal_text(200), "200");
 }
 
