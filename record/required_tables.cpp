@@ -73,7 +73,9 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
   if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
-  if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;
+  if (file == "boundaries.csv")
+    return tensors ? rows_if(has_boundary(manifest, rank) && manifest.recorded({"sends", "receives", "boundaries"}))
+                   : Demand::none;
   throw std::logic_error("no such table: " + file);
 }
 
