@@ -24,7 +24,8 @@ void for_each_crossing(const Manifest& manifest, Visit visit) {
 }
 
 bool has_boundary(const Manifest& manifest, std::int64_t rank) {
-  if (manifest.role == "reference") return owns_units(manifest, rank);  // it records every cut within itself
+  if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // its recorder may have seen none
+  if (manifest.role == "reference") return owns_units(manifest, rank);        // it records every cut within itself
   bool found = false;
   for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
     found = found || from.rank == rank || to.rank == rank;
@@ -73,9 +74,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;
   if (file == "tensors.csv") return tensors ? rows_if(owns_units(manifest, rank)) : Demand::none;
-  if (file == "boundaries.csv")
-    return tensors ? rows_if(has_boundary(manifest, rank) && manifest.recorded({"sends", "receives", "boundaries"}))
-                   : Demand::none;
+  if (file == "boundaries.csv") return tensors ? rows_if(has_boundary(manifest, rank)) : Demand::none;
   throw std::logic_error("no such table: " + file);
 }
 

@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "harness/commands/compare.hpp"
+#include "harness/judge/audit/audit.hpp"
 #include "harness/judge/rules.hpp"
+#include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -188,11 +190,34 @@ TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
   GetParam().remove(cell.reference);
   say_not_recorded(cell.reference.manifest, GetParam().what);
 
-  const auto verdict = cell.judge();
+  const Verdict verdict = comparison(cell.write_reference(), cell.write_candidate());
 
   EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
   EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("HOLDS, but ") + GetParam().what));
   EXPECT_THAT(comparison_text(verdict), HasSubstr("(torch 2.17.1)"));
+}
+
+TEST_P(NotRecordedKind, StandsInTitleAndSummaryOfThePage) {
+  TorchCell cell;
+  cell.without(GetParam());
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+
+  write_comparison(cell.folder / "page", reference, candidate, comparison(reference, candidate));
+
+  const std::string words = std::string("Holds, but ") + GetParam().what;
+  EXPECT_THAT(read_file(cell.folder / "page" / "report.html"), HasSubstr("<title>" + words));
+  EXPECT_THAT(read_file(cell.folder / "page" / "summary.md"), HasSubstr(words));
+}
+
+TEST_P(NotRecordedKind, IsNoFindingOfARecordThatIsCheckedAlone) {
+  TorchCell cell;
+  const auto findings = [&] { return auditing::audit_record(cell.write_candidate(), {}).findings.size(); };
+  const auto before = findings();
+  std::filesystem::remove_all(cell.folder / "candidate");
+
+  cell.without(GetParam());
+
+  EXPECT_LE(findings(), before);
 }
 
 // Rows that are there are compared, though others of their kind are not.
