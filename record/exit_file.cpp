@@ -13,6 +13,8 @@ void write_exit_file(const std::filesystem::path& path, const ExitFile& exit) {
                {"signal", nullptr}, {"last_action", exit.last_action}, {"data_digest", nullptr}};
   if (exit.signal) json["signal"] = *exit.signal;
   if (exit.data_digest) json["data_digest"] = *exit.data_digest;
+  for (const NotRecorded& entry : exit.not_recorded)
+    json["not_recorded"].push_back({{"what", entry.what}, {"why", entry.why}});
   write_json(path, json);
 }
 
@@ -32,6 +34,7 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   exit.data_digest = keys.optional_text("data_digest");
   if (exit.data_digest && !is_digest(*exit.data_digest))
     keys.fail("data_digest", "'" + *exit.data_digest + "' is not a digest of 32 lower-case hex digits");
+  exit.not_recorded = read_not_recorded(keys);
   if (exit.status == "ok" && exit.signal) keys.fail("signal", "must be null where status is 'ok'");
   return exit;
 }

@@ -1,6 +1,8 @@
 #include "record/manifest.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -160,6 +162,13 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
 }
 
+/// Our own trainers record all that they do.
+void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
+  if (keys.has("not_recorded") && manifest.role != "external")
+    keys.fail("not_recorded", "stands there, which an external record alone may say");
+  manifest.not_recorded = read_not_recorded(keys);
+}
+
 /// What a role leaves no choice in.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.role == "external") return;
@@ -196,6 +205,17 @@ bool Manifest::evaluates_after(std::int64_t step) const {
   return step + 1 == steps || (evaluation->every > 0 && (step + 1) % evaluation->every == 0);
 }
 
+std::string Manifest::torch() const {
+  const Json versions = json.value("versions", Json());
+  const auto found = versions.find("torch");
+  if (!versions.is_object() || found == versions.end() || !found->is_string()) return "";
+  const std::string& version = found->get_ref<const std::string&>();
+  const bool plain = version.size() <= 40 && std::ranges::all_of(version, [](unsigned char letter) {
+                       return std::isalnum(letter) != 0 || std::strchr(".+-_", letter) != nullptr;
+                     });
+  return plain ? version : "";
+}
+
 std::string first_unit(const Manifest& manifest) {
   for (const StageEntry& stage : manifest.stages) {
     if (!stage.units.empty()) return stage.units.front();
@@ -226,6 +246,7 @@ Manifest parse_manifest(const std::filesystem::path& path, const Json& json) {
   manifest.steps = keys.integer("steps", 1, most_counted);
   if (keys.has_value("every")) manifest.every = keys.integer("every", 1, most_counted);
   read_mesh_of(keys, manifest);
+  read_not_recorded_of(keys, manifest);
   read_start(keys, manifest);
   read_data(keys.object("data"), manifest);
   read_evaluation(keys, manifest);

@@ -73,10 +73,16 @@ struct Manifest {
   std::optional<EvaluationPlan> evaluation;                    ///< none: the run evaluates nothing
   std::optional<Mesh> mesh;  ///< the record is of one pipeline of several; world_size is that one's
   std::int64_t every = 1;    ///< step i of the record is step i x every of the run
+  /// What the recorder of an external record could not see; read_record adds what the ranks' exit.json say.
+  std::vector<NotRecorded> not_recorded;
   RecordLevel level = RecordLevel::full;
 
   /// Whether there is an evaluation after this step; after the last there always is one.
   bool evaluates_after(std::int64_t step) const;
+  /// Whether the recorder could see all of `kinds`: sends, receives, ... (record/not_recorded.hpp).
+  bool recorded(const std::vector<std::string>& kinds) const { return !lists_any(not_recorded, kinds); }
+  /// `versions.torch`, where it looks like a version; else empty.
+  std::string torch() const;
 };
 /// Along the model; empty where the stages list none.
 std::string first_unit(const Manifest& manifest);

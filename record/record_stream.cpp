@@ -142,13 +142,26 @@ void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
   }
 }
 
-std::optional<ExitFile> read_exit(const fs::path& folder, std::int64_t number) {
+std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& folder, std::int64_t number) {
   const RecordPlace place{rank_folder(number) + "/exit.json", number, {}};
   auto exit = in_place(place, [&] { return read_exit_file(folder / "exit.json"); });
+  if (exit && !exit->not_recorded.empty() && manifest.role != "external")
+    throw RecordError(place, (folder / "exit.json").string() +
+                                 ": key not_recorded: stands there, which an external record alone may say");
   if (exit && exit->rank != number)
     throw RecordError(place, (folder / "exit.json").string() + ": key rank: is " + to_text(exit->rank) +
                                  " in the folder of rank " + to_text(number));
   return exit;
+}
+
+/// What a rank's recorder could not see is missing in the record.
+void take_not_recorded(Record& record) {
+  auto& all = record.manifest.not_recorded;
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.exit) continue;
+    for (const NotRecorded& entry : rank.exit->not_recorded)
+      if (std::ranges::find(all, entry) == all.end()) all.push_back(entry);
+  }
 }
 
 /// Of schema 2: the data's digest as the first rank that saw data tells it. That all say the same is the data check's
@@ -174,13 +187,13 @@ class RecordStream::Reader {
     record.schedule_csv = in_place({"schedule.csv", {}, {}}, [&] { return read_schedule_csv(record.manifest, path); });
     in_place({"accumulation.csv", {}, {}}, [&] { check_accumulation_csv(record.manifest, path); });
     for (std::int64_t number = 0; number < record.manifest.world_size; ++number) {
-      const fs::path folder = path / rank_folder(number);
       RankRecord& rank = record.ranks.emplace_back();
       rank.rank = number;
-      rank.exit = read_exit(folder, number);
-      ranks.emplace_back(record, folder, rank, counts);
+      rank.exit = read_exit(record.manifest, path / rank_folder(number), number);
       before.emplace_back().rank = number;
     }
+    take_not_recorded(record);  // which tables may lack rows follows from it
+    for (RankRecord& rank : record.ranks) ranks.emplace_back(record, path / rank_folder(rank.rank), rank, counts);
     take_data_digest(record);
     note_held();
   }

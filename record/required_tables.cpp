@@ -24,7 +24,8 @@ void for_each_crossing(const Manifest& manifest, Visit visit) {
 }
 
 bool has_boundary(const Manifest& manifest, std::int64_t rank) {
-  if (manifest.role == "reference") return owns_units(manifest, rank);  // it records every cut within itself
+  if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // its recorder may have seen none
+  if (manifest.role == "reference") return owns_units(manifest, rank);        // it records every cut within itself
   bool found = false;
   for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
     found = found || from.rank == rank || to.rank == rank;

@@ -11,7 +11,7 @@ namespace plumbline {
 
 enum class Demand {
   none,    ///< the level or the role does not ask for the table
-  header,  ///< the table stands there; the rank owns nothing that it would list
+  header,  ///< the table stands there; the rank owns nothing that it would list, or its recorder could not see it
   rows,    ///< the table has rows
 };
 

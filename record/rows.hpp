@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "record/not_recorded.hpp"
+
 namespace plumbline {
 
 using Shape = std::vector<std::int64_t>;
@@ -149,6 +151,7 @@ struct ExitFile {
   /// Schema 2: of all data that the rank was fed, in (step, microbatch) order; nothing where it sees none.
   std::optional<std::string> data_digest = std::nullopt;
   std::string where = {};  ///< of an external record: "train.py:12: RuntimeError: ..."; may be empty
+  std::vector<NotRecorded> not_recorded = {};  ///< of an external record
 };
 
 }  // namespace plumbline

@@ -103,6 +103,13 @@ Json to_json(const std::optional<SecondRun>& second) {
   return {{"outcome", to_text(second->outcome)}, {"words", second->words}};
 }
 
+Json to_json(const std::vector<Unrecorded>& not_recorded) {
+  Json list = Json::array();
+  for (const auto& [record, what, why, torch] : not_recorded)
+    list.push_back({{"record", record}, {"what", what}, {"why", why}, {"torch", torch}});
+  return list;
+}
+
 Json to_json(const CellVerdict& cell) {
   return {{"id", cell.id},
           {"run", cell.run},
@@ -121,6 +128,7 @@ Json to_json(const CellVerdict& cell) {
           {"command", cell.command},
           {"request", cell.request},
           {"versions", cell.versions},
+          {"not_recorded", to_json(cell.not_recorded)},
           {"first_divergence", to_json(cell.first_divergence)},
           {"checks", to_json(cell.checks)}};
 }

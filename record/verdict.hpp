@@ -74,6 +74,16 @@ struct SecondRun {
 };
 std::string to_text(SecondRun::Outcome outcome);
 
+/// What the recorder of one of a cell's records could not see.
+struct Unrecorded {
+  std::string record;  ///< reference | candidate
+  std::string what;    ///< receives, losses, ... (record/not_recorded.hpp)
+  std::string why;
+  std::string torch;  ///< its version; empty where the record does not tell it
+
+  friend bool operator==(const Unrecorded&, const Unrecorded&) = default;
+};
+
 struct CellVerdict {
   std::string id;  ///< folder name of the cell's record, "stories260k-adamw-1f1b-w4"
   std::string run, model, schedule, optimizer;
@@ -86,6 +96,7 @@ struct CellVerdict {
   std::string command;      ///< runs this one cell again
   Json request = nullptr;   ///< request.json: what was asked of the run; null where nobody asked
   Json versions = nullptr;  ///< the candidate's: its manifest's `versions`, with device and transport
+  std::vector<Unrecorded> not_recorded;
   std::vector<CheckResult> checks;
   std::optional<FirstDivergence> first_divergence;  ///< the earliest of all checks'
   std::optional<SecondRun> second_run;              ///< of a cell that failed

@@ -120,6 +120,15 @@ std::optional<ValueFindings> values_of(const JsonKeys& keys) {
   }
 }
 
+/// The same.
+std::vector<Unrecorded> not_recorded_of(const JsonKeys& keys) {
+  std::vector<Unrecorded> list;
+  if (!keys.has("not_recorded")) return list;
+  for (const auto& entry : keys.objects("not_recorded"))
+    list.push_back({entry.text("record"), entry.text("what"), entry.text("why"), entry.text("torch")});
+  return list;
+}
+
 CellVerdict cell_of(const JsonKeys& keys, bool first) {
   CellVerdict cell;
   cell.id = keys.text("id");
@@ -141,6 +150,7 @@ CellVerdict cell_of(const JsonKeys& keys, bool first) {
   cell.values = values_of(keys);
   cell.request = keys.at("request");
   cell.versions = keys.at("versions");
+  cell.not_recorded = not_recorded_of(keys);
   return cell;
 }
 

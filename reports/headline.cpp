@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "reports/words.hpp"
 #include "support/text.hpp"
@@ -58,9 +59,28 @@ std::string claim_of_holding(const Verdict& verdict) {
 
 }  // namespace
 
+std::string not_recorded_words(const Verdict& verdict) {
+  std::map<std::string, std::vector<std::string>> kinds;  // by torch
+  for (const auto& cell : verdict.cells) {
+    for (const auto& unrecorded : cell.not_recorded) {
+      auto& of_torch = kinds[unrecorded.torch];
+      if (std::ranges::find(of_torch, unrecorded.what) == of_torch.end()) of_torch.push_back(unrecorded.what);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [torch, what] : kinds) {
+    const bool one = what.size() == 1 && what.front() == "schedule";
+    parts.push_back(join(what, ", ") + (one ? " was" : " were") + " not recorded" +
+                    (torch.empty() ? "" : " (torch " + torch + ")"));
+  }
+  return join(parts, ", ");
+}
+
 std::string verdict_word(const Verdict& verdict) {
   if (!verdict.holds) return "Does not hold";
-  return verdict.selection.partial() ? "Holds in part" : "Holds";
+  const std::string missing = not_recorded_words(verdict);
+  return std::string(verdict.selection.partial() ? "Holds in part" : "Holds") +
+         (missing.empty() ? "" : ", but " + missing);
 }
 
 std::string headline(const Verdict& verdict) {
@@ -84,7 +104,10 @@ std::string headline(const Verdict& verdict) {
 
 std::string claim(const Verdict& verdict) {
   if (verdict.cells.empty()) return "No cell was run, so nothing was shown.";
-  if (verdict.holds) return claim_of_holding(verdict);
+  const std::string missing = not_recorded_words(verdict);
+  if (verdict.holds)
+    return claim_of_holding(verdict) +
+           (missing.empty() ? "" : " What needs more than the recorder could see was not judged: " + missing + ".");
   const auto cells = std::ssize(verdict.cells);
   const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
   if (failing > 0) {

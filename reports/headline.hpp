@@ -9,7 +9,12 @@
 
 namespace plumbline {
 
-/// "Holds", "Holds in part" of a selection that holds, "Does not hold".
+/// "receives were not recorded (torch 2.16.0)": what the recorders could not see of a cell's runs. Empty where they saw
+/// everything.
+std::string not_recorded_words(const Verdict& verdict);
+
+/// "Holds", "Holds in part" of a selection that holds, "Does not hold"; of one that holds and lacks rows "Holds, but
+/// receives were not recorded (torch 2.16.0)".
 std::string verdict_word(const Verdict& verdict);
 
 /// "Holds: 123 of 123 cells", "Holds in part: 3 of 123 cells", "Does not hold: 2 of 4 cells hold, 1 unstable, 1 not

@@ -135,7 +135,7 @@ void fill_summary(PageData& page, const Verdict& verdict) {
   const Tally tally = tally_of(verdict);
   const std::string name = verdict.name.empty() ? "sweep" : verdict.name;
   page.set("title", page_text(headline(verdict) + " - " + name + " - Plumbline"));
-  page.set("word", verdict_word(verdict));
+  page.set("word", page_text(verdict_word(verdict)));
   page.set("mark", outcome_sign(verdict.holds ? Outcome::holds : Outcome::fails));
   page.set("holds", PageData(verdict.holds));
   page.set("lead", page_text(claim(verdict)));

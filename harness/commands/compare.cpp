@@ -136,6 +136,8 @@ std::string comparison_text(const Verdict& verdict) {
             check.reason + "\n";
   }
   text += std::string(cell.holds ? "HOLDS" : "DOES NOT HOLD");
+  const std::string missing = not_recorded_words(verdict);
+  if (!missing.empty()) text += (cell.holds ? ", but " : "; ") + missing;
   if (verdict.tier == Tier::calibrated) text += " (within calibrated limits, not in bits)";
   if (open > 0) text += ", " + std::to_string(open) + " checks could not be run or were not triggered";
   for (const auto& warning : warnings(verdict)) text += "\nwarning: " + warning;

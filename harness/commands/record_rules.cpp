@@ -6,6 +6,7 @@
 
 #include "harness/judge/rules.hpp"
 #include "record/columns.hpp"
+#include "record/not_recorded.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -57,6 +58,26 @@ void add_columns(std::string& text) {
   if (!values.empty()) text += "  " + table.file + ", values: " + join(values, ", ") + "\n";
 }
 
+/// Of each kind of rows the checks that cannot be run without it.
+void add_not_recorded(std::string& text) {
+  text +=
+      "\nWhat its recorder may say that it could not see (not_recorded), and the checks that are then not run and not "
+      "required:\n";
+  const auto names = [](const std::vector<std::string>& kinds, const std::string& kind) {
+    return std::ranges::find(kinds, kind) != kinds.end();
+  };
+  for (const auto& kind : kinds_of_rows()) {
+    std::vector<std::string> checks;
+    for (const judging::Rule& rule : judging::all_rules()) {
+      if (names(rule.needs, kind) || names(rule.compares_without, kind))
+        checks.push_back(rule.check);
+      else if (names(rule.needs_of_reference, kind))
+        checks.push_back(rule.check + " (of the reference)");
+    }
+    text += "  " + kind + ": " + (checks.empty() ? "a part of conformance" : join(checks, ", ")) + "\n";
+  }
+}
+
 }  // namespace
 
 std::string rules_text() {
@@ -81,6 +102,7 @@ std::string rules_text() {
   add_columns<TensorRow>(text);
   add_columns<ActionRow>(text);
   add_columns<MemoryRow>(text);
+  add_not_recorded(text);
   return text;
 }
 

@@ -36,7 +36,8 @@ SweepServices services() {
 void say(const Verdict& verdict, const fs::path& folder) {
   std::string line = headline(verdict);
   const std::string word = verdict_word(verdict);
-  std::transform(word.begin(), word.end(), line.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  std::transform(word.begin(), std::ranges::find(word, ','), line.begin(),
+                 [](unsigned char letter) { return std::toupper(letter); });
   if (!verdict.not_applicable.empty()) line += ", " + std::to_string(verdict.not_applicable.size()) + " left out";
   std::printf("%s\n%s\n", line.c_str(), claim(verdict).c_str());
   for (const auto& warning : warnings(verdict)) std::printf("warning: %s\n", warning.c_str());

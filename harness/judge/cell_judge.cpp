@@ -124,6 +124,9 @@ void CellJudge::prepare_check(const Rule& rule) {
   if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
   if (evidence_->reference.manifest.level < rule.level || evidence_->candidate.manifest.level < rule.level)
     return end(Outcome::not_run, "a record of level summary holds no tensors");
+  const std::string unseen =
+      why_not_recorded(rule, evidence_->reference.manifest, evidence_->candidate.manifest, false);
+  if (!unseen.empty()) return end(Outcome::not_run, unseen);
   guard(running, [&] { running.object = rule.make(*evidence_); });
 }
 

@@ -65,9 +65,27 @@ void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
   if (divergence.step > 0) divergence.words += " (step " + std::to_string(divergence.step * every) + " of the run)";
 }
 
-/// Steps between those that are recorded.
+void tell_what_was_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
+  for (const auto& [what, why] : manifest.not_recorded)
+    verdict.not_recorded.push_back({whose, what, why, manifest.torch()});
+}
+
+/// A check that lacks what a recorder could not see keeps no cell from holding; the headline names what that was.
+void tell_checks_without_records(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+  tell_what_was_not_recorded("reference", reference, verdict);
+  tell_what_was_not_recorded("candidate", candidate, verdict);
+  for (auto& check : verdict.checks) {
+    if (check.outcome == Outcome::not_run && check.requirement == Requirement::required &&
+        !why_not_recorded(rule_of(check.name), reference, candidate, true).empty())
+      check.requirement = Requirement::told;
+  }
+}
+
+/// Steps between those that are recorded, and what the recorder could not see.
 void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
+  for (const auto& [what, why] : manifest.not_recorded)
+    left_out.push_back(what + ", which the recorder could not see: " + why);
   if (manifest.every > 1) {
     const std::string every = std::to_string(manifest.every);
     left_out.push_back("steps between: one of " + every + " was recorded, so that step i here is step " + every +
@@ -125,6 +143,8 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
   }
   name_other_torch(reference, candidate, verdict);
   tell_what_externals_lack(reference, candidate, verdict);
+  if (reference.record() && candidate.record())
+    tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);

@@ -110,6 +110,7 @@ std::string Judgement::failure_words() const {
 }
 
 Judged Judgement::conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling) {
+  if (!not_recorded_.empty()) return conclude_as(Outcome::holds, "");
   for (const auto& [what, least] : floors) {
     if (count(what) >= least) continue;
     FirstDivergence nothing;
@@ -132,6 +133,11 @@ Judged Judgement::conclude_as(Outcome outcome, const std::string& reason) {
     result_.outcome = Outcome::fails;
     result_.reason = failure_words();
     if (result_.measured.empty()) result_.measured = std::to_string(divergences_) + " differences";
+  } else if (!not_recorded_.empty()) {
+    result_.outcome = Outcome::not_run;
+    result_.reason = not_recorded_;
+    if (outcome == Outcome::not_run) result_.reason += "; " + reason;
+    if (outcome != Outcome::not_run && !result_.compared.empty()) result_.reason += "; what was recorded agrees";
   } else {
     result_.outcome = outcome;
     result_.reason = reason;

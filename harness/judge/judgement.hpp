@@ -41,6 +41,9 @@ class Judgement {
   void leave_out(const std::string& what) { left_out_.push_back(what); }
   /// A part of the claim that these runs could not have shown wrong, with why; it changes no outcome.
   void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
+  /// Why rows of what the check needs are absent (empty: none are): it then demands no number of comparisons, and where
+  /// what there is agrees it ends as not run, with these words.
+  void not_recorded(const std::string& why) { not_recorded_ = why; }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
   /// What a comparison of values found; its difference is handed on, to be told with its place. Of the calibrated tier
@@ -77,6 +80,7 @@ class Judgement {
   std::int64_t divergences_ = 0;
   std::vector<std::string> items_;  ///< that differ in the group and step of the earliest
   std::vector<std::string> left_out_;
+  std::string not_recorded_;
   std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin
   std::int64_t measured_ = 0, warned_ = 0;
 };

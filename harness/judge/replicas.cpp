@@ -156,6 +156,11 @@ CellVerdict together(const CellPlan& plan, const std::vector<JudgedCell>& judged
     whole.first_divergence = verdict.first_divergence;
     name_replica(*whole.first_divergence, static_cast<std::int64_t>(number));
   }
+  for (const auto& one : judged) {
+    for (const auto& unrecorded : one.verdict.not_recorded)
+      if (std::ranges::find(whole.not_recorded, unrecorded) == whole.not_recorded.end())
+        whole.not_recorded.push_back(unrecorded);
+  }
   for (std::size_t i = 0; i < whole.checks.size(); ++i) {
     if (whole.checks[i].name == "replicas") {
       whole.checks[i] = replicas.result;

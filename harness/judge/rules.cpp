@@ -50,19 +50,35 @@ const std::vector<Rule>& all_rules() {
   constexpr auto full = RecordLevel::full;
   constexpr auto always = Required::always;
   constexpr auto before_update = BehindNorm::gradients;
+  const std::vector<std::string> boundary_rows = {"sends", "receives", "boundaries"}, data = {"inputs", "labels"};
   static const std::vector<Rule> rules = {
       {.check = "as_asked", .required = always},
       {.check = "completion", .required = always},
-      {.check = "data", .make = data_check},
+      {.check = "data", .needs = data, .make = data_check},
       {.check = "census", .level = full, .make = census_check},
-      {.check = "loss", .same_start = true, .behind_norm = before_update, .make = loss_check},
+      {.check = "loss",
+       .same_start = true,
+       .behind_norm = before_update,
+       .compares_without = {"losses"},
+       .make = loss_check},
       {.check = "boundaries",
        .level = full,
        .same_start = true,
        .behind_norm = before_update,
+       .compares_without = boundary_rows,
        .make = boundaries_check},
-      {.check = "gradients", .level = full, .same_start = true, .behind_norm = before_update, .make = gradients_check},
-      {.check = "nonzero_gradients", .level = full, .same_start = true, .make = nonzero_gradients_check},
+      {.check = "gradients",
+       .level = full,
+       .same_start = true,
+       .behind_norm = before_update,
+       .compares_without = {"gradients"},
+       .make = gradients_check},
+      {.check = "nonzero_gradients",
+       .level = full,
+       .same_start = true,
+       .needs = {"gradients"},
+       .needs_of_reference = data,
+       .make = nonzero_gradients_check},
       {.check = "gradient_norm", .same_start = true, .behind_norm = before_update, .make = gradient_norm_check},
       {.check = "parameters", .level = full, .behind_norm = BehindNorm::nothing, .make = parameters_check},
       {.check = "evaluation",
@@ -71,15 +87,34 @@ const std::vector<Rule>& all_rules() {
        .behind_norm = BehindNorm::nothing,
        .make = evaluation_check},
       {.check = "audit", .level = full, .make = audit_check},
-      {.check = "empty_partitions", .level = full, .not_applicable = no_empty_stage, .make = empty_partitions_check},
+      {.check = "empty_partitions",
+       .level = full,
+       .needs_of_reference = data,
+       .compares_without = boundary_rows,
+       .not_applicable = no_empty_stage,
+       .make = empty_partitions_check},
       {.check = "variable_lengths",
        .level = full,
        .required = Required::on_bench_alone,
+       .needs_of_reference = data,
+       .compares_without = boundary_rows,
        .not_applicable = equal_lengths_asked_for,
        .make = variable_lengths_check},
-      {.check = "memory", .external_may_lack = true, .one_device_reference = true, .make = memory_check},
-      {.check = "conformance", .external_may_lack = true, .make = conformance_check},
-      {.check = "resume", .level = full, .not_applicable = not_gone_on_with, .make = resume_check},
+      {.check = "memory",
+       .external_may_lack = true,
+       .one_device_reference = true,
+       .needs_of_reference = data,
+       .compares_without = {"actions", "schedule"},
+       .make = memory_check},
+      {.check = "conformance",
+       .external_may_lack = true,
+       .compares_without = {"actions", "schedule"},
+       .make = conformance_check},
+      {.check = "resume",
+       .level = full,
+       .compares_without = data,
+       .not_applicable = not_gone_on_with,
+       .make = resume_check},
       {.check = "replicas",
        .level = full,
        .external_may_lack = true,
@@ -114,6 +149,30 @@ Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
   if (required == Required::always) return Requirement::required;
   if (!asked_for(plan, result.name)) return Requirement::told;
   return required == Required::on_bench_alone && !plan.bench ? Requirement::told : Requirement::required;
+}
+
+std::string why_not_recorded(const Rule& rule, const Manifest& reference, const Manifest& candidate,
+                             bool could_compare) {
+  std::vector<std::string> sentences;
+  const auto look = [&](const Manifest& manifest, bool of_reference) {
+    std::vector<std::string> unseen;
+    for (const auto& kind : kinds_of_rows()) {
+      const auto named = [&](const std::vector<std::string>& kinds) {
+        return std::ranges::find(kinds, kind) != kinds.end();
+      };
+      const bool needed = named(rule.needs) || (of_reference && named(rule.needs_of_reference)) ||
+                          (could_compare && named(rule.compares_without));
+      if (needed && !manifest.recorded({kind})) unseen.push_back(kind);
+    }
+    if (unseen.empty()) return;
+    const std::string torch = manifest.torch();
+    const std::string sentence =
+        "the recorder could not see " + join(unseen, ", ") + (torch.empty() ? "" : " with torch " + torch);
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
+  };
+  look(candidate, false);
+  look(reference, true);
+  return join(sentences, "; ");
 }
 
 bool lacks_what_externals_may(const CheckResult& result) {

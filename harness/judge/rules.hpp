@@ -36,6 +36,11 @@ struct Rule {
   bool one_device_reference = false;  ///< does not apply where the reference ran on several ranks
   bool of_evaluations = false;        ///< does not apply where neither run evaluates
   BehindNorm behind_norm = BehindNorm::all;
+  /// Kinds (record/not_recorded.hpp) without which it is not run: in either record, and in the reference's, by whose
+  /// microbatches sizes are known.
+  std::vector<std::string> needs = {}, needs_of_reference = {};
+  /// Kinds without which it compares the rows that there are, and ends as not run unless it finds a difference.
+  std::vector<std::string> compares_without = {};
   bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the cell's
   /// Why it does not apply, from the plan and the candidate's manifest alone; null where it always applies.
   std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
@@ -51,6 +56,10 @@ const Rule& rule_of(const std::string& check);
 bool asked_for(const CellPlan& plan, const std::string& check);
 /// Of a check that was judged by this plan.
 Requirement requirement_of(const CellPlan& plan, const CheckResult& result);
+/// "the recorder could not see receives with torch 2.16.0": what the check needs and the records say that they lack.
+/// Empty where they have it all. `could_compare`: of what it can compare the rest without.
+std::string why_not_recorded(const Rule& rule, const Manifest& reference, const Manifest& candidate,
+                             bool could_compare);
 /// Whether it could not look because a record of role external lacks what it may lack.
 bool lacks_what_externals_may(const CheckResult& result);
 

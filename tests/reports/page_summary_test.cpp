@@ -109,6 +109,32 @@ TEST(PageSummary, WhatIsAlwaysMadeCountsAsAskedFor) {
               HasSubstr("<b>3 / 3</b><span>checks hold (1 were not asked for)</span>"));
 }
 
+TEST(Headline, NamesWhatTheRecorderCouldNotSee) {
+  Verdict verdict = testing::sample_verdict(1);
+  ASSERT_TRUE(verdict.holds);
+  const auto cells = std::to_string(verdict.cells.size());
+  verdict.cells[0].not_recorded = {{"candidate", "receives", "torch hides it", "2.16.0"},
+                                   {"reference", "receives", "torch hides it", "2.16.0"}};
+  CheckResult& boundaries = check_of(verdict.cells[0], "boundaries");
+  boundaries.outcome = Outcome::not_run;
+  boundaries.requirement = Requirement::told;
+  sum_up(verdict);
+
+  EXPECT_EQ(headline(verdict),
+            "Holds, but receives were not recorded (torch 2.16.0): " + cells + " of " + cells + " cells");
+  EXPECT_THAT(claim(verdict), AllOf(HasSubstr("is not shown: boundaries was"),
+                                    HasSubstr("was not judged: receives were not recorded (torch 2.16.0).")));
+  EXPECT_THAT(testing::rendered_page(verdict),
+              AllOf(HasSubstr("<title>Holds, but receives were not recorded (torch 2.16.0): "),
+                    HasSubstr("</span>Holds, but receives were not recorded (torch 2.16.0)</h1>")));
+  verdict.cells[0].not_recorded.push_back({"candidate", "schedule", "", ""});
+  verdict.selection.cells = 1, verdict.selection.of_cells = 99;
+  EXPECT_THAT(headline(verdict), HasSubstr("Holds in part, but schedule was not recorded, receives were not recorded "
+                                           "(torch 2.16.0): "));
+  verdict.holds = false;
+  EXPECT_THAT(headline(verdict), Not(HasSubstr("recorded")));
+}
+
 TEST(Headline, WhereEveryCellHoldsAndTheVerdictDoesNotNoBitsAreClaimed) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.holds = false;

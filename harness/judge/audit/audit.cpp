@@ -32,7 +32,7 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
   }
   no_rows_ = incomplete();
   if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
-  if (record.in_part()) return;
+  if (record.in_part() || !record.manifest.recorded({"gradients"})) return;
   dumps_.emplace(record);
   dump_bytes_ = dumps_->bytes();
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
@@ -136,6 +136,8 @@ Audit RecordAudit::conclude() {
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
     not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
+  if (manifest.level == RecordLevel::dump && !manifest.recorded({"gradients"}))
+    not_audited("values: the recorder could not see gradients");
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));

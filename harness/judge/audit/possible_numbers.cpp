@@ -17,7 +17,9 @@ namespace {
 class NumbersOfStep {
  public:
   NumbersOfStep(const AuditedStep& audited, Audit& audit)
-      : audited_(audited), audit_(audit), cross_entropy_(judging::says_llama(audited.manifest())) {}
+      : audited_(audited),
+        audit_(audit),
+        cross_entropy_(judging::says_llama(audited.manifest()) && audited.manifest().recorded({"inputs", "labels"})) {}
 
   /// Whether all numbers are finite.
   bool look() {

@@ -183,7 +183,7 @@ class AsAskedCheck::OfRecord {
   }
 
   void microbatches() {
-    if (!request_.microbatches) return;
+    if (!request_.microbatches || !data_recorded()) return;
     const auto& asked = *request_.microbatches;
     for (const auto& rank : record_.ranks) {
       for (const auto& row : rank.microbatches) {
@@ -206,9 +206,13 @@ class AsAskedCheck::OfRecord {
     }
   }
 
+  bool data_recorded() const { return record_.manifest.recorded({"inputs", "labels"}); }
+
   /// The ids and labels themselves, read again from where they were to come from.
   void open_source() {
-    if (request_.data && request_.microbatches)
+    if (!data_recorded())
+      judgement_.leave_out(whose_ + "'s ids and labels: the recorder could not see them");
+    else if (request_.data && request_.microbatches)
       with_source(source_, "", [&] { source_.emplace(*request_.data, *request_.microbatches); });
     if (!request_.evaluation || !*request_.evaluation) return;
     const RequestedEvaluation& asked = **request_.evaluation;

@@ -42,8 +42,11 @@ class TrafficComparison {
   TrafficComparison(const CellEvidence& evidence, Judgement& judgement)
       : evidence_(evidence),
         judgement_(judgement),
-        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list || !evidence.model.llama) {
-    if (!evidence.model.llama)
+        lacking_(lacks(evidence.candidate, "traffic.csv") || !evidence.lowered_list || !evidence.model.llama ||
+                 !evidence.sizes_recorded()) {
+    if (!evidence.sizes_recorded())
+      judgement_.leave_out("bytes moved (the reference's recorder could not see how large microbatches are)");
+    else if (!evidence.model.llama)
       judgement_.leave_out("bytes moved (the cuts of this model have sizes of their own)");
     else if (lacking_ && evidence.candidate.manifest.role != "reference")
       judgement_.leave_out("bytes moved (traffic.csv or schedule.csv is absent)");
@@ -100,7 +103,9 @@ class BoundariesCheck : public StepCheck {
                               evidence.reference.manifest.boundary_gradient_factor ==
                                   evidence.candidate.manifest.boundary_gradient_factor),
         tensors_(evidence, comparable_gradients_, judgement_),
-        traffic_(evidence, judgement_) {}
+        traffic_(evidence, judgement_) {
+    judgement_.not_recorded(why_not_recorded(evidence, "boundaries"));
+  }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;

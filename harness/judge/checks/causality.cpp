@@ -55,6 +55,7 @@ class TimesComparison::Times {
     if (skew.is_number()) skew_ = skew.get<double>();
   }
 
+  bool waits_recorded() const { return record_.manifest.recorded({"waits"}); }
   bool clocks_compared() const { return skew_.has_value() || record_.manifest.world_size == 1; }
 
   void step(std::int64_t step) {
@@ -141,7 +142,7 @@ class TimesComparison::Times {
       if (!is_compute(timed.action.type)) continue;
       const auto key = key_of(timed.action);
       const auto receive = key ? receives.find(*key) : receives.end();
-      if (receive == receives.end() || receive->second->rank != timed.rank) continue;
+      if (receive == receives.end() || receive->second->rank != timed.rank || !waits_recorded()) continue;
       const ActionRow &arrival = *receive->second->row, &row = *timed.row;
       const bool waited = row.wait_ns > 0 && arrival.end_ns <= row.end_ns;
       if (arrival.end_ns > row.start_ns && !waited)
@@ -193,6 +194,9 @@ TimesComparison::TimesComparison(const Record& record, const std::string& whose,
     return;
   }
   times_ = std::make_unique<Times>(record, whose, judgement);
+  if (!times_->waits_recorded())
+    judgement.leave_out("whether computations of the " + whose +
+                        " waited for what they take (its recorder could not see waits)");
   if (!times_->clocks_compared())
     judgement.leave_out("times of the " + whose + "'s ranks against each other (no clock_skew_ns)");
 }

@@ -31,11 +31,16 @@ class ConformanceCheck : public StepCheck {
                    "exact: the executed actions are the list; by the clocks nothing begins before what it needs"),
         reference_times_(evidence.reference, "reference", judgement_),
         candidate_times_(evidence.candidate, "candidate", judgement_) {
+    judgement_.not_recorded(why_not_recorded(evidence, "conformance"));
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();
     // Someone else's list may hold computations alone: where it has no messages, theirs are not held to ours.
-    const bool compute_alone = evidence_.candidate.manifest.role == "external" && !evidence_.lists_messages;
+    const Manifest& manifest = evidence_.candidate.manifest;
+    const bool messages_recorded = manifest.recorded({"sends", "receives"});
+    if (!messages_recorded && evidence_.lists_messages)
+      judgement_.leave_out("messages of the list, which the recorder could not see");
+    const bool compute_alone = manifest.role == "external" && (!evidence_.lists_messages || !messages_recorded);
     if (compute_alone) listed_ = Listed::compute_alone;
     const std::vector<ActionList> all = compute_alone ? evidence_.compute_list->ranks : lists();
     for (const auto& list : all) {
@@ -53,6 +58,7 @@ class ConformanceCheck : public StepCheck {
     notation("candidate", evidence_.candidate);
     if (reference_list_)
       executed("reference, ", evidence_.reference.ranks.at(0), now.step, *reference_list_, Listed::all_actions);
+    if (!evidence_.candidate.manifest.recorded({"actions"})) return;
     for (const auto& rank : evidence_.candidate.ranks) {
       if (rank.rank >= std::ssize(lists_)) continue;  // reported with the number of rows
       executed("", rank, now.step, lists_[static_cast<std::size_t>(rank.rank)], listed_);

@@ -67,6 +67,8 @@ class EmptyStage {
                                      [&](const auto& crossing) { return crossing.from_stage == stage_->stage; });
     if (!between) return;  // before the first or behind the last unit nothing is handed on
     const auto *in = end(microbatch, direction, true), *out = end(microbatch, direction, false);
+    const bool may_lack = !evidence_.candidate.manifest.recorded({"sends", "receives", "boundaries"});
+    if (may_lack && (!in || !out)) return;
     judgement_.compare("relays");
     if (in && out && in->digest == out->digest && in->shape == out->shape && in->dtype == out->dtype) return;
     const auto point = direction == "forward" ? at_forward(step, microbatch, stage_->stage, BoundaryEnd::received)
@@ -143,6 +145,7 @@ class EmptyPartitionsCheck : public StepCheck {
   explicit EmptyPartitionsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
+    judgement_.not_recorded(why_not_recorded(evidence, "empty_partitions"));
     for (const auto& stage : evidence.stages.stages) {
       if (!holds_no_layer(stage, evidence.stages.stages)) continue;
       stages_.emplace_back(evidence, stage, judgement_);

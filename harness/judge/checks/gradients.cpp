@@ -9,7 +9,9 @@ namespace {
 class GradientsCheck : public StepCheck {
  public:
   explicit GradientsCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("gradients", "R3", value_limit(evidence)) {}
+      : evidence_(evidence), judgement_("gradients", "R3", value_limit(evidence)) {
+    judgement_.not_recorded(why_not_recorded(evidence, "gradients"));
+  }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;

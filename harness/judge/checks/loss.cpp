@@ -26,7 +26,9 @@ std::string factor_of_microbatches(double want, double have, std::int64_t microb
 class LossCheck : public StepCheck {
  public:
   explicit LossCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("loss", "R1", value_limit(evidence)) {}
+      : evidence_(evidence), judgement_("loss", "R1", value_limit(evidence)) {
+    judgement_.not_recorded(why_not_recorded(evidence, "loss"));
+  }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
@@ -51,6 +53,9 @@ class LossCheck : public StepCheck {
   void compare(const std::vector<Placed<Row>>& theirs, const std::vector<Placed<Row>>& mine,
                const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> microbatch) {
     const auto expected = values(theirs, evidence_.reference), got = values(mine, evidence_.candidate);
+    if ((expected.empty() && !evidence_.reference.manifest.recorded({"losses"})) ||
+        (got.empty() && !evidence_.candidate.manifest.recorded({"losses"})))
+      return;
     if (expected.size() != 1) {
       return report(point, step, microbatch, {}, "one rank with the loss", std::to_string(expected.size()),
                     "the reference: ");
@@ -67,8 +72,9 @@ class LossCheck : public StepCheck {
     }
     if (!std::isfinite(have))
       return report(point, step, microbatch, rank, to_text(want), to_text(have), "not finite: ");
-    const auto impossible =
-        evidence_.model.llama ? why_no_loss(want, expected.front().row->valid_tokens) : std::nullopt;
+    const auto impossible = evidence_.model.llama && evidence_.sizes_recorded()
+                                ? why_no_loss(want, expected.front().row->valid_tokens)
+                                : std::nullopt;
     if (impossible) return report(point, step, microbatch, {}, *impossible, to_text(want), "the reference itself: ");
     if (want != 0) judgement_.compare("nonzero_losses");
     if (const auto wrong = judgement_.take(evidence_.values->loss(step, microbatch, want, have))) {

@@ -72,7 +72,8 @@ class NonzeroGradients {
     if (row.nonzero <= 0) return report(point, step, placed.rank, row.name, "a non-zero gradient", "all zero");
     if (!evidence_.model.llama || row.name != "model.embed_tokens.weight" || evidence_.model.tied) return;
     const auto& steps = rows_->steps();
-    if (!row.nonzero_rows || steps.empty() || !steps.front().row->live_tokens) {
+    const bool tokens_recorded = record_.manifest.recorded({"inputs", "labels"});
+    if (!row.nonzero_rows || steps.empty() || !steps.front().row->live_tokens || !tokens_recorded) {
       rows_rule_left_out_ = true;
       return;
     }

@@ -150,6 +150,7 @@ class ReplicaComparison {
   /// Digests of the microbatches of the step in hand, or nothing where one is not told.
   std::vector<std::string> fed_to(std::size_t replica) const {
     const Record& record = *records_[replica].record();
+    if (!record.manifest.recorded({"inputs", "labels"})) return {};
     std::vector<std::string> digests(static_cast<std::size_t>(record.manifest.microbatches));
     for (const auto& rank : record.ranks) {
       for (const auto& row : rank.microbatches) {

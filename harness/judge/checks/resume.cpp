@@ -13,13 +13,16 @@ namespace {
 class ResumeCheck : public StepCheck {
  public:
   explicit ResumeCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {}
+      : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {
+    judgement_.not_recorded(why_not_recorded(evidence, "resume"));
+  }
 
   void step(const StepEvidence& now) override {
     if (evidence_.first_step() == 0) return;  // it was to be gone on with, and began anew
     if (now.step < 0) return start(now);
     if (now.step != evidence_.first_step()) return;
-    data(now);
+    const bool recorded = evidence_.sizes_recorded() && evidence_.candidate.manifest.recorded({"inputs", "labels"});
+    if (recorded) data(now);
     rates(now);
   }
 

@@ -72,6 +72,7 @@ class RowComparison {
     if (may_lack && !mine && !theirs) return;
     const bool may_be_absent = kind_ != "parameter" && (unused(now_, parameter.name) || has_moments_of_its_own());
     if (may_be_absent && !mine && !theirs) return judgement_.look_at(absent_in_both);
+    if ((!theirs && not_recorded(evidence_.reference)) || (!mine && not_recorded(evidence_.candidate))) return;
     if (!theirs) return report("a row", "none", "the reference has no such row");
     if (theirs->nan + theirs->inf > 0) {
       return report("finite numbers", not_finite_words(*theirs),
@@ -102,6 +103,10 @@ class RowComparison {
     const Json& optimizer = evidence_.reference.manifest.json.at("optimizer");
     const std::string name = optimizer.value("name", "");
     return (name != "adamw" && name != "sgd") || optimizer.contains("groups");
+  }
+
+  bool not_recorded(const Record& record) const {
+    return kind_ == "gradient" && !record.manifest.recorded({"gradients"});
   }
 
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {

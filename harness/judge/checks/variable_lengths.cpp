@@ -13,7 +13,9 @@ class VariableLengthsCheck : public StepCheck {
   explicit VariableLengthsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("variable_lengths", "variable_lengths",
-                   "exact: batch x sequence length of the microbatch x hidden size, at every cut") {}
+                   "exact: batch x sequence length of the microbatch x hidden size, at every cut") {
+    judgement_.not_recorded(why_not_recorded(evidence, "variable_lengths"));
+  }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0 || !evidence_.model.llama) return;

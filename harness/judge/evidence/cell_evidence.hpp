@@ -47,6 +47,8 @@ struct CellEvidence {
   std::int64_t compared_steps() const;
   std::int64_t compared_updates() const;
   std::int64_t microbatches() const { return reference.manifest.microbatches; }
+  /// Of microbatches, which are known by the reference's rows.
+  bool sizes_recorded() const { return reference.manifest.recorded({"inputs", "labels"}); }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
 

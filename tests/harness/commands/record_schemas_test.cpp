@@ -84,6 +84,7 @@ TEST_F(RecordSchemas, RefuseWhatTheReaderRefuses) {
                              change("threads", 0),
                              change("frozen", Json{"a", "a"}),
                              change("optimizer", Json{{"name", "lion"}, {"learning_rate", 0.1}}),
+                             change("not_recorded", Json::array()),
                              change("every", "10")}) {
     Json json = cell.candidate.manifest;
     damage(json);

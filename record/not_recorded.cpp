@@ -1,0 +1,34 @@
+#include "record/not_recorded.hpp"
+
+#include <algorithm>
+
+#include "record/json_keys.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr const char* key = "not_recorded";
+constexpr std::size_t most_characters = 400;
+
+}  // namespace
+
+const std::vector<std::string>& kinds_of_rows() {
+  static const std::vector<std::string> kinds = {"sends", "receives", "boundaries", "actions", "schedule",
+                                                 "waits", "losses",   "gradients",  "inputs",  "labels"};
+  return kinds;
+}
+
+std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys) {
+  std::vector<NotRecorded> list;
+  if (!keys.has(key)) return list;
+  for (const JsonKeys& entry : keys.objects(key))
+    list.push_back({entry.word("what", kinds_of_rows()), entry.text("why").substr(0, most_characters)});
+  return list;
+}
+
+bool lists_any(const std::vector<NotRecorded>& list, const std::vector<std::string>& kinds) {
+  return std::ranges::any_of(
+      list, [&](const NotRecorded& entry) { return std::ranges::find(kinds, entry.what) != kinds.end(); });
+}
+
+}  // namespace plumbline

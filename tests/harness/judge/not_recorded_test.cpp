@@ -1,0 +1,309 @@
+// A record of another trainer from which a kind of rows is absent, because its recorder could not see them: the verdict
+// names the kind, is not red for it, and is red for every fault in the rows that are there.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/commands/compare.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/rules.hpp"
+#include "support/files.hpp"
+#include "tests/harness/judge/synthetic_run.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* why = "torch 2.16.0 has no such function";
+
+/// What is absent from a record, and what the judge makes of it.
+struct Absent {
+  const char* what;
+  std::vector<std::string> not_run;  ///< checks, where the record says so
+  std::vector<std::string> red;      ///< checks, where it does not
+  std::function<void(SyntheticRun&)> remove;
+};
+
+void PrintTo(const Absent& absent, std::ostream* out) {
+  *out << absent.what;
+}
+
+std::function<void(SyntheticRun&)> without_side(const std::string& side) {
+  return [side](SyntheticRun& run) {
+    for (auto& rank : run.ranks)
+      std::erase_if(rank.boundaries, [&](const BoundaryRow& row) { return side.empty() || row.side == side; });
+  };
+}
+
+void remove_schedule(SyntheticRun& run) {
+  run.schedule_csv.clear();
+  run.manifest["schedule"]["digest"] = nullptr;
+}
+
+void remove_losses(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.steps) row.loss.reset();
+    for (auto& row : rank.microbatches) row.loss.reset();
+  }
+}
+
+void remove_data(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.microbatches) row.data_digest.clear();
+  }
+  digest_data_again(run);
+}
+
+void remove_actions(SyntheticRun& run) {
+  for (auto& rank : run.ranks) rank.actions.clear();
+}
+
+void remove_waits(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.actions) row.wait_ns = 0;
+  }
+}
+
+void remove_gradients(SyntheticRun& run) {
+  for (auto& rank : run.ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "gradient"; });
+}
+
+std::vector<Absent> all_kinds() {
+  const std::vector<std::string> boundaries = {"boundaries", "variable_lengths"};
+  return {{"sends", boundaries, {"boundaries"}, without_side("send")},
+          {"receives", boundaries, {"boundaries"}, without_side("receive")},
+          {"boundaries", boundaries, {"completion"}, without_side("")},
+          {"actions", {"memory", "conformance"}, {"conformance"}, remove_actions},
+          {"schedule", {"memory", "conformance"}, {}, remove_schedule},  // which an external record may always lack
+          {"waits", {}, {"conformance"}, remove_waits},
+          {"losses", {"loss"}, {"loss"}, remove_losses},
+          {"gradients", {"gradients", "nonzero_gradients"}, {"gradients"}, remove_gradients},
+          {"inputs", {"data"}, {"data"}, remove_data},
+          {"labels", {"data"}, {"data"}, remove_data}};
+}
+
+void say_not_recorded(Json& json, const std::string& what) {
+  json["not_recorded"].push_back({{"what", what}, {"why", why}});
+}
+
+/// Of another program on torch 2.16.0.
+struct TorchCell : SyntheticCell {
+  explicit TorchCell(const SyntheticPlan& synthetic = {}) : SyntheticCell(synthetic) {
+    candidate.manifest["role"] = "external";
+    candidate.manifest["versions"] = {{"torch", "2.16.0"}};
+  }
+  TorchCell& without(const Absent& absent) {
+    absent.remove(candidate);
+    say_not_recorded(candidate.manifest, absent.what);
+    return *this;
+  }
+};
+
+std::vector<std::string> checks_that_speak_of(const CellVerdict& verdict, const std::string& sentence) {
+  std::vector<std::string> names;
+  for (const auto& check : verdict.checks) {
+    if (check.outcome == Outcome::not_run && check.reason.find(sentence) != std::string::npos)
+      names.push_back(check.name);
+  }
+  return names;
+}
+
+class NotRecordedKind : public ::testing::TestWithParam<Absent> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NotRecordedKind, ::testing::ValuesIn(all_kinds()),
+                         [](const auto& kind) { return std::string(kind.param.what); });
+
+TEST_P(NotRecordedKind, IsNamedAndKeepsNoVerdictFromHolding) {
+  const auto verdict = TorchCell().without(GetParam()).judge();
+
+  const std::string what = GetParam().what;
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(checks_that_speak_of(verdict, "the recorder could not see " + what + " with torch 2.16.0"),
+            GetParam().not_run);
+  const std::string were = what == "schedule" ? " was" : " were";
+  EXPECT_THAT(comparison_text(verdict),
+              AllOf(HasSubstr("\nHOLDS, but " + what + were + " not recorded (torch 2.16.0)"),
+                    HasSubstr("not shown: " + what + ", which the recorder could not see: " + why)));
+  EXPECT_EQ(verdict.not_recorded, (std::vector<Unrecorded>{{"candidate", what, why, "2.16.0"}}));
+}
+
+TEST_P(NotRecordedKind, IsRedWhereTheRecordDoesNotSaySo) {
+  TorchCell cell;
+  GetParam().remove(cell.candidate);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_EQ(verdict.holds, GetParam().red.empty()) << comparison_text(verdict);
+  for (const auto& check : GetParam().red) EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains(check));
+  EXPECT_THAT(verdict.not_recorded, IsEmpty());
+}
+
+TEST_P(NotRecordedKind, HidesNoFaultElsewhere) {
+  TorchCell cell;
+  cell.without(GetParam());
+  tensor_row(cell.candidate, 1, "parameter", "model.norm.weight").digest = other_digest;
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("parameters"));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("\nDOES NOT HOLD; ") + GetParam().what));
+}
+
+TEST_P(NotRecordedKind, IsWhatOneRankSaysInItsExitFileToo) {
+  TorchCell cell;
+  GetParam().remove(cell.candidate);
+  cell.candidate.ranks[1].exit->not_recorded = {{GetParam().what, why}};
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_EQ(verdict.not_recorded, (std::vector<Unrecorded>{{"candidate", GetParam().what, why, "2.16.0"}}));
+}
+
+TEST_P(NotRecordedKind, IsNamedWhereAllRowsAreThereAndRight) {
+  TorchCell cell;
+  say_not_recorded(cell.candidate.manifest, GetParam().what);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("HOLDS, but ") + GetParam().what));
+}
+
+/// The reference is a torch trainer of its own, from which the same is absent.
+TEST_P(NotRecordedKind, MayBeAbsentFromTheReference) {
+  TorchCell cell;
+  cell.reference = synthetic_candidate({});
+  cell.reference.manifest["role"] = "external";
+  cell.reference.manifest["versions"] = {{"torch", "2.17.1"}};
+  for (auto& rank : cell.reference.ranks) {
+    for (auto& row : rank.actions) row.end_ns += 1;  // no copy of the candidate
+  }
+  GetParam().remove(cell.reference);
+  say_not_recorded(cell.reference.manifest, GetParam().what);
+
+  const Verdict verdict = comparison(cell.write_reference(), cell.write_candidate());
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("HOLDS, but ") + GetParam().what));
+  EXPECT_THAT(comparison_text(verdict), HasSubstr("(torch 2.17.1)"));
+}
+
+TEST_P(NotRecordedKind, StandsInTitleAndSummaryOfThePage) {
+  TorchCell cell;
+  cell.without(GetParam());
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+
+  write_comparison(cell.folder / "page", reference, candidate, comparison(reference, candidate));
+
+  const std::string words = std::string("Holds, but ") + GetParam().what;
+  EXPECT_THAT(read_file(cell.folder / "page" / "report.html"), HasSubstr("<title>" + words));
+  EXPECT_THAT(read_file(cell.folder / "page" / "summary.md"), HasSubstr(words));
+}
+
+TEST_P(NotRecordedKind, IsNoFindingOfARecordThatIsCheckedAlone) {
+  TorchCell cell;
+  const auto findings = [&] { return auditing::audit_record(cell.write_candidate(), {}).findings.size(); };
+  const auto before = findings();
+  std::filesystem::remove_all(cell.folder / "candidate");
+
+  cell.without(GetParam());
+
+  EXPECT_LE(findings(), before);
+}
+
+// Rows that are there are compared, though others of their kind are not.
+TEST(NotRecorded, APartOfTheRowsIsHeldAgainstTheReference) {
+  const auto check_of = [](const char* what, const std::string& check, auto change) {
+    TorchCell cell;
+    say_not_recorded(cell.candidate.manifest, what);
+    change(cell.candidate);
+    return result_of(cell.judge(), check).outcome;
+  };
+  const auto without_receives = [](SyntheticRun& run) {
+    without_side("receive")(run);
+    boundary_row(run, 1, 2, "forward", "layers.1", "send").digest = other_digest;
+  };
+  const auto one_receive_is_wrong = [](SyntheticRun& run) {
+    boundary_row(run, 1, 2, "forward", "layers.1", "receive").digest = other_digest;
+  };
+  const auto one_loss_is_wrong = [](SyntheticRun& run) {
+    for (auto& row : run.ranks[1].microbatches) {
+      if (row.microbatch == 0) row.loss.reset();
+      if (row.microbatch == 1) row.loss = 7.0F;
+    }
+  };
+  const auto one_gradient_is_wrong = [](SyntheticRun& run) {
+    tensor_row(run, 1, "gradient", "model.norm.weight").digest = other_digest;
+    std::erase_if(run.ranks[0].tensors, [](const auto& row) { return row.kind == "gradient"; });
+  };
+  const auto overlaps = [](SyntheticRun& run) { action_row(run, 0, "0B3").end_ns += 1000; };
+
+  EXPECT_EQ(check_of("receives", "boundaries", without_receives), Outcome::fails);
+  EXPECT_EQ(check_of("receives", "boundaries", one_receive_is_wrong), Outcome::fails);
+  EXPECT_EQ(check_of("losses", "loss", one_loss_is_wrong), Outcome::fails);
+  EXPECT_EQ(check_of("gradients", "gradients", one_gradient_is_wrong), Outcome::fails);
+  EXPECT_EQ(check_of("actions", "conformance", overlaps), Outcome::fails);
+}
+
+TEST(NotRecorded, OtherRowsMustStillBeThere) {
+  TorchCell cell;
+  say_not_recorded(cell.candidate.manifest, "receives");
+  without_side("send")(cell.candidate);
+
+  const auto boundaries = result_of(cell.judge(), "boundaries");
+
+  EXPECT_EQ(boundaries.outcome, Outcome::fails);
+  EXPECT_THAT(boundaries.reason, HasSubstr("no send row"));
+}
+
+TEST(NotRecorded, AStageWithoutUnitsThatHandsOnWhatNobodySawIsNotRed) {
+  TorchCell cell(with_empty_stage());
+  say_not_recorded(cell.candidate.manifest, "receives");
+  without_side("receive")(cell.candidate);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_TRUE(verdict.holds) << comparison_text(verdict);
+  EXPECT_THAT(checks_that_speak_of(verdict, "could not see receives"), Contains("empty_partitions"));
+}
+
+TEST(NotRecorded, SeveralKindsStandInOneSentence) {
+  TorchCell cell;
+  cell.without(all_kinds()[0]).without(all_kinds()[1]).without(all_kinds()[6]);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(result_of(verdict, "boundaries").reason,
+              StartsWith("the recorder could not see sends, receives with torch 2.16.0"));
+  EXPECT_THAT(comparison_text(verdict),
+              HasSubstr("HOLDS, but sends, receives, losses were not recorded (torch 2.16.0)"));
+}
+
+TEST(NotRecorded, AVersionOfTorchThatIsNoneIsNotRepeated) {
+  TorchCell cell;
+  cell.candidate.manifest["versions"] = {{"torch", "<b>2</b>"}};
+  cell.without(all_kinds()[1]);
+
+  EXPECT_THAT(comparison_text(cell.judge()),
+              AllOf(HasSubstr("HOLDS, but receives were not recorded"), Not(HasSubstr("<b>"))));
+}
+
+TEST(NotRecorded, EveryKindThatACheckNamesIsOneOfTheFormats) {
+  for (const auto& rule : judging::all_rules()) {
+    for (const auto* list : {&rule.needs, &rule.needs_of_reference, &rule.compares_without}) {
+      for (const auto& kind : *list) EXPECT_THAT(kinds_of_rows(), Contains(kind)) << rule.check;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumbline::testing

@@ -1,0 +1,97 @@
+#include "record/not_recorded.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "record/exit_file.hpp"
+#include "record/manifest.hpp"
+#include "record/required_tables.hpp"
+#include "support/error.hpp"
+#include "tests/record/sample.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+Json of(const std::string& what) {
+  return Json::array({{{"what", what}, {"why", "torch hides it"}}});
+}
+
+Json external_manifest(const Json& not_recorded) {
+  Json json = sample_manifest();
+  json["role"] = "external";
+  json["not_recorded"] = not_recorded;
+  return json;
+}
+
+std::function<void()> reading(const Json& json) {
+  return [json] { parse_manifest("manifest.json", json); };
+}
+
+TEST(NotRecordedKey, IsReadOfManifestAndExitFile) {
+  const TemporaryFolder folder;
+  ExitFile exit{0, "ok", 0, std::nullopt, "", std::nullopt};
+  exit.not_recorded = {{"losses", "torch hides it"}};
+  write_exit_file(folder / "exit.json", exit);
+
+  EXPECT_THAT(parse_manifest("manifest.json", external_manifest(of("receives"))).not_recorded,
+              ElementsAre(NotRecorded{"receives", "torch hides it"}));
+  EXPECT_EQ(read_exit_file(folder / "exit.json").value().not_recorded, exit.not_recorded);
+  EXPECT_THAT(parse_manifest("manifest.json", sample_manifest()).not_recorded, IsEmpty());
+}
+
+TEST(NotRecordedKey, EveryKindIsKnown) {
+  for (const auto& kind : kinds_of_rows()) {
+    const Manifest manifest = parse_manifest("manifest.json", external_manifest(of(kind)));
+    EXPECT_FALSE(manifest.recorded({"waits", kind}));
+    EXPECT_EQ(manifest.recorded({"waits"}), kind != "waits");
+  }
+}
+
+TEST(NotRecordedKey, AnotherFormIsRefusedWithItsKey) {
+  EXPECT_THAT(reading(external_manifest(of("weights"))), ThrowsMessage<InputError>(HasSubstr("not_recorded[0].what")));
+  EXPECT_THAT(reading(external_manifest("receives")), ThrowsMessage<InputError>(HasSubstr("key not_recorded")));
+  EXPECT_THAT(reading(external_manifest(nullptr)), ThrowsMessage<InputError>(HasSubstr("key not_recorded")));
+  EXPECT_THAT(reading(external_manifest(Json::array({"receives"}))),
+              ThrowsMessage<InputError>(HasSubstr("not_recorded[0]")));
+  EXPECT_THAT(reading(external_manifest(Json::array({{{"what", "receives"}}}))),
+              ThrowsMessage<InputError>(HasSubstr("not_recorded[0].why")));
+}
+
+TEST(NotRecordedKey, OurOwnTrainersRecordAll) {
+  Json json = external_manifest(of("receives"));
+  json["role"] = "pipeline";
+  EXPECT_THAT(reading(json),
+              ThrowsMessage<InputError>(HasSubstr("key not_recorded: stands there, which an external record alone")));
+}
+
+TEST(NotRecordedKey, WhatCrossesMayThenBeAbsent) {
+  const auto demand = [](const char* kind) {
+    return demand_of("boundaries.csv", parse_manifest("manifest.json", external_manifest(of(kind))), 0);
+  };
+  EXPECT_EQ(demand("receives"), Demand::header);
+  EXPECT_EQ(demand("boundaries"), Demand::header);
+  EXPECT_EQ(demand("losses"), Demand::rows);
+}
+
+TEST(NotRecordedKey, AVersionOfTorchIsTakenWhereItLooksLikeOne) {
+  const auto torch = [](const Json& version) {
+    Json json = sample_manifest();
+    json["versions"] = {{"torch", version}};
+    return parse_manifest("manifest.json", json).torch();
+  };
+  EXPECT_EQ(torch("2.16.0+cu130"), "2.16.0+cu130");
+  EXPECT_EQ(torch("<script>"), "");
+  EXPECT_EQ(torch(2), "");
+  Json without = sample_manifest();
+  without.erase("versions");
+  EXPECT_EQ(parse_manifest("manifest.json", without).torch(), "");
+}
+
+}  // namespace
+}  // namespace plumbline::testing
