@@ -205,9 +205,9 @@ bool Manifest::evaluates_after(std::int64_t step) const {
   return step + 1 == steps || (evaluation->every > 0 && (step + 1) % evaluation->every == 0);
 }
 
-std::string Manifest::torch() const {
+std::string Manifest::version_of(const std::string& library) const {
   const Json versions = json.value("versions", Json());
-  const auto found = versions.find("torch");
+  const auto found = versions.find(library);
   if (!versions.is_object() || found == versions.end() || !found->is_string()) return "";
   const std::string& version = found->get_ref<const std::string&>();
   const bool plain = version.size() <= 40 && std::ranges::all_of(version, [](unsigned char letter) {

@@ -81,8 +81,8 @@ struct Manifest {
   bool evaluates_after(std::int64_t step) const;
   /// Whether the recorder could see all of `kinds`: sends, receives, ... (record/not_recorded.hpp).
   bool recorded(const std::vector<std::string>& kinds) const { return !lists_any(not_recorded, kinds); }
-  /// `versions.torch`, where it looks like a version; else empty.
-  std::string torch() const;
+  /// Of `versions`: "torch", "libtorch", "onednn", ...; empty where the manifest gives none, or no plain version.
+  std::string version_of(const std::string& library) const;
 };
 /// Along the model; empty where the stages list none.
 std::string first_unit(const Manifest& manifest);

@@ -67,7 +67,7 @@ void name_step_of_run(std::int64_t every, FirstDivergence& divergence) {
 
 void tell_what_was_not_recorded(const char* whose, const Manifest& manifest, CellVerdict& verdict) {
   for (const auto& [what, why] : manifest.not_recorded)
-    verdict.not_recorded.push_back({whose, what, why, manifest.torch()});
+    verdict.not_recorded.push_back({whose, what, why, manifest.version_of("torch")});
 }
 
 /// A check that lacks what a recorder could not see keeps no cell from holding; the headline names what that was.

@@ -165,7 +165,7 @@ std::string why_not_recorded(const Rule& rule, const Manifest& reference, const 
       if (needed && !manifest.recorded({kind})) unseen.push_back(kind);
     }
     if (unseen.empty()) return;
-    const std::string torch = manifest.torch();
+    const std::string torch = manifest.version_of("torch");
     const std::string sentence =
         "the recorder could not see " + join(unseen, ", ") + (torch.empty() ? "" : " with torch " + torch);
     if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);

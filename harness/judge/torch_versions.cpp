@@ -3,16 +3,9 @@
 namespace plumbline::judging {
 namespace {
 
-std::string version_of(const Manifest& manifest, const char* library) {
-  const auto versions = manifest.json.find("versions");
-  if (versions == manifest.json.end() || !versions->is_object()) return "";
-  const auto found = versions->find(library);
-  return found != versions->end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::string torch_of(const Manifest& manifest) {
-  std::string version = version_of(manifest, "torch");
-  if (version.empty()) version = version_of(manifest, "libtorch");
+  std::string version = manifest.version_of("torch");
+  if (version.empty()) version = manifest.version_of("libtorch");
   return version.substr(0, version.find('+'));
 }
 
@@ -21,7 +14,7 @@ std::string torch_of(const Manifest& manifest) {
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate) {
   const std::string one = torch_of(reference), other = torch_of(candidate);
   if (one.empty() || other.empty() || one == other) return std::nullopt;
-  const std::string onednn = version_of(reference, "onednn"), other_onednn = version_of(candidate, "onednn");
+  const std::string onednn = reference.version_of("onednn"), other_onednn = candidate.version_of("onednn");
   std::string words = "torch " + one + " against " + other;
   if (!onednn.empty() && !other_onednn.empty()) words += " (oneDNN " + onednn + ", " + other_onednn + ")";
   return words;

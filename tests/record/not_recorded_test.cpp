@@ -83,14 +83,14 @@ TEST(NotRecordedKey, AVersionOfTorchIsTakenWhereItLooksLikeOne) {
   const auto torch = [](const Json& version) {
     Json json = sample_manifest();
     json["versions"] = {{"torch", version}};
-    return parse_manifest("manifest.json", json).torch();
+    return parse_manifest("manifest.json", json).version_of("torch");
   };
   EXPECT_EQ(torch("2.16.0+cu130"), "2.16.0+cu130");
   EXPECT_EQ(torch("<script>"), "");
   EXPECT_EQ(torch(2), "");
   Json without = sample_manifest();
   without.erase("versions");
-  EXPECT_EQ(parse_manifest("manifest.json", without).torch(), "");
+  EXPECT_EQ(parse_manifest("manifest.json", without).version_of("torch"), "");
 }
 
 }  // namespace
