@@ -2,3 +2,5 @@
 export OMP_NUM_THREADS=1
 # Open MPI refuses to run as root unless told twice; in a container root is all there is.
 ((EUID != 0)) || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Open MPI 4.1 of PyPI ends where neither ssh nor rsh is there to reach other nodes, though none is asked for.
+[[ -n $(type -P ssh rsh) ]] || export OMPI_MCA_plm_rsh_agent=
