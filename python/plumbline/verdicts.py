@@ -35,7 +35,17 @@ class Comparison:
         lines = [f"{check.name}: {check.outcome}: {check.reason}" for check in telling]
         if self.first_divergence is not None:
             lines.append("first divergence: " + self.first_divergence["words"])
-        return "\n".join(["HOLDS" if self.holds else "DOES NOT HOLD", *lines])
+        return "\n".join([("HOLDS" if self.holds else "DOES NOT HOLD") + self._not_recorded(), *lines])
+
+    def _not_recorded(self) -> str:
+        """What the recorders could not see, in the judge's own words: then it is no plain HOLDS."""
+        cells = self.verdict.get("cells") or [{}]
+        torch = {one["torch"] for one in cells[0].get("not_recorded", [])}
+        kinds = list(dict.fromkeys(one["what"] for one in cells[0].get("not_recorded", [])))
+        if not kinds:
+            return ""
+        versions = ", ".join(sorted(torch - {""}))
+        return (", but " if self.holds else "; ") + f"not recorded: {', '.join(kinds)}" + (f" (torch {versions})" if versions else "")
 
 
 def program_path() -> str:
