@@ -168,7 +168,7 @@ class ListsTest(unittest.TestCase):
         for rows_of, expected in (([["0B0", "0B1"]], "ascending"), ([["0B1", "0B0"]], "descending"), ([["0B1", "0B0", "1B0", "1B1"]], "ascending"), (None, "ascending")):
             told = Told()
             told.schedule_rows = rows_of
-            plumbline.torch._declare_accumulation(told, 1)
+            plumbline.pipelining.declare_accumulation(told)
             self.assertEqual(told.accumulation, expected)
 
     def test_another_number_of_microbatches_is_refused(self):
