@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import plumbline
+from plumbline import waits
 from test_package_record import judge
 
 if importlib.util.find_spec("torch") is None:
@@ -352,7 +353,7 @@ class TorchTest(unittest.TestCase):
             model = made()
             record = recorded(Transfer.folder, torch.optim.SGD(model.parameters(), lr=0.1), clip_norm=None, steps=1)
             plumbline.torch.watch_model(record, model)
-            plumbline.waits.watch(record)
+            waits.watch(record)
             inputs, targets = next(batches())
             with self.assertRaises(KeyboardInterrupt), record.step(inputs, targets):
                 schedules._wait_batch_p2p(schedules._batch_p2p([Operation()]))
