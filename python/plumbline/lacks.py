@@ -11,6 +11,7 @@ class Lacks:
 
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
+        self.watched: set[str] = set()  # kinds that hooks see by themselves, so that it is no fault of the trainer where they are not seen
 
     def __contains__(self, what: str) -> bool:
         return what in self.kinds()
@@ -30,9 +31,9 @@ class Lacks:
         uncounted = len(new) == 1 and not new[0].endswith("s")
         print(f"plumbline: {why}: {listed} {'is' if uncounted else 'are'} not recorded", file=sys.stderr, flush=True)
 
-    def attempt(self, what: str, tell: Callable[..., Any], *args: Any) -> Any:
-        """Calls `tell`, unless this kind is no longer recorded. Where it raises, the kind is no longer recorded; None is returned."""
-        if what in self:
+    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
+        """Calls `tell`, unless these kinds are no longer recorded. Where it raises, they are not from now on, and None is returned."""
+        if ({what} if isinstance(what, str) else set(what)) <= self.kinds():
             return None
         try:
             return tell(*args)

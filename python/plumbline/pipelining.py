@@ -34,6 +34,7 @@ def watch_pipelining(record: Record, schedule: Any, units: Callable[[int], Seque
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
         record.loss_scaling = "after"
     stages = stages_of(schedule)
+    record._lacks.watched.add("losses")
     if not stages:
         all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
         record._lacks.say(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
@@ -161,8 +162,9 @@ class WatchedStage:
         self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
         before, after = self.number - 1, self.number + 1
         self.local = {other for other in (before, after) if other in here}
-        computing = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
-        hook(record, stage, "forward_one_chunk", computing, self.forward)
+        self.forward_kinds = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
+        self.backward_kinds = ("actions", "receives", *(("losses",) if stage.is_last else ()))
+        hook(record, stage, "forward_one_chunk", self.forward_kinds, self.forward)
         hook(record, stage, "backward_one_chunk", ("actions", "receives"), self.backward)
         hook(record, stage, "backward_weight_one_chunk", "actions", self.weights)
         hook(record, stage, "get_fwd_send_ops", "sends", lambda original: self.send(original, "SEND_F", after))
@@ -178,7 +180,7 @@ class WatchedStage:
         """In a step, and in training: an evaluation within a step has no backward."""
         return bool(self.record.in_step and getattr(self.stage, "has_backward", True))
 
-    def attempt(self, what: str, tell: Callable[..., Any], *args: Any) -> Any:
+    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
         return self.record._lacks.attempt(what, tell, *args)
 
     def computed(self, original: Callable[..., Any], kind: str, microbatch: int, args: Any, kwargs: Any) -> Any:
@@ -190,7 +192,7 @@ class WatchedStage:
 
     def forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def forward_one_chunk(*args: Any, **kwargs: Any) -> Any:
-            microbatch = self.attempt("actions", microbatch_of, args, kwargs) if self.recording() else None
+            microbatch = self.attempt(self.forward_kinds, microbatch_of, args, kwargs) if self.recording() else None
             if microbatch is None:
                 return original(*args, **kwargs)
             self.consume("RECV_F", microbatch, self.number - 1)
@@ -211,7 +213,7 @@ class WatchedStage:
 
     def backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def backward_one_chunk(*args: Any, **kwargs: Any) -> Any:
-            microbatch = self.attempt("actions", microbatch_of, args, kwargs) if self.recording() else None
+            microbatch = self.attempt(self.backward_kinds, microbatch_of, args, kwargs) if self.recording() else None
             if microbatch is None:
                 return original(*args, **kwargs)
             if self.stage.is_last:
