@@ -9,6 +9,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator
 
+from . import meshes
+
 if TYPE_CHECKING:
     from .record import Record
 
@@ -36,6 +38,11 @@ def _recording() -> list[Record]:
     return _steps.records
 
 
+def _tell_norm(record: Record, norm: Any, limit: float) -> None:
+    norm = meshes.local(norm)
+    record.norm(norm, coefficient(norm, limit, TORCH_EPSILON))
+
+
 def _watch_torch(torch: Any) -> None:
     """Once and for good: outside of a step nothing is told to anybody."""
     if hasattr(torch.nn.utils.clip_grad_norm_, "told_by_plumbline"):
@@ -45,17 +52,17 @@ def _watch_torch(torch: Any) -> None:
     @functools.wraps(clip)
     def clip_grad_norm_(parameters: Any, max_norm: float, *args: Any, **kwargs: Any) -> Any:
         for record in _recording():
-            record.gradients()
+            record._lacks.attempt("gradients", record.gradients)
         norm = clip(parameters, max_norm, *args, **kwargs)
         for record in _recording():
-            record.norm(norm, coefficient(norm, max_norm, TORCH_EPSILON))
+            record._lacks.attempt("norm", _tell_norm, record, norm, max_norm)
         return norm
 
     @functools.wraps(clip_with)
     def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, *args: Any, **kwargs: Any) -> Any:
         for record in _recording():
-            record.gradients()
-            record.norm(total_norm, coefficient(total_norm, max_norm, TORCH_EPSILON))
+            record._lacks.attempt("gradients", record.gradients)
+            record._lacks.attempt("norm", _tell_norm, record, total_norm, max_norm)
         return clip_with(parameters, max_norm, total_norm, *args, **kwargs)
 
     clip_grad_norm_.told_by_plumbline = True  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .digests import digest, dtype_name, hash_hex, is_torch
+from .meshes import local
 
 IGNORED_LABEL = -100
 
@@ -41,6 +42,7 @@ def _ids_and_labels(inputs: Any, targets: Any) -> bool:
 
 def microbatch(inputs: Any, targets: Any) -> Microbatch:
     """Of ids and labels alike in shape, one digest of both; of other inputs a digest of their digests."""
+    inputs, targets = local(inputs), local(targets)
     batch = int(inputs.shape[0]) if len(inputs.shape) else 1
     if _ids_and_labels(inputs, targets):
         valid = int((targets != IGNORED_LABEL).sum())

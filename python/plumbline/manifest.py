@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import training
+from . import lacks, training
 from .digests import dtype_name, hash_hex
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Told:
     frozen: list[str]
     tied: list[list[str]]
     optimizer: dict[str, Any]
+    not_recorded: list[dict[str, str]] = field(default_factory=list)
 
 
 def told_by(record: Record) -> Told:
@@ -33,6 +34,7 @@ def told_by(record: Record) -> Told:
         [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         tied_in(named),
         training.optimizer_of_all(record._optimizers or [record._optimizer]),
+        record._lacks.entries,
     )
 
 
@@ -72,6 +74,7 @@ def _manifest(
 ) -> dict[str, Any]:
     first = next((parameter for _, parameter in _named(record)), None)
     started = training.new_run()
+    not_recorded = lacks.merged(told.not_recorded for told in everyone)
     return {
         "schema": "plumbline-record/2",
         "run_id": started["run_id"],
@@ -103,6 +106,7 @@ def _manifest(
         "level": record.level,
         **({"every": record.every} if record.every > 1 else {}),
         **({"mesh": record._mesh} if record._mesh else {}),
+        **({"not_recorded": not_recorded} if not_recorded else {}),
         "versions": training.versions(),
         "started": started["started"],
     }

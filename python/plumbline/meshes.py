@@ -36,7 +36,7 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
 
 def refuse_shards(named: Iterable[tuple[str, Any]]) -> None:
     """A part of a parameter cannot be held against the whole one: DTensors that are sharded (FSDP2, tensor parallel), and
-    what Megatron marks as such."""
+    what Megatron marks as such. Shards over axes of size 1 are whole: torchtitan wraps every parameter so."""
     sharded = [name for name, parameter in named if _is_sharded(parameter)]
     if sharded:
         raise ValueError(
@@ -45,6 +45,17 @@ def refuse_shards(named: Iterable[tuple[str, Any]]) -> None:
         )
 
 
+def local(tensor: Any) -> Any:
+    """A DTensor's own tensor, where that is the whole; anything else as it is."""
+    if not hasattr(tensor, "to_local"):
+        return tensor
+    if _is_sharded(tensor):
+        raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}: {tensor.placements}")
+    return tensor.to_local()
+
+
 def _is_sharded(parameter: Any) -> bool:
-    placements = getattr(parameter, "placements", ())
-    return any(not one.is_replicate() for one in placements) or bool(getattr(parameter, "tensor_model_parallel", False))
+    mesh = getattr(parameter, "device_mesh", None)
+    placements = enumerate(getattr(parameter, "placements", ()))
+    parts = any(not one.is_replicate() and (mesh is None or mesh.size(axis) > 1) for axis, one in placements)
+    return parts or bool(getattr(parameter, "tensor_model_parallel", False))

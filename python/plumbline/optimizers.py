@@ -6,28 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .record import Record
+    from .steps import StepInHand
 
 
 def watch(record: Record, optimizer: Any) -> None:
     if not hasattr(optimizer, "register_step_pre_hook"):
         return
+
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
-        now = record._now
+        now, lacks = record._now, record._lacks
         if now is None:
             return
-        if not now.gradients_taken and record.clip_norm is not None:
-            raise RuntimeError(
+        if not now.gradients_taken and record.clip_norm is not None and not {"gradients", "norm"} & lacks.kinds():
+            words = (
                 "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
             )
-        record.gradients()
-        now.learning_rate = float(optimizer.param_groups[0]["lr"])
+            if now.number == 0:  # a line that the trainer forgot; later on no training is ended for it
+                raise RuntimeError(words)
+            lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
+        lacks.attempt("gradients", record.gradients)
+        lacks.attempt("learning_rate", applied, now, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
-            now.update = record._begin_action(min(stage.number for stage in record.stages), "STEP")
+            now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
+
+    def applied(now: StepInHand, optimizer: Any) -> None:
+        now.learning_rate = float(optimizer.param_groups[0]["lr"])
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
         if record._now is not None and record._now.update is not None:
-            record._end_action(record._now.update)
+            record._lacks.attempt("actions", record._end_action, record._now.update)
 
-    optimizer.register_step_pre_hook(before)
-    optimizer.register_step_post_hook(after)
+    for handle in (optimizer.register_step_pre_hook(before), optimizer.register_step_post_hook(after)):
+        record._undo.append(handle.remove)

@@ -16,6 +16,7 @@ import numpy
 
 from . import clipping, data, manifest, meshes, optimizers, training
 from .digests import hash_hex, number_text
+from .lacks import Lacks
 from .progress import ProgressPage
 from .rows import Rows
 from .steps import StepInHand, demand_all, within_a_recorded_step
@@ -115,6 +116,8 @@ class Record:
         self._progress: ProgressPage | None = None
         self._data_digests: list[str] = []
         self._finished = False
+        self._lacks = Lacks()  # what could not be recorded: it ends no training
+        self._undo: list[Callable[[], None]] = []  # takes away what watches the trainer
         for one in self._optimizers:
             optimizers.watch(self, one)
         atexit.register(self._left)
@@ -181,6 +184,7 @@ class Record:
     def loss(self, loss: Any, microbatch: int | None = None) -> None:
         """Of a microbatch; without its number, of the next one."""
         losses = self._in_step("loss").losses
+        loss = meshes.local(loss)
         losses[len(losses) if microbatch is None else microbatch] = float(loss.detach() if hasattr(loss, "detach") else loss)
 
     @within_a_recorded_step
@@ -230,6 +234,7 @@ class Record:
         now = self._in_step("norm")
         if not now.gradients_taken:
             raise RuntimeError("record.norm() came before record.gradients(), which is told before anything is clipped")
+        norm = meshes.local(norm)
         now.norm = float(norm)
         if coefficient is None and self.clip_norm is not None:
             coefficient = clipping.coefficient(norm, self.clip_norm, self.clip_epsilon)
@@ -260,7 +265,9 @@ class Record:
             self._progress.tell(self._run_step, now.index, self._rows.last_action)
 
     def finish(self, status: str = "ok", code: int = 0, where: str | None = None) -> None:
-        """Called by itself after the last step, and where an exception leaves a step."""
+        """Called by itself after the last step, and where an exception leaves a step. Nothing of the trainer is watched any longer."""
+        while self._undo:
+            self._undo.pop()()
         if self._finished or self._rows is None:
             self._finished = True
             return
@@ -270,6 +277,8 @@ class Record:
         ended["data_digest"] = hash_hex("".join(self._data_digests)) if self._data_digests else None
         if where is not None:
             ended["where"] = where
+        if self._lacks.entries:
+            ended["not_recorded"] = self._lacks.entries
         (self._rows.folder / "exit.json").write_text(json.dumps(ended) + "\n")
 
     # -- the beginning --------------------------------------------------------------------------------------------
@@ -297,7 +306,7 @@ class Record:
         return everyone
 
     def _begin(self) -> None:
-        if not self.stages:
+        if not self.stages and not self._lacks.entries:
             raise RuntimeError("nothing is watched: call plumbline.torch.watch_model or watch_pipelining, or record.stage")
         everyone = self._all(manifest.told_by(self))
         places = manifest.places_of(everyone)
@@ -313,9 +322,7 @@ class Record:
                 raise error
         self._rows = Rows(self.folder / f"rank-{self.rank}", self.level)
         self._progress = ProgressPage(self._rows.folder / "progress")
-        for stage in self.stages:
-            for name, parameter in stage.parameters:
-                self._rows.tensor(-1, "parameter", name, stage.number, parameter)
+        self._lacks.attempt("parameters", self._parameters, -1)
         self._rows.end_step("initial")
 
     def _place_cuts(self, places: list[tuple[int, int, list[str]]]) -> None:
@@ -380,17 +387,16 @@ class Record:
     def _end_step(self, now: StepInHand) -> None:
         rows = self._rows
         assert rows is not None
-        demand_all(now, self.microbatches, self._on_rank[max(self._on_rank)] == self.rank, self.clip_norm)
-        for stage in self.stages:
-            for name, parameter in stage.parameters:
-                rows.tensor(now.number, "parameter", name, stage.number, parameter)
-                for kind, moment in training.moments_of(self._optimizers, parameter):
-                    rows.tensor(now.number, kind, name, stage.number, moment)
+        owns_loss = bool(self._on_rank) and self._on_rank[max(self._on_rank)] == self.rank
+        demand_all(now, self.microbatches, owns_loss, self.clip_norm, self._lacks)
+        self._lacks.attempt("parameters", self._parameters, now.number)
+        self._lacks.attempt("moments", self._moments, now.number)
+        whole = sorted(now.losses) == list(range(self.microbatches))
         total: Any = numpy.float32(0)
         for m in range(self.microbatches):
-            fed = data.microbatch(*now.fed[m])
+            fed = self._lacks.attempt("inputs", data.microbatch, *now.fed[m]) or now.microbatches[m]
             self._data_digests.append(fed.digest)
-            loss = numpy.float32(now.losses[m]) if now.losses else None
+            loss = numpy.float32(now.losses[m]) if whole else None
             total = None if loss is None else numpy.float32(total + loss)
             sizes = [fed.sequence_length, fed.batch, fed.tokens, fed.valid_tokens]
             rows.add("microbatches", now.number, m, *sizes, number_text(loss), fed.digest)
@@ -399,6 +405,19 @@ class Record:
         numbers = [number_text(value) for value in (total, now.norm, now.coefficient, now.learning_rate)]
         rows.add("steps", now.number, *numbers, *tokens, number_text(time.monotonic() - now.began))
         rows.end_step(str(now.number))
+
+    def _parameters(self, step: int) -> None:
+        assert self._rows is not None
+        for stage in self.stages:
+            for name, parameter in stage.parameters:
+                self._rows.tensor(step, "parameter", name, stage.number, parameter)
+
+    def _moments(self, step: int) -> None:
+        assert self._rows is not None
+        for stage in self.stages:
+            for name, parameter in stage.parameters:
+                for kind, moment in training.moments_of(self._optimizers, parameter):
+                    self._rows.tensor(step, kind, name, stage.number, moment)
 
     # -- the end --------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy
 
 from .digests import digest, dtype_name, number_text, shape_text, size_in_bytes, statistics
 from .dumps import write_dump
+from .meshes import local
 from .tables import Tables
 
 
@@ -45,6 +46,7 @@ class Rows:
     def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any) -> None:
         if self.level == "summary":
             return
+        tensor = local(tensor)
         found = statistics(tensor)
         said = [number_text(found.l2), number_text(found.max_abs), found.nonzero, _cell(found.nonzero_rows), found.nan, found.inf]
         self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *said)
@@ -55,6 +57,7 @@ class Rows:
     ) -> None:
         if self.level == "summary":
             return
+        tensor = local(tensor)
         form = [dtype_name(tensor), shape_text(tensor.shape), digest(tensor), size_in_bytes(tensor)]
         self.add("boundaries", step, microbatch, direction, cut, _cell(from_stage), _cell(to_stage), side, _cell(peer), *form)
         self._keep(f"boundary/{direction}/{microbatch}/{cut}/{side}", tensor)

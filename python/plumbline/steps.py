@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import data
 
 if TYPE_CHECKING:
+    from .lacks import Lacks
     from .record import Record
 
 
@@ -39,15 +40,21 @@ def within_a_recorded_step(tell: Callable[..., None]) -> Callable[..., None]:
     return told
 
 
-def demand_all(now: StepInHand, microbatches: int, owns_loss: bool, clip_norm: float | None) -> None:
-    """RuntimeError says what was forgotten, and how it is told."""
-    if now.losses and sorted(now.losses) != list(range(microbatches)):
-        raise RuntimeError(f"step {now.number}: losses of microbatches {sorted(now.losses)}, of {microbatches} that there are")
-    if not now.losses and owns_loss:
-        raise RuntimeError(f"step {now.number}: no loss was told; call record.loss(loss) after each microbatch's")
-    if clip_norm is not None and now.norm is None:
-        raise RuntimeError(f"step {now.number}: clip_norm is {clip_norm}, yet no norm was seen; call record.norm(total_norm)")
-    if now.learning_rate is None:
-        raise RuntimeError(f"step {now.number}: no optimiser stepped; call record.learning_rate(rate) for one of your own")
-    if not math.isfinite(now.learning_rate):
-        raise RuntimeError(f"step {now.number}: the learning rate is {now.learning_rate}")
+def demand_all(now: StepInHand, microbatches: int, owns_loss: bool, clip_norm: float | None, lacks: Lacks) -> None:
+    """In the first step RuntimeError says what the trainer's own lines forgot, and how it is told. Later on no training is ended for that:
+    the record lacks it. So it does from the beginning where a hook has said so."""
+
+    def demand(what: str, there: bool, words: str) -> None:
+        if there or what in lacks:
+            return
+        if now.number == 0 and what not in lacks.watched:
+            raise RuntimeError(f"step {now.number}: {words}")
+        lacks.say(what, f"step {now.number}: {words}")
+
+    all_or_none = not now.losses or sorted(now.losses) == list(range(microbatches))
+    demand("losses", all_or_none, f"losses of microbatches {sorted(now.losses)}, of {microbatches} that there are")
+    demand("losses", bool(now.losses) or not owns_loss, "no loss was told; call record.loss(loss) after each microbatch's")
+    demand("norm", clip_norm is None or now.norm is not None, f"clip_norm is {clip_norm}, yet no norm was seen; call record.norm(total_norm)")
+    rate = now.learning_rate
+    demand("learning_rate", rate is not None, "no optimiser stepped; call record.learning_rate(rate) for one of your own")
+    demand("learning_rate", rate is None or math.isfinite(rate), f"the learning rate is {rate}")

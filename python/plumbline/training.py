@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+import re
 import sys
 import uuid
 from typing import Any, Iterable
@@ -11,6 +12,7 @@ from typing import Any, Iterable
 from .version import __version__
 
 SCALARS = (bool, int, float, str)
+NEWEST_TRIED = "2.15"  # torch
 
 
 def optimizer_of(optimizer: Any) -> dict[str, Any]:
@@ -73,7 +75,27 @@ def versions() -> dict[str, str]:
     torch = sys.modules.get("torch")
     if torch is not None:
         found["torch"] = str(torch.__version__)
+        onednn = onednn_of(torch)
+        if onednn is not None:
+            found["onednn"] = onednn
+        if is_newer(found["torch"]):
+            found["torch_note"] = f"newer than {NEWEST_TRIED}, the newest that this package was tried with"
     return found
+
+
+def onednn_of(torch: Any) -> str | None:
+    """The version of the library that multiplies matrices on a CPU: bits of bfloat16 products change with it."""
+    match = re.search(r"(?:MKL-DNN|oneDNN) v(\d+\.\d+\.\d+)", torch.__config__.show())
+    return match[1] if match else None
+
+
+def is_newer(version: str) -> bool:
+    """
+    >>> is_newer("2.15.1+cpu"), is_newer("2.16.0.dev20261201"), is_newer("3.0.0"), is_newer("unknown")
+    (False, True, True, False)
+    """
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return match is not None and (int(match[1]), int(match[2])) > tuple(map(int, NEWEST_TRIED.split(".")))
 
 
 def new_run() -> dict[str, str]:

@@ -5,6 +5,7 @@ import datetime
 import json
 import math
 import platform
+import re
 import sys
 import time
 import uuid
@@ -35,6 +36,12 @@ def number(value):
         return ""
     value = value if isinstance(value, numpy.float32) else float(value)
     return str(value) if math.isfinite(value) else {math.inf: "inf", -math.inf: "-inf"}.get(float(value), "nan")
+
+
+def onednn():
+    """The library that multiplies matrices on a CPU: bits of bfloat16 products change with its version."""
+    found = re.search(r"(?:MKL-DNN|oneDNN) v(\d+\.\d+\.\d+)", torch.__config__.show())
+    return {"onednn": found[1]} if found else {}
 
 
 class Recorder:
@@ -109,6 +116,7 @@ class Recorder:
             "versions": {
                 "witness": "1",
                 "torch": torch.__version__,
+                **onednn(),
                 "transformers": transformers.__version__,
                 "python": platform.python_version(),
             },

@@ -15,6 +15,7 @@ from test_package_tables import rows
 if importlib.util.find_spec("torch") is None:
     raise unittest.SkipTest("torch is not here")
 import torch
+from plumbline import pipelining
 from torch.distributed.pipelining import PipelineStage, schedules
 
 MICROBATCHES, STEPS, UNITS = 4, 2, ("a", "b", "c", "d")
@@ -168,7 +169,7 @@ class ListsTest(unittest.TestCase):
         for rows_of, expected in (([["0B0", "0B1"]], "ascending"), ([["0B1", "0B0"]], "descending"), ([["0B1", "0B0", "1B0", "1B1"]], "ascending"), (None, "ascending")):
             told = Told()
             told.schedule_rows = rows_of
-            plumbline.torch._declare_accumulation(told, 1)
+            pipelining.declare_accumulation(told)
             self.assertEqual(told.accumulation, expected)
 
     def test_another_number_of_microbatches_is_refused(self):

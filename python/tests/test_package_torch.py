@@ -1,12 +1,15 @@
 """plumbline.torch: models with modules of their own, on one device and cut in two."""
 
+import contextlib
 import importlib.util
+import io
 import pathlib
 import struct
 import tempfile
 import unittest
 
 import plumbline
+from plumbline import waits
 from test_package_record import judge
 
 if importlib.util.find_spec("torch") is None:
@@ -350,7 +353,7 @@ class TorchTest(unittest.TestCase):
             model = made()
             record = recorded(Transfer.folder, torch.optim.SGD(model.parameters(), lr=0.1), clip_norm=None, steps=1)
             plumbline.torch.watch_model(record, model)
-            plumbline.torch._watch_waits(record)
+            waits.watch(record)
             inputs, targets = next(batches())
             with self.assertRaises(KeyboardInterrupt), record.step(inputs, targets):
                 schedules._wait_batch_p2p(schedules._batch_p2p([Operation()]))
@@ -360,15 +363,22 @@ class TorchTest(unittest.TestCase):
             schedules._batch_p2p, schedules._wait_batch_p2p = begin, wait
         self.assertEqual(seen, [(0, 3), (0, -1)])
 
-    def test_more_calls_than_microbatches_are_refused(self):
+    def test_more_calls_than_microbatches_are_said_and_end_no_training(self):
         model = made()
-        record = recorded(self.folder / "one", torch.optim.SGD(model.parameters(), lr=0.1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        record = recorded(self.folder / "one", optimizer, clip_norm=None, steps=1)
         plumbline.torch.watch_model(record, model)
         inputs, targets = next(batches())
-        with self.assertRaisesRegex(RuntimeError, "called more than the 4 times"):
-            with record.step(inputs, targets):
-                for _ in range(MICROBATCHES + 1):
-                    model(inputs[:2])
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), record.step(inputs, targets):
+            for _ in range(MICROBATCHES + 2):
+                loss = model(inputs[:2]).sum()
+                record.loss(loss), loss.backward()
+            optimizer.step()
+        words = "step 0: the model is called more than the 4 times that microbatches were declared"
+        self.assertEqual(said.getvalue(), f"plumbline: {words}: actions, boundaries and losses are not recorded\n")
+        lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
+        self.assertEqual(lacking, [{"what": what, "why": words} for what in ("actions", "boundaries", "losses")])
 
     def test_tied_weights_of_one_rank_are_found(self):
         model = torch.nn.ModuleDict({"embed": torch.nn.Embedding(4, 3), "head": torch.nn.Linear(3, 4, bias=False)})

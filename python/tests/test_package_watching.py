@@ -1,6 +1,8 @@
 """What is recorded of a model of torch that is watched, and of its optimisers and clipping."""
 
+import contextlib
 import importlib.util
+import io
 import pathlib
 import tempfile
 import unittest
@@ -105,20 +107,30 @@ class WatchingTest(unittest.TestCase):
             self.assertEqual([id(one) for one in crossing("unit", args, kwargs)], [id(one) for one in expected])
 
     def test_a_unit_without_a_tensor_is_named(self):
+        class Rows(torch.nn.Linear):
+            def __init__(self):
+                super().__init__(2, 2)
+
+            def forward(self, nothing):
+                return self.weight[0]
+
         class Table(torch.nn.Module):
             def __init__(self):
                 super().__init__()
-                self.first, self.table = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+                self.first, self.table = torch.nn.Linear(2, 2), Rows()
 
             def forward(self, x):
-                return self.first(x) + self.table.forward(x) if x is None else self.table(None)
+                return self.first(x) + self.table(None)
 
         model = Table()
-        record = self.record(torch.optim.SGD(model.parameters(), lr=0.5))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        record = self.record(optimizer, microbatches=1)
         plumbline.torch.watch_model(record, model)
-        with self.assertRaisesRegex(TypeError, "unit table is called without a tensor"):
-            with record.step(torch.ones(2, 2)):
-                model(torch.ones(1, 2))
+        with contextlib.redirect_stderr(io.StringIO()), record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward(), optimizer.step()
+        lacking = plumbline.read(self.folder / "one").exits[0]["not_recorded"]
+        self.assertEqual(lacking, [{"what": "boundaries", "why": "TypeError: unit table is called without a tensor, so there is none at its cut"}])
 
     def test_integers_at_a_cut_have_no_way_back(self):
         model = torch.nn.ModuleDict({"empty": torch.nn.Linear(1, 1), "embed": torch.nn.Embedding(4, 2)})

@@ -1,0 +1,53 @@
+"""What a record could not be given, and why. The trainer goes on; its record and one line on stderr say so."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Iterable
+
+
+class Lacks:
+    """Of one rank. `entries` is `not_recorded` of exit.json and, with all ranks' together, of the manifest."""
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, str]] = []
+        self.watched: set[str] = set()  # kinds that hooks see by themselves, so that it is no fault of the trainer where they are not seen
+
+    def __contains__(self, what: str) -> bool:
+        return what in self.kinds()
+
+    def kinds(self) -> set[str]:
+        return {entry["what"] for entry in self.entries}
+
+    def say(self, what: str | Iterable[str], why: str) -> None:
+        """From now on nothing of these kinds is recorded."""
+        kinds = [what] if isinstance(what, str) else list(what)
+        entries = [{"what": kind, "why": why} for kind in kinds]
+        new = [entry["what"] for entry in entries if entry not in self.entries]
+        if not new:
+            return
+        self.entries += [entry for entry in entries if entry["what"] in new]
+        listed = ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else new[0]
+        uncounted = len(new) == 1 and not new[0].endswith("s")
+        print(f"plumbline: {why}: {listed} {'is' if uncounted else 'are'} not recorded", file=sys.stderr, flush=True)
+
+    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
+        """Calls `tell`, unless these kinds are no longer recorded. Where it raises, they are not from now on, and None is returned."""
+        if ({what} if isinstance(what, str) else set(what)) <= self.kinds():
+            return None
+        try:
+            return tell(*args)
+        except Exception as error:
+            self.say(what, f"{type(error).__name__}: {error}".splitlines()[0])
+            return None
+
+
+def merged(lists: Iterable[list[dict[str, str]]]) -> list[dict[str, str]]:
+    """
+    >>> merged([[{"what": "sends", "why": "x"}], [{"what": "sends", "why": "x"}]])
+    [{'what': 'sends', 'why': 'x'}]
+    """
+    every: list[dict[str, str]] = []
+    for entries in lists:
+        every += [entry for entry in entries if entry not in every]
+    return every

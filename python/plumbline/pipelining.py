@@ -1,0 +1,293 @@
+"""Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15 and without a question for its version.
+
+Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "What is hooked"). What a torch does not
+have stands in the record as not recorded, and the trainer goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Iterator, Sequence
+
+import torch
+
+from . import waits
+from .hooks import hook, missing
+from .modules import as_one, tensors_in, units_of
+from .record import Record
+
+Names = Callable[[int, str], str]
+
+
+def watch_pipelining(record: Record, schedule: Any, units: Callable[[int], Sequence[str]] | None = None, names: Names | None = None) -> None:
+    """Any schedule of torch.distributed.pipelining: every boundary, loss and action of this rank's stages.
+
+    `units(stage)` gives a stage's units where its module's children do not; `names(stage, name)` the whole model's name
+    of a stage's parameter.
+    """
+    if not torch.distributed.is_available():
+        raise RuntimeError("this torch was built without torch.distributed, so it has no pipeline; watch_model and watch_stage work with it")
+    microbatches = getattr(schedule, "_n_microbatches", record.microbatches)
+    if microbatches != record.microbatches:
+        raise ValueError(f"the schedule has {microbatches} microbatches, the record {record.microbatches}")
+    record.schedule_name = type(schedule).__name__.removeprefix("Schedule")
+    if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
+        record.loss_scaling = "after"
+    stages = stages_of(schedule)
+    record._lacks.watched.add("losses")
+    if not stages:
+        all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
+        record._lacks.say(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
+        return
+    record.chunks_per_rank = max(1, -(-stages[0].num_stages // stages[0].group_size))
+    record.schedule_rows = record._lacks.attempt("schedule", compute_rows, schedule, stages[0].group_size)
+    for stage in stages:
+        number = stage.stage_index
+        own_units = list(units(number)) if units else units_of(stage.submod)
+        named = stage.submod.named_parameters(remove_duplicate=False)
+        record.stage(number, own_units, [(names(number, name) if names else name, parameter) for name, parameter in named])
+    loss = WatchedLoss(record, schedule)
+    here = {stage.stage_index for stage in stages}
+    for stage in stages:
+        WatchedStage(record, stage, here, loss)
+    if any(stage.is_last for stage in stages):
+        loss.watch()
+    declare_accumulation(record)
+    waits.watch(record, getattr(stages[0], "group", None))
+
+
+def stages_of(schedule: Any) -> list[Any]:
+    """This rank's; by what they have where the schedule keeps them under another name."""
+    for name in ("_stages", "_stage"):
+        held = getattr(schedule, name, None)
+        if held is not None:
+            return list(held) if isinstance(held, (list, tuple)) else [held]
+    for held in vars(schedule).values():
+        several = list(held) if isinstance(held, (list, tuple)) else [held]
+        if several and all(hasattr(one, "stage_index") and hasattr(one, "submod") for one in several):
+            return several
+    return []
+
+
+def compute_rows(schedule: Any, ranks: int) -> list[list[str]] | None:
+    """Each rank's compute actions as the schedule lists them; nothing where it follows no list. Those of one stage a
+    rank follow none: what torch 2.11 gives as the order of 1F1B names other microbatches than it runs."""
+    order = getattr(schedule, "pipeline_order", None) if hasattr(schedule, "_stages") else None
+    if not order or len(order) != ranks:
+        return None
+    kinds = {"FORWARD": "F", "FULL_BACKWARD": "B", "BACKWARD_INPUT": "I", "BACKWARD_WEIGHT": "W"}
+    rows = []
+    for rank in range(ranks):
+        actions = [part for action in order[rank] if action is not None for part in (action.sub_actions or (action,))]
+        computed = [(action, kinds[action.computation_type.name]) for action in actions if action.computation_type.name in kinds]
+        rows.append([f"{action.stage_index}{kind}{action.microbatch_index}" for action, kind in computed])
+    return rows
+
+
+def accumulation_of(rows: list[list[str]] | None) -> dict[int, list[int]]:
+    """The order in which each stage's weights receive the gradients of microbatches."""
+    order: dict[int, list[int]] = {}
+    for action in (action for row in rows or [] for action in row):
+        match = re.fullmatch(r"(\d+)([BW])(\d+)", action)
+        if match:
+            order.setdefault(int(match[1]), []).append(int(match[3]))
+    return order
+
+
+def declare_accumulation(record: Record) -> None:
+    """What torch's list makes of it; every rank has the same list."""
+    order = accumulation_of(record.schedule_rows)
+    if all(list(one) == sorted(one) for one in order.values()):
+        return
+    if order and all(list(one) == sorted(one, reverse=True) for one in order.values()):
+        record.accumulation = "descending"
+
+
+def microbatch_of(args: Any, kwargs: Any) -> int:
+    """The first argument of each of a stage's functions, whatever it is called there."""
+    return int(args[0] if args else next(value for name, value in kwargs.items() if name.endswith(("chunk_id", "mb_index", "microbatch_index"))))
+
+
+def argument(args: Any, kwargs: Any, place: int, name: str) -> Any:
+    return args[place] if len(args) > place else kwargs.get(name)
+
+
+class WatchedLoss:
+    """The schedule's loss function. torch calls it while it infers shapes, too: it counts where the last stage's forward has just run."""
+
+    def __init__(self, record: Record, schedule: Any) -> None:
+        self.record, self.schedule = record, schedule
+        self.microbatch: int | None = None  # whose forward has just run on the last stage
+        self.inner: Any = None  # the function that is wrapped
+        self.watched: Any = None
+        record._undo.append(self.undo)
+
+    def watch(self) -> None:
+        """Again before each forward of the last stage: a trainer may set another function later."""
+        if not hasattr(self.schedule, "_loss_fn"):
+            self.record._lacks.say("labels", missing(self.schedule, "_loss_fn"))
+            return
+        current = self.schedule._loss_fn
+        if current is None or current is self.watched:
+            return
+        inner = current
+
+        def loss_fn(*args: Any, **kwargs: Any) -> Any:
+            loss = inner(*args, **kwargs)
+            microbatch, self.microbatch = self.microbatch, None
+            if microbatch is not None and self.record.in_step:
+                target = next(iter(tensors_in(argument(args, kwargs, 1, "target"))), None)
+                self.record._lacks.attempt("losses", self.record.loss, loss, microbatch)
+                self.record._lacks.attempt("labels", self.record.fed, microbatch, None, target)
+            return loss
+
+        self.schedule._loss_fn, self.watched, self.inner = loss_fn, loss_fn, inner
+
+    def given(self, loss: Any, microbatch: int) -> None:
+        """To the last stage's backward: where the function was not seen, the loss is."""
+        now = self.record._now
+        if loss is not None and now is not None and microbatch not in now.losses:
+            self.record.loss(loss, microbatch)
+
+    def undo(self) -> None:
+        if self.watched is not None and getattr(self.schedule, "_loss_fn", None) is self.watched:
+            self.schedule._loss_fn = self.inner
+
+
+class WatchedStage:
+    """One stage of this rank: its actions, what it sends and what it receives."""
+
+    def __init__(self, record: Record, stage: Any, here: set[int], loss: WatchedLoss) -> None:
+        self.record, self.stage, self.loss, self.number = record, stage, loss, stage.stage_index
+        self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
+        before, after = self.number - 1, self.number + 1
+        self.local = {other for other in (before, after) if other in here}
+        self.forward_kinds = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
+        self.backward_kinds = ("actions", "receives", *(("losses",) if stage.is_last else ()))
+        hook(record, stage, "forward_one_chunk", self.forward_kinds, self.forward)
+        hook(record, stage, "backward_one_chunk", ("actions", "receives"), self.backward)
+        hook(record, stage, "backward_weight_one_chunk", "actions", self.weights)
+        hook(record, stage, "get_fwd_send_ops", "sends", lambda original: self.send(original, "SEND_F", after))
+        hook(record, stage, "get_bwd_send_ops", "sends", lambda original: self.send(original, "SEND_B", before))
+        hook(record, stage, "get_fwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_F"))
+        hook(record, stage, "get_bwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_B"))
+        if before in here:
+            hook(record, stage, "set_local_fwd_input", "receives", lambda original: self.take_over(original, "RECV_F"))
+        if after in here:
+            hook(record, stage, "set_local_bwd_input", "receives", lambda original: self.take_over(original, "RECV_B"))
+
+    def recording(self) -> bool:
+        """In a step, and in training: an evaluation within a step has no backward."""
+        return bool(self.record.in_step and getattr(self.stage, "has_backward", True))
+
+    def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
+        return self.record._lacks.attempt(what, tell, *args)
+
+    def computed(self, original: Callable[..., Any], kind: str, microbatch: int, args: Any, kwargs: Any) -> Any:
+        row = self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
+        result = original(*args, **kwargs)
+        if row is not None:
+            self.attempt("actions", self.record._end_action, row)
+        return result
+
+    def forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def forward_one_chunk(*args: Any, **kwargs: Any) -> Any:
+            microbatch = self.attempt(self.forward_kinds, microbatch_of, args, kwargs) if self.recording() else None
+            if microbatch is None:
+                return original(*args, **kwargs)
+            self.consume("RECV_F", microbatch, self.number - 1)
+            if self.stage.is_first:
+                self.attempt("inputs", self.feed, microbatch, argument(args, kwargs, 1, "args"))
+            if self.stage.is_last:
+                self.attempt("labels", self.loss.watch)
+                self.loss.microbatch = None
+            output = self.computed(original, "F", microbatch, args, kwargs)
+            if self.stage.is_last:
+                self.loss.microbatch = microbatch
+            return output
+
+        return forward_one_chunk
+
+    def feed(self, microbatch: int, inputs: Any) -> None:
+        self.record.fed(microbatch, next(iter(tensors_in(inputs)), None))
+
+    def backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward_one_chunk(*args: Any, **kwargs: Any) -> Any:
+            microbatch = self.attempt(self.backward_kinds, microbatch_of, args, kwargs) if self.recording() else None
+            if microbatch is None:
+                return original(*args, **kwargs)
+            if self.stage.is_last:
+                self.attempt("losses", self.loss.given, argument(args, kwargs, 1, "loss"), microbatch)
+            self.consume("RECV_B", microbatch, self.number + 1)
+            whole = args[2] if len(args) > 2 else kwargs.get("full_backward", True)
+            return self.computed(original, "B" if whole else "I", microbatch, args, kwargs)
+
+        return backward_one_chunk
+
+    def weights(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward_weight_one_chunk(*args: Any, **kwargs: Any) -> Any:
+            microbatch = self.attempt("actions", microbatch_of, args, kwargs) if self.recording() else None
+            if microbatch is None:
+                return original(*args, **kwargs)
+            return self.computed(original, "W", microbatch, args, kwargs)
+
+        return backward_weight_one_chunk
+
+    def send(self, original: Callable[..., Any], kind: str, other: int) -> Callable[..., Any]:
+        def get_send_ops(*args: Any, **kwargs: Any) -> Any:
+            ops = original(*args, **kwargs)
+            if ops and self.recording():
+                self.attempt("sends", self.sent, kind, other, args, kwargs, list(ops))  # a list of ours: torch 2.15 clears its own
+            return ops
+
+        return get_send_ops
+
+    def sent(self, kind: str, other: int, args: Any, kwargs: Any, ops: list[Any]) -> None:
+        microbatch = microbatch_of(args, kwargs)
+        self.record.sent(self.number, other, microbatch, as_one([op.tensor for op in ops]))
+        self.attempt("actions", lambda: self.record._end_action(self.record._begin_action(self.number, kind, microbatch)))  # waited for elsewhere
+
+    def receive(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        def get_recv_ops(*args: Any, **kwargs: Any) -> Any:
+            ops = original(*args, **kwargs)
+            if ops and self.recording():
+                self.attempt("receives", self.receiving, kind, args, kwargs, list(ops))
+            return ops
+
+        return get_recv_ops
+
+    def receiving(self, kind: str, args: Any, kwargs: Any, ops: list[Any]) -> None:
+        microbatch = microbatch_of(args, kwargs)
+        row = self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
+        self.receives[kind, microbatch] = (row, [op.tensor for op in ops])
+
+    def take_over(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        """From the other stage of this rank: (tensors, microbatch)."""
+
+        def set_local_input(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if self.recording():
+                self.attempt("receives", self.taken_over, kind, args, kwargs)
+            return result
+
+        return set_local_input
+
+    def taken_over(self, kind: str, args: Any, kwargs: Any) -> None:
+        handed = args[0] if args else next(iter(kwargs.values()))
+        tensors = [tensor for tensor in tensors_in(handed)]
+        if tensors:
+            self.receives[kind, int(argument(args, kwargs, 1, "mb_index"))] = (None, tensors)
+
+    def consume(self, kind: str, microbatch: int, other: int) -> None:
+        """The receive has ended, now that its consumer starts."""
+        row, tensors = self.receives.pop((kind, microbatch), (None, []))
+        if row is not None:
+            self.attempt("actions", self.record._end_action, row, True)
+        if tensors:
+            self.attempt("receives", self.received, microbatch, other, tensors)
+
+    def received(self, microbatch: int, other: int, tensors: list[torch.Tensor]) -> None:
+        if other in self.local:
+            self.record.handed_over(other, self.number, microbatch, as_one(tensors))
+        else:
+            self.record.received(self.number, other, microbatch, as_one(tensors))
