@@ -115,6 +115,8 @@ Audit RecordAudit::conclude() {
   }
   append(audit, std::move(norms_));
   append(audit, std::move(copies_));
+  if (!manifest.recorded({"sends", "receives", "boundaries"}))
+    not_audited("whether all that was sent arrived: the recorder could not see both");
   if (manifest.role == "external")
     not_audited(
         "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
