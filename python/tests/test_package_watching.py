@@ -4,8 +4,10 @@ import contextlib
 import importlib.util
 import io
 import pathlib
+import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import plumbline
@@ -283,6 +285,50 @@ class WatchingTest(unittest.TestCase):
         refuse_shards([("whole", whole)])
         with self.assertRaisesRegex(ValueError, "of part, again this rank holds a part, and one device the whole"):
             refuse_shards([("whole", whole), ("part", part), ("again", part)])
+
+    def test_shards_over_axes_of_size_one_are_whole(self):
+        from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
+
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+        self.addCleanup(torch.distributed.destroy_process_group)
+        mesh = init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+        for name, wrap in (("plain", lambda tensor: tensor), ("wrapped", lambda tensor: distribute_tensor(tensor, mesh, [Shard(0), Replicate()]))):
+            model = torch.nn.ModuleDict({"one": torch.nn.Linear(2, 2, bias=False), "two": torch.nn.Linear(2, 2, bias=False)})
+            for number, module in enumerate(model.values()):
+                module.weight = torch.nn.Parameter(wrap(torch.arange(4.0).reshape(2, 2) + number))
+            model.forward = lambda x, model=model: model["two"](model["one"](x))
+            optimizer = torch.optim.AdamW(model.parameters(), lr=0.5)
+            record = self.record(optimizer, name, microbatches=1, clip_norm=0.5)
+            plumbline.torch.watch_model(record, model)
+            with record.step(torch.ones(1, 2)):
+                loss = model(wrap(torch.ones(1, 2))).sum()
+                record.loss(loss), loss.backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+                optimizer.step()
+            self.assertNotIn("not_recorded", plumbline.read(self.folder / name).exits[0])
+            self.assertIs(isinstance(model["one"].weight, DTensor), name == "wrapped")
+        for table in ("tensors", "boundaries"):
+            self.assertEqual(rows(self.folder / "plain", table), rows(self.folder / "wrapped", table))
+
+    def test_what_computes_is_told_by_its_versions(self):
+        from plumbline.training import is_newer, onednn_of, versions
+
+        class Torch:
+            __version__ = "2.16.0.dev20261201"
+
+            class __config__:
+                text = "  - Intel(R) MKL-DNN v3.10.2 (Git Hash 1234)\n"
+                show = classmethod(lambda cls: cls.text)
+
+        self.assertEqual(onednn_of(Torch), "3.10.2")
+        Torch.__config__.text = "  - oneDNN v3.13.3 (Git Hash 1234)\n"
+        with unittest.mock.patch.dict(sys.modules, {"torch": Torch}):
+            found = versions()
+        self.assertEqual((found["onednn"], found["torch_note"]), ("3.13.3", "newer than 2.15, the newest that this package was tried with"))
+        Torch.__config__.text, Torch.__version__ = "neither", "2.15.2+cu132"
+        with unittest.mock.patch.dict(sys.modules, {"torch": Torch}):
+            self.assertEqual({"onednn", "torch_note"} & versions().keys(), set())
+        self.assertEqual([is_newer(version) for version in ("2.15.1+cpu", "2.16.0", "3.0.0", "unknown", "2.9.1")], [False, True, True, False, False])
 
     def test_statistics_of_torch_are_those_of_numpy(self):
         from plumbline.digests import number_text, statistics
