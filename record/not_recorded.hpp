@@ -15,7 +15,8 @@ struct NotRecorded {
   friend bool operator==(const NotRecorded&, const NotRecorded&) = default;
 };
 
-/// What `what` may say: sends, receives, boundaries, actions, schedule, waits, losses, gradients, inputs, labels.
+/// What `what` may say: sends, receives, boundaries, actions, schedule, waits, losses, gradients, norm, parameters,
+/// moments, learning_rate, inputs, labels.
 const std::vector<std::string>& kinds_of_rows();
 
 /// Empty where the key is absent. Throws InputError naming file and key.

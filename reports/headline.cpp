@@ -69,7 +69,7 @@ std::string not_recorded_words(const Verdict& verdict) {
   }
   std::vector<std::string> parts;
   for (const auto& [torch, what] : kinds) {
-    const bool one = what.size() == 1 && what.front() == "schedule";
+    const bool one = what.size() == 1 && !what.front().ends_with('s');
     parts.push_back(join(what, ", ") + (one ? " was" : " were") + " not recorded" +
                     (torch.empty() ? "" : " (torch " + torch + ")"));
   }

@@ -19,8 +19,8 @@ void apply_deterministic_settings();
 void choose_attention_kernel(at::Device device, at::ScalarType dtype);
 /// Whether version major.minor is newer than `tested`, "2.15.0", whatever its patch.
 bool is_newer_minor(int major, int minor, const std::string& tested);
-/// "versions": LibTorch, its oneDNN, compiler, commit; a note where LibTorch is newer than the newest that was tested. "machine": CPU vendor, family, model, ATen capability, MKL version, cores.
-/// "environment": flags that change bits.
+/// "versions": LibTorch, its oneDNN, compiler, commit; a note where LibTorch is newer than the newest that was tested.
+/// "machine": CPU vendor, family, model, ATen capability, MKL version, cores. "environment": flags that change bits.
 Json versions_json();
 Json machine_json();
 Json environment_json();

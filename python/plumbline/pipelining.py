@@ -167,14 +167,20 @@ class WatchedStage:
         hook(record, stage, "forward_one_chunk", self.forward_kinds, self.forward)
         hook(record, stage, "backward_one_chunk", ("actions", "receives"), self.backward)
         hook(record, stage, "backward_weight_one_chunk", "actions", self.weights)
-        hook(record, stage, "get_fwd_send_ops", "sends", lambda original: self.send(original, "SEND_F", after))
-        hook(record, stage, "get_bwd_send_ops", "sends", lambda original: self.send(original, "SEND_B", before))
-        hook(record, stage, "get_fwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_F"))
-        hook(record, stage, "get_bwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_B"))
+        self.ran = False  # a forward within a recorded step
+
+        def exchanges(other: int, with_this_rank: bool) -> Callable[[], bool]:
+            there = 0 <= other < stage.num_stages and (other in here) == with_this_rank
+            return lambda: self.ran and there
+
+        hook(record, stage, "get_fwd_send_ops", "sends", lambda original: self.send(original, "SEND_F", after), exchanges(after, False))
+        hook(record, stage, "get_bwd_send_ops", "sends", lambda original: self.send(original, "SEND_B", before), exchanges(before, False))
+        hook(record, stage, "get_fwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_F"), exchanges(before, False))
+        hook(record, stage, "get_bwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_B"), exchanges(after, False))
         if before in here:
-            hook(record, stage, "set_local_fwd_input", "receives", lambda original: self.take_over(original, "RECV_F"))
+            hook(record, stage, "set_local_fwd_input", "receives", lambda original: self.take_over(original, "RECV_F"), exchanges(before, True))
         if after in here:
-            hook(record, stage, "set_local_bwd_input", "receives", lambda original: self.take_over(original, "RECV_B"))
+            hook(record, stage, "set_local_bwd_input", "receives", lambda original: self.take_over(original, "RECV_B"), exchanges(after, True))
 
     def recording(self) -> bool:
         """In a step, and in training: an evaluation within a step has no backward."""
@@ -195,6 +201,7 @@ class WatchedStage:
             microbatch = self.attempt(self.forward_kinds, microbatch_of, args, kwargs) if self.recording() else None
             if microbatch is None:
                 return original(*args, **kwargs)
+            self.ran = True
             self.consume("RECV_F", microbatch, self.number - 1)
             if self.stage.is_first:
                 self.attempt("inputs", self.feed, microbatch, argument(args, kwargs, 1, "args"))

@@ -14,6 +14,12 @@
 namespace plumbline::auditing {
 namespace {
 
+/// Kinds of rows that updates are computed again from.
+const std::vector<std::string>& of_updates() {
+  static const std::vector<std::string> kinds = {"gradients", "norm", "parameters", "moments", "learning_rate"};
+  return kinds;
+}
+
 void append(Audit& whole, Audit part) {
   whole.findings.insert(whole.findings.end(), std::make_move_iterator(part.findings.begin()),
                         std::make_move_iterator(part.findings.end()));
@@ -32,7 +38,7 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
   }
   no_rows_ = incomplete();
   if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
-  if (record.in_part() || !record.manifest.recorded({"gradients"})) return;
+  if (record.in_part() || !record.manifest.recorded(of_updates())) return;
   dumps_.emplace(record);
   dump_bytes_ = dumps_->bytes();
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
@@ -138,8 +144,8 @@ Audit RecordAudit::conclude() {
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
     not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
-  if (manifest.level == RecordLevel::dump && !manifest.recorded({"gradients"}))
-    not_audited("values: the recorder could not see gradients");
+  if (manifest.level == RecordLevel::dump && !manifest.recorded(of_updates()))
+    not_audited("values: the recorder could not see all that updates are computed from");
   if (dump_bytes_ > options_.most_dump_bytes)
     not_audited("values: the dumps have " + std::to_string(dump_bytes_) + " bytes, more than " +
                 std::to_string(options_.most_dump_bytes));

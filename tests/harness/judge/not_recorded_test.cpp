@@ -71,8 +71,26 @@ void remove_waits(SyntheticRun& run) {
   }
 }
 
-void remove_gradients(SyntheticRun& run) {
-  for (auto& rank : run.ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "gradient"; });
+void remove_norms(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.steps) {
+      row.gradient_norm.reset();
+      row.clip_coefficient.reset();
+    }
+  }
+}
+
+void remove_rates(SyntheticRun& run) {
+  for (auto& rank : run.ranks) {
+    for (auto& row : rank.steps) row.learning_rate.reset();
+  }
+}
+
+std::function<void(SyntheticRun&)> without_tensors(const std::string& beginning) {
+  return [beginning](SyntheticRun& run) {
+    for (auto& rank : run.ranks)
+      std::erase_if(rank.tensors, [&](const auto& row) { return row.kind.starts_with(beginning); });
+  };
 }
 
 std::vector<Absent> all_kinds() {
@@ -84,7 +102,11 @@ std::vector<Absent> all_kinds() {
           {"schedule", {"memory", "conformance"}, {}, remove_schedule},  // which an external record may always lack
           {"waits", {}, {"conformance"}, remove_waits},
           {"losses", {"loss"}, {"loss"}, remove_losses},
-          {"gradients", {"gradients", "nonzero_gradients"}, {"gradients"}, remove_gradients},
+          {"gradients", {"gradients", "nonzero_gradients"}, {"gradients"}, without_tensors("gradient")},
+          {"norm", {"gradient_norm"}, {"gradient_norm"}, remove_norms},
+          {"parameters", {"census", "parameters"}, {"parameters"}, without_tensors("parameter")},
+          {"moments", {"parameters"}, {"parameters"}, without_tensors("moment")},
+          {"learning_rate", {"parameters"}, {"parameters"}, remove_rates},
           {"inputs", {"data"}, {"data"}, remove_data},
           {"labels", {"data"}, {"data"}, remove_data}};
 }
@@ -128,7 +150,7 @@ TEST_P(NotRecordedKind, IsNamedAndKeepsNoVerdictFromHolding) {
   EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
   EXPECT_EQ(checks_that_speak_of(verdict, "the recorder could not see " + what + " with torch 2.16.0"),
             GetParam().not_run);
-  const std::string were = what == "schedule" ? " was" : " were";
+  const std::string were = what.ends_with('s') ? " were" : " was";
   EXPECT_THAT(comparison_text(verdict),
               AllOf(HasSubstr("\nHOLDS, but " + what + were + " not recorded (torch 2.16.0)"),
                     HasSubstr("not shown: " + what + ", which the recorder could not see: " + why)));
