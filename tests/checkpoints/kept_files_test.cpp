@@ -239,7 +239,7 @@ TEST_F(KeptFiles, ARecordOfARunThatWasGoneOnWithBeginsThereAndNamesTheOther) {
   const Record record = read_record(folder_ / "record");
   EXPECT_EQ(record.manifest.first_step, 1);
   ASSERT_TRUE(record.manifest.resumed_from);
-  EXPECT_EQ(record.manifest.resumed_from->run_id, saved.written_by.at("run_id"));
+  EXPECT_EQ(record.manifest.resumed_from->run_id, saved.written_by.at("run_id").get<std::string>());
   EXPECT_EQ(record.manifest.steps, 3);
   EXPECT_EQ(record.ranks[0].steps.front().step, 1);
   EXPECT_FALSE(record.ranks[0].saved.empty());
