@@ -32,7 +32,7 @@ from torchtitan.trainer import Trainer  # noqa: E402
 
 distributed.set_pg_timeouts = lambda timeout, parallel_dims: None  # CUDA: its barrier names a device
 
-LAYERS, LENGTH, MICROBATCHES, ROWS, STEPS, CLIP = 4, 16, 4, 2, 3, 1.0
+LAYERS, LENGTH, MICROBATCHES, ROWS, STEPS, CLIP = 4, 16, 4, 2, 3, 7.2
 
 
 class Noise(BaseDataLoader):
