@@ -83,7 +83,7 @@ def run(script, world, options):
     environment = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     with open(script.with_suffix(".log"), "a") as log:
         ranks = [
-            subprocess.Popen([sys.executable, str(script), *options], env=environment | {"RANK": str(rank)}, stdout=log, stderr=log)
+            subprocess.Popen([sys.executable, str(script), *options], env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, stdout=log, stderr=log)
             for rank in range(world)
         ]
         try:

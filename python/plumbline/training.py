@@ -19,7 +19,11 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     """Of a torch optimiser, by the names of the format; a dict is taken as it is."""
     if isinstance(optimizer, dict):
         return optimizer
+    groups = getattr(optimizer, "param_groups", [])
+    differ = any(_numbers(group) != _numbers(groups[0]) for group in groups) or len({float(group["lr"]) for group in groups}) > 1
     values = dict(optimizer.defaults)
+    if groups and not differ:  # torchtitan gives its numbers to a single group, and none to the optimiser
+        values |= _numbers(groups[0]) | {"lr": groups[0].get("initial_lr", groups[0]["lr"])}
     name = type(optimizer).__name__.lower()
     known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
     if name in ("adamw", "adam"):
@@ -30,8 +34,7 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     if name == "sgd":
         known["momentum"] = float(values.pop("momentum"))
     how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed
-    groups = getattr(optimizer, "param_groups", [])
-    if any(_numbers(group) != _numbers(optimizer.defaults) for group in groups) or len({float(group["lr"]) for group in groups}) > 1:
+    if differ:
         known["groups"] = len(groups)  # with numbers of their own
     known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
     return known
@@ -50,7 +53,7 @@ def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any]:
 
 def _numbers(group: dict[str, Any]) -> dict[str, Any]:
     """What the step's formula is made of, beside the rate, which a scheduler sets."""
-    return {key: value for key, value in group.items() if key not in ("params", "initial_lr", "lr")}
+    return {key: value for key, value in group.items() if key not in ("params", "param_names", "initial_lr", "lr")}
 
 
 def model_of(model: Any) -> dict[str, Any]:

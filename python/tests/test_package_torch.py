@@ -297,6 +297,17 @@ class TorchTest(unittest.TestCase):
             optimizer = torch.optim.AdamW([{"params": weights}, {"params": biases} | own], lr=0.01)
             self.assertEqual(optimizer_of(optimizer).get("groups"), groups, own)
 
+    def test_numbers_that_all_groups_share_are_the_optimisers(self):
+        from plumbline.training import optimizer_of
+
+        parameters = list(made().parameters())
+        own = {"lr": 0.25, "betas": (0.5, 0.75), "eps": 0.125, "weight_decay": 0.0625}  # as torchtitan gives them; the defaults are others
+        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625}
+        for groups in ([parameters], [parameters[:1], parameters[1:]]):
+            optimizer = torch.optim.AdamW([{"params": [(str(id(one)), one) for one in group]} | own for group in groups])
+            torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5)
+            self.assertEqual(optimizer_of(optimizer), numbers)
+
     def test_every_optimiser_tells_its_moments(self):
         kinds = {}
         for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop, torch.optim.SGD):

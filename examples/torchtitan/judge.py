@@ -1,0 +1,47 @@
+"""Trains with torchtitan on one device and as pipelines, right and with a factor on the gradients, and holds the records against each other.
+
+    python judge.py --out build/examples/torchtitan
+
+Ends with 1 where a right pipeline does not hold, or the wrong one is not red at a gradient.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import plumbline
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from judging import Example, verdict_words  # noqa: E402
+
+SCHEDULES = ["1F1B", "ZBVZeroBubble"]
+# torch's schedule divides the gradients by the number of microbatches, after torchtitan has divided the loss by the tokens
+FACTOR = {"old": "        trainer.train()", "new": "        trainer.pp_schedule.scale_grads = True\n        trainer.train()"}
+EXAMPLE = Example(HERE)
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--out", type=pathlib.Path, required=True)
+    args = ask.parse_args()
+    if args.out.exists():
+        raise SystemExit(f"{args.out}: is there already")
+    unlike = 0
+    one = EXAMPLE.train(args.out / "one", 1)
+    for schedule in SCHEDULES:
+        found = plumbline.compare(one, EXAMPLE.train(args.out / schedule, 2, "--pp", "2", "--schedule", schedule))
+        unlike += not found.holds
+        print(f"pp 1 against pp 2, {schedule}: {verdict_words(found)}", flush=True)
+    found = plumbline.compare(one, EXAMPLE.train(args.out / "factor", 2, "--pp", "2", **FACTOR))
+    first = found.first_divergence
+    seen = not found.holds and first is not None and first["words"].startswith("gradient ") and first["step"] == 0
+    unlike += not seen
+    print(f"{'red' if seen else 'MISSED'}: gradients divided once more: {first['words'] if first else found}", flush=True)
+    print("all as expected" if unlike == 0 else f"{unlike} not as expected")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
