@@ -70,7 +70,8 @@ class Imported : public ::testing::Test {
   }
 
   static void expect_parity(const Record& candidate, int microbatches) {
-    const Record& one = reference(microbatches, order_in(candidate));
+    const std::string order = order_in(candidate);
+    const Record& one = reference(microbatches, order);
     EXPECT_EQ(candidate.manifest.accumulation, one.manifest.accumulation);
     EXPECT_EQ(candidate.manifest.accumulation_digest, one.manifest.accumulation_digest);
     auto compared = expect_same_bits(one, candidate);

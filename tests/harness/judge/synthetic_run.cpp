@@ -544,17 +544,17 @@ void digest_data_again(SyntheticRun& run) {
   for (auto& rank : run.ranks) rank.exit->data_digest = whole_digest_of(rank);
 }
 
-TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name) {
+TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, std::string_view kind, std::string_view name) {
   for (auto& rank : run.ranks) {
     for (auto& row : rank.tensors) {
       if (row.step == step && row.kind == kind && row.name == name) return row;
     }
   }
-  throw std::logic_error("no row " + kind + " " + name);
+  throw std::logic_error("no row " + std::string(kind) + " " + std::string(name));
 }
 
-BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                          const std::string& cut, const std::string& side) {
+BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, std::string_view direction,
+                          std::string_view cut, std::string_view side) {
   for (auto& rank : run.ranks) {
     for (auto& row : rank.boundaries) {
       if (row.step == step && row.microbatch == microbatch && row.direction == direction && row.cut == cut &&
@@ -562,16 +562,16 @@ BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t mic
         return row;
     }
   }
-  throw std::logic_error("no row " + direction + " " + cut + " " + side);
+  throw std::logic_error("no row " + std::string(direction) + " " + std::string(cut) + " " + std::string(side));
 }
 
-ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& action) {
+ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action) {
   for (auto& rank : run.ranks) {
     for (auto& row : rank.actions) {
       if (row.step == step && row.action == action) return row;
     }
   }
-  throw std::logic_error("no action " + action);
+  throw std::logic_error("no action " + std::string(action));
 }
 
 FirstDivergence expect_red(SyntheticCell& cell, const std::vector<std::string>& checks, const std::string& item,

@@ -81,10 +81,10 @@ void begin_with_second_step(SyntheticRun& run);
 void digest_data_again(SyntheticRun& run);
 
 /// The rows of a rank that fit; fails the test when there is none.
-TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, const std::string& kind, const std::string& name);
-BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, const std::string& direction,
-                          const std::string& cut, const std::string& side);
-ActionRow& action_row(SyntheticRun& run, std::int64_t step, const std::string& action);
+TensorRow& tensor_row(SyntheticRun& run, std::int64_t step, std::string_view kind, std::string_view name);
+BoundaryRow& boundary_row(SyntheticRun& run, std::int64_t step, std::int64_t microbatch, std::string_view direction,
+                          std::string_view cut, std::string_view side);
+ActionRow& action_row(SyntheticRun& run, std::int64_t step, std::string_view action);
 
 /// Judges, and demands that exactly these checks fail and that the earliest divergence of all is this item in this
 /// step.
