@@ -206,9 +206,10 @@ bool Manifest::evaluates_after(std::int64_t step) const {
 }
 
 std::string Manifest::version_of(const std::string& library) const {
-  const Json versions = json.value("versions", Json());
-  const auto found = versions.find(library);
-  if (!versions.is_object() || found == versions.end() || !found->is_string()) return "";
+  const auto versions = json.find("versions");
+  if (versions == json.end()) return "";
+  const auto found = versions->find(library);
+  if (found == versions->end() || !found->is_string()) return "";
   const std::string& version = found->get_ref<const std::string&>();
   const bool plain = version.size() <= 40 && std::ranges::all_of(version, [](unsigned char letter) {
                        return std::isalnum(letter) != 0 || std::strchr(".+-_", letter) != nullptr;
