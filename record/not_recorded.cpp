@@ -13,9 +13,9 @@ constexpr std::size_t most_characters = 400;
 }  // namespace
 
 const std::vector<std::string>& kinds_of_rows() {
-  static const std::vector<std::string> kinds = {"sends",   "receives",      "boundaries", "actions", "schedule",
-                                                 "waits",   "losses",        "gradients",  "norm",    "parameters",
-                                                 "moments", "learning_rate", "inputs",     "labels"};
+  static const std::vector<std::string> kinds = {"sends",   "receives", "boundaries", "actions", "schedule",
+                                                 "waits",   "losses",   "gradients",  "norm",    "parameters",
+                                                 "moments", "rates",    "inputs",     "labels"};
   return kinds;
 }
 

@@ -16,7 +16,7 @@ struct NotRecorded {
 };
 
 /// What `what` may say: sends, receives, boundaries, actions, schedule, waits, losses, gradients, norm, parameters,
-/// moments, learning_rate, inputs, labels.
+/// moments, rates, inputs, labels.
 const std::vector<std::string>& kinds_of_rows();
 
 /// Empty where the key is absent. Throws InputError naming file and key.

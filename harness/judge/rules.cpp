@@ -88,7 +88,7 @@ const std::vector<Rule>& all_rules() {
       {.check = "parameters",
        .level = full,
        .behind_norm = BehindNorm::nothing,
-       .needs = {"parameters", "moments", "learning_rate"},
+       .compares_without = {"parameters", "moments", "rates"},
        .make = parameters_check},
       {.check = "evaluation",
        .same_start = true,

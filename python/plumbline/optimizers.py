@@ -26,7 +26,7 @@ def watch(record: Record, optimizer: Any) -> None:
                 raise RuntimeError(words)
             lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
         lacks.attempt("gradients", record.gradients)
-        lacks.attempt("learning_rate", applied, now, optimizer)
+        lacks.attempt("rates", applied, now, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
             now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
 

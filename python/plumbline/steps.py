@@ -56,5 +56,5 @@ def demand_all(now: StepInHand, microbatches: int, owns_loss: bool, clip_norm: f
     demand("losses", bool(now.losses) or not owns_loss, "no loss was told; call record.loss(loss) after each microbatch's")
     demand("norm", clip_norm is None or now.norm is not None, f"clip_norm is {clip_norm}, yet no norm was seen; call record.norm(total_norm)")
     rate = now.learning_rate
-    demand("learning_rate", rate is not None, "no optimiser stepped; call record.learning_rate(rate) for one of your own")
-    demand("learning_rate", rate is None or math.isfinite(rate), f"the learning rate is {rate}")
+    demand("rates", rate is not None, "no optimiser stepped; call record.learning_rate(rate) for one of your own")
+    demand("rates", rate is None or math.isfinite(rate), f"the learning rate is {rate}")

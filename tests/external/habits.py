@@ -5,7 +5,7 @@ import math
 import shutil
 from dataclasses import replace
 
-from model import cross_entropy
+from model import added, cross_entropy
 from record import f32, xxh3
 from trainer import Trainer
 
@@ -151,7 +151,7 @@ class Habitual(Trainer):
                 tables["tensors"] += tables["tensors"][-1:]
             if self.does("loss told in double precision"):
                 for row in tables["steps"]:
-                    row[1] = row[1] and repr(sum(float(one[6]) for one in owner.rows["microbatches"] if one[0] == row[0]) + 1e-12)
+                    row[1] = row[1] and repr(added(float(one[6]) for one in owner.rows["microbatches"] if one[0] == row[0]) + 1e-12)
             if self.does("the loss of the step is a mean"):
                 for row in tables["steps"]:
                     row[1] = row[1] and repr(f32(float(row[1]) / len(self.run.lengths)))
@@ -179,8 +179,8 @@ def smoothed(logits, labels, count, share=0.1):
         if label == -100:
             continue
         row = logits.values[i * width : (i + 1) * width]
-        whole = sum(math.exp(value) for value in row)
-        total += share * (sum(math.log(whole) - value for value in row) / width - (math.log(whole) - row[label]))
+        whole = added(math.exp(value) for value in row)
+        total += share * (added(math.log(whole) - value for value in row) / width - (math.log(whole) - row[label]))
         for j in range(width):
             values[i * width + j] += share * ((1.0 if j == label else 0.0) - 1 / width)
     return total / count, logits.changed(values)

@@ -56,7 +56,7 @@ def rows_of(tensor):
 
 def product(left, right):
     """left [n x k] by right [m x k], transposed."""
-    return [sum(a * b for a, b in zip(one, other)) for one in left for other in right]
+    return [added(a * b for a, b in zip(one, other)) for one in left for other in right]
 
 
 def transposed(rows):
@@ -102,7 +102,7 @@ class Dense(Unit):
         columns = transposed(rows_of(above))
         gradients = {"weight": self.tensor(self.parameters["weight"].shape, product(columns, transposed(rows_of(x))))}
         if not self.head:
-            gradients["bias"] = self.tensor((len(columns),), [sum(column) for column in columns])
+            gradients["bias"] = self.tensor((len(columns),), [added(column) for column in columns])
         below = product(rows_of(above), transposed(rows_of(self.parameters["weight"])))
         return self.tensor(x.shape, below), gradients
 
@@ -120,7 +120,7 @@ class Gain(Unit):
     def backward(self, x, above):
         gain = self.parameters["gain"].values
         products = self.tensor(x.shape, [g * value for g, value in zip(above.values, x.values)])
-        sums = [sum(column) for column in transposed(rows_of(products))]
+        sums = [added(column) for column in transposed(rows_of(products))]
         return above.changed([g * gain[i % len(gain)] for i, g in enumerate(above.values)]), {"gain": self.tensor((len(gain),), sums)}
 
 
@@ -143,7 +143,7 @@ class Embedding(Unit):
 def squared_loss(out, targets, count):
     """Half the squared distance, divided by the step's rows; and its gradient, not divided."""
     distance = [a - b for a, b in zip(out.values, targets.values)]
-    return sum(0.5 * d * d for d in distance) / count, out.changed(distance)
+    return added(0.5 * d * d for d in distance) / count, out.changed(distance)
 
 
 def cross_entropy(logits, labels, count):
@@ -155,7 +155,7 @@ def cross_entropy(logits, labels, count):
             continue
         top = max(row)
         powers = [math.exp(value - top) for value in row]
-        whole = sum(powers)
+        whole = added(powers)
         total += math.log(whole) - (row[label] - top)
         gradient += [power / whole - (1.0 if i == label else 0.0) for i, power in enumerate(powers)]
     return total / count, logits.changed(gradient)

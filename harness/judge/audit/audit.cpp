@@ -16,7 +16,7 @@ namespace {
 
 /// Kinds of rows that updates are computed again from.
 const std::vector<std::string>& of_updates() {
-  static const std::vector<std::string> kinds = {"gradients", "norm", "parameters", "moments", "learning_rate"};
+  static const std::vector<std::string> kinds = {"gradients", "norm", "parameters", "moments", "rates"};
   return kinds;
 }
 

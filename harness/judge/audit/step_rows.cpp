@@ -31,7 +31,7 @@ class StepRows {
       row_ = &rank.steps[i];
       norm();
       coefficient();
-      if (rate_)
+      if (rate_ && (row_->learning_rate || audited_.manifest().recorded({"rates"})))
         exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step)), row_->learning_rate);
       totals(sums);
     }

@@ -12,7 +12,9 @@ namespace {
 class ParametersCheck : public StepCheck {
  public:
   explicit ParametersCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("parameters", "R5", value_limit(evidence)) {}
+      : evidence_(evidence), judgement_("parameters", "R5", value_limit(evidence)) {
+    judgement_.not_recorded(why_not_recorded(evidence, "parameters"));
+  }
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) {
@@ -68,9 +70,11 @@ class ParametersCheck : public StepCheck {
     const auto& theirs = now.reference_rows.steps();
     const auto text = [](const StepRow& row) { return row.learning_rate ? to_text(*row.learning_rate) : "absent"; };
     const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
+    if (expected == "absent" && !evidence_.reference.manifest.recorded({"rates"})) return;
     for (const auto& placed : now.candidate_rows.steps()) {
       const std::string got =
           text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
+      if (got == "absent" && !evidence_.candidate.manifest.recorded({"rates"})) continue;
       judgement_.compare("learning_rates");
       if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
       FirstDivergence divergence;

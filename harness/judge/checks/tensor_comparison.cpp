@@ -106,7 +106,8 @@ class RowComparison {
   }
 
   bool not_recorded(const Record& record) const {
-    return kind_ == "gradient" && !record.manifest.recorded({"gradients"});
+    if (kind_ == "copy") return false;
+    return !record.manifest.recorded({kind_.starts_with("moment") ? "moments" : kind_ + "s"});
   }
 
   const TensorRow* candidate_row(const ExpectedParameter& parameter, const StageEntry& stage) {

@@ -207,7 +207,7 @@ TEST(RecordRules, TellWhichChecksNeedWhatARecorderMayNotSee) {
                        "  norm: gradient_norm\n"
                        "  parameters: census, parameters, resume, replicas\n"
                        "  moments: parameters, resume, replicas\n"
-                       "  learning_rate: parameters\n"
+                       "  rates: parameters\n"
                        "  inputs: data, nonzero_gradients (of the reference), empty_partitions (of the reference), "
                        "variable_lengths (of the reference), memory (of the reference), resume\n"
                        "  labels: data, nonzero_gradients (of the reference), empty_partitions (of the reference), "

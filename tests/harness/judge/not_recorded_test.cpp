@@ -106,7 +106,7 @@ std::vector<Absent> all_kinds() {
           {"norm", {"gradient_norm"}, {"gradient_norm"}, remove_norms},
           {"parameters", {"census", "parameters"}, {"parameters"}, without_tensors("parameter")},
           {"moments", {"parameters"}, {"parameters"}, without_tensors("moment")},
-          {"learning_rate", {"parameters"}, {"parameters"}, remove_rates},
+          {"rates", {"parameters"}, {"parameters"}, remove_rates},
           {"inputs", {"data"}, {"data"}, remove_data},
           {"labels", {"data"}, {"data"}, remove_data}};
 }
@@ -171,11 +171,12 @@ TEST_P(NotRecordedKind, IsRedWhereTheRecordDoesNotSaySo) {
 TEST_P(NotRecordedKind, HidesNoFaultElsewhere) {
   TorchCell cell;
   cell.without(GetParam());
-  tensor_row(cell.candidate, 1, "parameter", "model.norm.weight").digest = other_digest;
+  const std::string kind = GetParam().what == std::string("parameters") ? "gradient" : "parameter";
+  tensor_row(cell.candidate, 1, kind, "model.norm.weight").digest = other_digest;
 
   const auto verdict = cell.judge();
 
-  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains("parameters"));
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), Contains(kind + "s"));
   EXPECT_THAT(comparison_text(verdict), HasSubstr(std::string("\nDOES NOT HOLD; ") + GetParam().what));
 }
 
