@@ -13,4 +13,11 @@ inline std::string bin() {
   return folder ? folder : PLUMBLINE_BIN;
 }
 
+/// For the command line of mpirun: rank 1 becomes `other`, the rest `usual`. Given several programs itself, the mpirun
+/// of Open MPI 5.0.7 crashes.
+inline std::string with_another_rank_1(const std::string& usual, const std::string& other) {
+  return "sh -c 'if [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then exec " + other + "; else exec " + usual +
+         "; fi'";
+}
+
 }  // namespace plumbline::testing

@@ -35,9 +35,8 @@ TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
   const std::string command = program + " " PLUMBLINE_FIXTURES "/runs/quick.toml --quiet --transport mpi --record " +
                               (folder.path() / "record").string();
 
-  const Ended ended =
-      end_of(PLUMBLINE_MPI_LAUNCHER " -n 1 " + command + " : -n 1 unshare --time --fork --monotonic 1000 " + command,
-             folder.path());
+  const std::string ahead = "unshare --time --fork --monotonic 1000 " + command;
+  const Ended ended = end_of(launcher + " " + with_another_rank_1(command, ahead), folder.path());
 
   ASSERT_EQ(ended.code, 0) << ended.said;
   const Record record = read_record(folder.path() / "record");

@@ -75,12 +75,10 @@ TEST_F(Refusal, UnknownKeyIsToldOnceForAllRanks) {
 TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
   const std::string good = run_file({});
   const std::string bad = folder_.file("bad.toml", read_file(good) + "lerning_rate = 1e-3\n").string();
-  const auto ranks = [&](const std::string& run, int count) {
-    return "-n " + std::to_string(count) + " " + bin() + "/plumbline-pipeline " + run + record();
-  };
+  const auto training = [&](const std::string& run) { return bin() + "/plumbline-pipeline " + run + record(); };
 
   const Ended ended = testing::end_of(
-      PLUMBLINE_MPI_LAUNCHER " " + ranks(good, 1) + " : " + ranks(bad, 1) + " : " + ranks(good, 1), folder_.path());
+      PLUMBLINE_MPI_COMMAND " " + testing::with_another_rank_1(training(good), training(bad)), folder_.path());
 
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.said, SaysOnce("plumbline-pipeline: rank 1: " + bad + ":"));
