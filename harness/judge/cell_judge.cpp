@@ -127,6 +127,7 @@ void CellJudge::prepare_check(const Rule& rule) {
   const std::string unseen =
       why_not_recorded(rule, evidence_->reference.manifest, evidence_->candidate.manifest, false);
   if (!unseen.empty()) return end(Outcome::not_run, unseen);
+  evidence_->not_recorded = why_not_recorded(rule, evidence_->reference.manifest, evidence_->candidate.manifest, true);
   guard(running, [&] { running.object = rule.make(*evidence_); });
 }
 

@@ -104,7 +104,7 @@ class BoundariesCheck : public StepCheck {
                                   evidence.candidate.manifest.boundary_gradient_factor),
         tensors_(evidence, comparable_gradients_, judgement_),
         traffic_(evidence, judgement_) {
-    judgement_.not_recorded(why_not_recorded(evidence, "boundaries"));
+    judgement_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {

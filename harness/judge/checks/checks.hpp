@@ -21,9 +21,6 @@ class StepCheck {
   virtual Judged conclude() = 0;
 };
 
-/// Why rows of what the check needs are absent in the records; empty where none are (Judgement::not_recorded).
-std::string why_not_recorded(const CellEvidence& evidence, const std::string& check);
-
 /// Looks at both records before anything is compared, by what was read of them. `launch` findings stand in the reason.
 Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 

@@ -31,7 +31,7 @@ class ConformanceCheck : public StepCheck {
                    "exact: the executed actions are the list; by the clocks nothing begins before what it needs"),
         reference_times_(evidence.reference, "reference", judgement_),
         candidate_times_(evidence.candidate, "candidate", judgement_) {
-    judgement_.not_recorded(why_not_recorded(evidence, "conformance"));
+    judgement_.not_recorded(evidence.not_recorded);
     reference_list();
     if (!evidence_.candidate.schedule_csv || !evidence_.lowered_list) return;
     asked_for();

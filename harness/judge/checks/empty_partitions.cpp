@@ -145,7 +145,7 @@ class EmptyPartitionsCheck : public StepCheck {
   explicit EmptyPartitionsCheck(const CellEvidence& evidence)
       : evidence_(evidence),
         judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
-    judgement_.not_recorded(why_not_recorded(evidence, "empty_partitions"));
+    judgement_.not_recorded(evidence.not_recorded);
     for (const auto& stage : evidence.stages.stages) {
       if (!holds_no_layer(stage, evidence.stages.stages)) continue;
       stages_.emplace_back(evidence, stage, judgement_);

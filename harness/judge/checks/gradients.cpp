@@ -10,7 +10,7 @@ class GradientsCheck : public StepCheck {
  public:
   explicit GradientsCheck(const CellEvidence& evidence)
       : evidence_(evidence), judgement_("gradients", "R3", value_limit(evidence)) {
-    judgement_.not_recorded(why_not_recorded(evidence, "gradients"));
+    judgement_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {

@@ -27,7 +27,7 @@ class LossCheck : public StepCheck {
  public:
   explicit LossCheck(const CellEvidence& evidence)
       : evidence_(evidence), judgement_("loss", "R1", value_limit(evidence)) {
-    judgement_.not_recorded(why_not_recorded(evidence, "loss"));
+    judgement_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {

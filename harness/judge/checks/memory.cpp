@@ -39,7 +39,7 @@ class MemoryCheck : public StepCheck {
         judgement_("memory", "memory", limit_words(evidence)),
         reference_(evidence.reference, "reference"),
         candidate_(evidence.candidate, "candidate") {
-    judgement_.not_recorded(why_not_recorded(evidence, "memory"));
+    judgement_.not_recorded(evidence.not_recorded);
     for (const auto make : {model_state_part, saved_bytes_part, activations_part, step_ends_part, memory_bounds_part,
                             transport_buffers_part, owned_bytes_part, total_peak_part, processes_part, gpu_memory_part})
       parts_.push_back(make(evidence));

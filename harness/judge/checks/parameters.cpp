@@ -13,7 +13,7 @@ class ParametersCheck : public StepCheck {
  public:
   explicit ParametersCheck(const CellEvidence& evidence)
       : evidence_(evidence), judgement_("parameters", "R5", value_limit(evidence)) {
-    judgement_.not_recorded(why_not_recorded(evidence, "parameters"));
+    judgement_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {

@@ -14,7 +14,7 @@ class ResumeCheck : public StepCheck {
  public:
   explicit ResumeCheck(const CellEvidence& evidence)
       : evidence_(evidence), judgement_("resume", "R6", "0 ULP: what is gone on with is what the step before left") {
-    judgement_.not_recorded(why_not_recorded(evidence, "resume"));
+    judgement_.not_recorded(evidence.not_recorded);
   }
 
   void step(const StepEvidence& now) override {

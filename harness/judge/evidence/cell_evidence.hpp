@@ -33,7 +33,8 @@ struct CellEvidence {
   std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; absent where it has none
   std::optional<Schedule> lowered_list;  ///< with messages, REDUCE and STEP
   bool lists_messages = false;           ///< schedule.csv names messages of its own
-  std::string schedule_error;            ///< why the lists are absent although the file is there
+  std::string not_recorded;  ///< why rows are absent that the check compares which is being made; empty where none are
+  std::string schedule_error;  ///< why the lists are absent although the file is there
 
   /// The first step in which the two clip by coefficients that differ as roundings of a norm summed rank by rank do.
   /// Bits are demanded up to that step's gradients, and of no value after them.
