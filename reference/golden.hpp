@@ -39,8 +39,8 @@ GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& 
 /// uses, at embed_tokens) and writes to `out` a table of tensors (ULP, largest difference), the demand and its reason,
 /// and how much was compared at 0 ULP. Returns 0 when all of it holds, else 1; a NaN, a missing tensor or one too many
 /// never holds. Where PLUMBLINE_REQUIRE_GOLDEN_BITS is set, to the ATen capability that this machine must have, a
-/// golden of this LibTorch that is compared within limits does not hold. Throws InputError naming the directory for
-/// files that are missing or broken.
+/// golden in float32 of this LibTorch that is compared within limits does not hold. Throws InputError naming the
+/// directory for files that are missing or broken.
 int judge_goldens(const std::vector<std::filesystem::path>& directories, std::ostream& out);
 
 }  // namespace plumbline

@@ -141,7 +141,9 @@ class TrainingGoldens : public ::testing::TestWithParam<const char*> {};
 TEST_P(TrainingGoldens, FromIdsToParameters) {
   const TrainedGolden golden(GetParam());
   const bool exact = golden.same_code_path();
-  EXPECT_TRUE(exact || std::getenv("PLUMBLINE_REQUIRE_GOLDEN_BITS") == nullptr)
+  const std::string name = GetParam();  // those computed in bfloat16 hold the bits of one processor
+  const bool in_float32 = !name.ends_with("bfloat16") && !name.ends_with("mixed");
+  EXPECT_TRUE(exact || !in_float32 || std::getenv("PLUMBLINE_REQUIRE_GOLDEN_BITS") == nullptr)
       << "PLUMBLINE_REQUIRE_GOLDEN_BITS is set, but the golden is of another code path";
 
   const Outcome found = golden.train();
