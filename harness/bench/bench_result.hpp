@@ -1,9 +1,7 @@
-// What `plumbline bench` measured: bench.json, schema plumbline-bench/1 (docs/bench.md). Written by harness/bench, read
-// by baselines and histories.
+// What `plumbline bench` measured (docs/bench.md).
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,37 +10,38 @@
 
 namespace plumbline {
 
-inline constexpr const char* bench_schema = "plumbline-bench/1";
-
 /// A median with the interval that holds it.
 struct MedianInterval {
   double median = 0, low = 0, high = 0;
 };
 
+/// One run of one round.
+struct BenchRoundFigures {
+  double step_ms = 0;  ///< the median step
+  double tokens_per_s = 0;
+  std::optional<double> speed;  ///< of a cell: tokens/s over those of the reference of the same round
+};
+
 struct BenchReference {
   std::string id;
-  Json request = nullptr;
-  MedianInterval step_ms, tokens_per_s;
+  std::vector<BenchRoundFigures> rounds;
+  MedianInterval step_ms;
   MedianInterval second;  ///< tokens/s of a second run of it in the same round over those of the first: 1 but for noise
 };
 
 struct BenchBubble {
   MedianInterval measured;
   double simulated = 0;
-  std::optional<double> closed_form;
 };
 
 struct BenchCell {
-  std::string id, reference, schedule;
+  std::string id;
   std::int64_t world = 0;
-  Json request = nullptr;
-  bool oversubscribed = false;  ///< more ranks than cores: no efficiency can be told
-  MedianInterval step_ms, tokens_per_s;
-  MedianInterval speed;                      ///< tokens/s over those of the reference of the same round
-  std::vector<double> round_speeds;          ///< the same of each round, in their order
-  double fast_speed = 0;                     ///< the same of each one's fastest tenth of all steps
-  std::optional<MedianInterval> efficiency;  ///< speed over world size
-  std::optional<BenchBubble> bubble;         ///< from 2 ranks on
+  bool oversubscribed = false;  ///< more ranks than cores: the figures describe the machine
+  std::vector<BenchRoundFigures> rounds;
+  MedianInterval step_ms;
+  MedianInterval speed;               ///< tokens/s over those of the reference of the same round
+  std::optional<BenchBubble> bubble;  ///< from 2 ranks on
   /// Speed that the schedule allows: of the simulated step with the measured times of its own actions.
   std::optional<double> simulated_speed;
 };
@@ -61,9 +60,5 @@ struct BenchResult {
   /// A second reference was as fast as the first.
   bool quiet() const { return noise <= quiet_limit; }
 };
-
-Json to_json(const BenchResult& result);
-/// Throws InputError naming file and key.
-BenchResult read_bench_result(const std::filesystem::path& file);
 
 }  // namespace plumbline
