@@ -64,8 +64,17 @@ endfunction()
 add_library(plumbline_test_options INTERFACE)
 target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-shadow>)
 
+function(plumbline_shares name program filter shares labels)
+  foreach(share RANGE 1 ${shares})
+    math(EXPR index "${share} - 1")
+    add_test(NAME ${name}.${share} COMMAND ${program} ${filter})
+    set_tests_properties(${name}.${share} PROPERTIES LABELS "${labels}" ENVIRONMENT
+                                                     "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
 # All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
-# for each test would cost more than most tests do. Tests that the filter SLOW names are a part of their own with the label slow, "<name>.slow".
+# for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the label slow, "<name>.slow.1" and so on.
 function(plumbline_room_test name)
   cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
@@ -87,13 +96,7 @@ function(plumbline_room_test name)
   set(filter "")
   if(arg_SLOW)
     set(filter "--gtest_filter=-${arg_SLOW}")
-    add_test(NAME ${name}.slow COMMAND ${name}_test "--gtest_filter=${arg_SLOW}")
-    set_tests_properties(${name}.slow PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} slow)
   endif()
-  foreach(shard RANGE 1 ${arg_SHARDS})
-    math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${name}_test ${filter})
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}"
-                         ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
-  endforeach()
+  plumbline_shares(${name} ${name}_test "${filter}" ${arg_SHARDS} "${arg_LABELS}")
 endfunction()
