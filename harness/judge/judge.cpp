@@ -1,6 +1,7 @@
 #include "harness/judge/judge.hpp"
 
 #include "harness/judge/cell_judge.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/replicas.hpp"
@@ -98,6 +99,16 @@ void tell_checks_without_records(const Manifest& reference, const Manifest& cand
   }
 }
 
+/// Where neither record holds a gradient the headline says so, as of what a recorder could not see.
+void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
+  const bool none = std::ranges::any_of(verdict.checks, [](const CheckResult& check) {
+    return check.name == "gradients" && check.outcome == Outcome::not_applicable;
+  });
+  if (!none) return;
+  for (const char* whose : {"reference", "candidate"})
+    verdict.not_recorded.push_back({whose, "gradients", no_gradient_compared, candidate.version_of("torch")});
+}
+
 /// Steps between those that are recorded, and what the recorder could not see.
 void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
@@ -172,6 +183,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (reference.record() && candidate.record())
     tell_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+  if (candidate.record()) tell_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);

@@ -217,6 +217,21 @@ bool unused(const StepEvidence& now, const std::string& parameter) {
          now.candidate_rows.tensors("gradient", parameter).empty();
 }
 
+const char* const no_gradient_compared =
+    "no gradient was compared: neither record holds one. Where gradients lie elsewhere than in .grad, give "
+    "gradient_of= "
+    "(and master_of=) to watch_model, watch_stage or watch_pipelining";
+
+bool without_gradients(const StepEvidence& now) {
+  const CellEvidence& evidence = now.cell;
+  if (evidence.reference.manifest.role != "external" || evidence.candidate.manifest.role != "external") return false;
+  if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
+  const auto none = [](const RecordIndex& rows) {
+    return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
+  };
+  return none(now.reference_rows) && none(now.candidate_rows);
+}
+
 std::vector<std::string> parameter_kinds(const StepEvidence& now) {
   if (now.cell.reference.manifest.dtype == mixed_precision) return {"parameter", "copy"};
   return {"parameter"};
