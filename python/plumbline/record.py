@@ -506,7 +506,8 @@ class Record:
             return work(*args)
         except Exception as error:
             where = unusable_words(error)
-            tell(f"{where}; the training goes on")
+            if not self._finished:
+                tell(f"{where}; the training goes on")
             self._stop_watching()
             self.finish("error", 1, where)
             return None
