@@ -138,7 +138,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
         run.ratios = gradient_ratios(reference->second, record);
         if (!cell.holds) {
           run.spread = spread_of(reference->second, record);
-          run.environment = environment_difference(reference->second.manifest, record.manifest);
+          run.environment = machine_differences(reference->second, record);
         }
       }
       evidence.cells.emplace(cell.id, std::move(run));

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "record/machine_differences.hpp"
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 #include "reports/baseline_result.hpp"
-#include "reports/environment_difference.hpp"
 #include "reports/gradient_ratios.hpp"
 #include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
@@ -40,7 +40,7 @@ struct RunSummary {
   GradientRatios ratios;                     ///< of a cell: to its reference
   /// Of a cell that does not hold, against its reference.
   Spread spread = {};
-  std::vector<EnvironmentValue> environment = {};
+  std::vector<MachineDifference> environment = {};
 };
 
 /// Of the machine that a run was on; nothing where its record does not say.

@@ -5,8 +5,11 @@ import importlib.util
 import io
 import pathlib
 import struct
+import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import plumbline
 from plumbline import waits
@@ -276,11 +279,15 @@ class TorchTest(unittest.TestCase):
             place_of(Mesh(), "pp", "a group")
 
     def test_a_parameter_that_a_rank_holds_in_part_is_refused_by_name(self):
+        from plumbline.meshes import refuse_shards
+
         model = made()
-        model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards
-        record = recorded(self.folder / "one", torch.optim.AdamW(model.parameters()))
-        with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part"):
-            plumbline.torch.watch_model(record, model)
+        model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards, and also what is whole at size 1
+        for state, pipeline_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
+            module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
+            with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
+                with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part") if refused else contextlib.nullcontext():
+                    refuse_shards(model.named_parameters(), pipeline_ranks)
 
     def test_units_are_the_modules_between_cuts(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
@@ -302,7 +309,7 @@ class TorchTest(unittest.TestCase):
 
         parameters = list(made().parameters())
         own = {"lr": 0.25, "betas": (0.5, 0.75), "eps": 0.125, "weight_decay": 0.0625}  # as torchtitan gives them; the defaults are others
-        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625}
+        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "form": "single_tensor"}
         for groups in ([parameters], [parameters[:1], parameters[1:]]):
             optimizer = torch.optim.AdamW([{"params": [(str(id(one)), one) for one in group]} | own for group in groups])
             torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5)
@@ -333,16 +340,20 @@ class TorchTest(unittest.TestCase):
             found = plumbline.compare(*records)
             self.assertTrue(found.holds, str(found))
 
-    def test_clipping_that_is_not_seen_is_said(self):
+    def test_clipping_that_is_not_seen_is_said_and_ends_no_training(self):
         model = made()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        record = recorded(self.folder / "one", optimizer)
+        record = recorded(self.folder / "one", optimizer, steps=1)
         plumbline.torch.watch_model(record, model)
         inputs, targets = next(batches())
-        with self.assertRaisesRegex(RuntimeError, "call record.gradients\\(\\) and record.norm"):
-            with record.step(inputs, targets):
-                torch.nn.functional.cross_entropy(model(inputs[:2]), targets[:2]).backward()
-                optimizer.step()
+        with contextlib.redirect_stderr(io.StringIO()), record.step(inputs, targets):
+            for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                record.loss(loss), loss.backward()
+            optimizer.step()
+        ended = plumbline.read(self.folder / "one").exits[0]
+        self.assertEqual([entry["what"] for entry in ended["not_recorded"]], ["gradients", "norm"])
+        self.assertIn("call record.gradients() and record.norm", ended["not_recorded"][0]["why"])
 
     def test_whom_a_rank_waits_for_stands_on_its_page(self):
         from torch.distributed.pipelining import schedules
