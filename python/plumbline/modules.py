@@ -117,9 +117,12 @@ def renamed(names: Names | None, stage: int, name: str) -> str:
     """By names(name) or names(stage, name)."""
     if names is None:
         return name
-    asked = [one for one in inspect.signature(names).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    several = len([one for one in asked if one.default is one.empty]) > 1
-    return str(names(stage, name) if several else names(name))
+    try:
+        asked = inspect.signature(names).parameters.values()
+    except ValueError:  # of something built in
+        asked = ()
+    places = [one for one in asked if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty]
+    return str(names(stage, name) if len(places) > 1 else names(name))
 
 
 def watch_parameters(

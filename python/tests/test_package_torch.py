@@ -289,6 +289,50 @@ class TorchTest(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part") if refused else contextlib.nullcontext():
                     refuse_shards(model.named_parameters(), pipeline_ranks)
 
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
+        def trained(name, wrong=None, **ways):
+            model = made().to(torch.bfloat16)
+            masters = {one: one.detach().float().clone().requires_grad_() for one in model.parameters()}
+            sums = {one: torch.zeros(one.shape) for one in masters}
+            optimizer = torch.optim.AdamW(masters.values(), lr=0.1)
+            record = recorded(self.folder / name, optimizer, clip_norm=None)
+            plumbline.torch.watch_model(record, model, **(ways or {"gradient_of": sums.get, "master_of": masters.get}))
+            for inputs, targets in batches():
+                with record.step(inputs, targets):
+                    for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                        loss = torch.nn.functional.cross_entropy(model(x.to(torch.bfloat16)).float(), y) / MICROBATCHES
+                        record.loss(loss), loss.backward()
+                        for one, total in sums.items():
+                            total += one.grad
+                            one.grad = None
+                    for one, master in masters.items():
+                        master.grad = sums[one] * (1.5 if wrong == "gradient" else 1)
+                        sums[one] = master.grad if wrong == "gradient" else sums[one]
+                    optimizer.step(), optimizer.zero_grad()
+                    with torch.no_grad():
+                        for one, master in masters.items():
+                            one.copy_(master if wrong != "copy" or one.dim() > 1 else one)
+                for total in sums.values():
+                    total.zero_()
+            return self.folder / name
+
+        one = trained("one")
+        found = plumbline.read(one)
+        self.assertEqual(found.manifest["dtype"], "mixed")
+        kinds = {kind: {row["dtype"] for row in found.tensors if row["kind"] == kind} for kind in ("parameter", "copy", "gradient", "moment1")}
+        self.assertEqual(kinds, {"parameter": {"float32"}, "copy": {"bfloat16"}, "gradient": {"float32"}, "moment1": {"float32"}})
+        right = plumbline.compare(one, trained("right"))
+        self.assertTrue(right, right)
+        self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
+        for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
+            seen = plumbline.compare(one, trained(wrong, wrong))
+            self.assertEqual(seen.checks[item].outcome, "fails", seen)
+        untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
+        self.assertTrue(untold, untold)
+        self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
+        self.assertIn("HOLDS, but not recorded: gradients", str(untold))
+
     def test_units_are_the_modules_between_cuts(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
         blocks = torch.nn.ModuleDict({"body": torch.nn.ModuleDict({"blocks": torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())})})
