@@ -4,6 +4,7 @@
 #include <sstream>
 #include <vector>
 
+#include "harness/sweep/model_config.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -19,7 +20,7 @@ constexpr std::int64_t least_vocabulary = 256;  // the bytes of a text
 /// Of the cell's own model, since its data's tokens are to fit.
 std::int64_t vocabulary_of(const fs::path& config) {
   try {
-    return std::max(read_json(config).value("vocab_size", least_vocabulary), least_vocabulary);
+    return std::max(model_config(config)->json.value("vocab_size", least_vocabulary), least_vocabulary);
   } catch (const std::exception&) {  // the trainer says what is wrong with it, and says it better
     return least_vocabulary;
   }

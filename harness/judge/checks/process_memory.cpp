@@ -17,6 +17,7 @@ std::string why_no_limit(const CellEvidence& evidence, const MemorySteps& candid
   const Manifest& manifest = evidence.candidate.manifest;
   if (manifest.role == "external") return "another program's";
   if (manifest.transport == "threads") return "the ranks are threads of one process";
+  if (manifest.transport.empty()) return "the manifest names no transport: its ranks may share a process";
   if (manifest.transport != "mpi") return "ranks over " + manifest.transport + " may share a process";
   if (manifest.device != "cpu") return "memory of a GPU's driver and libraries is not told from the run's";
   const auto environment = manifest.json.find("environment");
