@@ -56,9 +56,10 @@ struct Evidence {
 };
 
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record lying in <id>/ itself). A record
-/// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one with
-/// the same model, data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads
-/// <folder>/launches and <folder>/baseline.json, where they are.
+/// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one
+/// that the verdict names, of the same model and seed; in a verdict that names none it is the one with the same model,
+/// data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads <folder>/launches and
+/// <folder>/baseline.json, where they are.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

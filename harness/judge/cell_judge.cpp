@@ -7,6 +7,7 @@
 #include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/limits/calibration_error.hpp"
 #include "support/failure.hpp"
 #include "support/text.hpp"
 
@@ -94,6 +95,9 @@ void CellJudge::guard(Running& running, Use use) {
   if (running.ended) return;
   try {
     use();
+  } catch (const CalibrationError& error) {
+    running.ended = without_looking(running.rule->check, Outcome::not_run, error.what());
+    running.object.reset();
   } catch (const std::exception& error) {
     running.ended = failed_by(running.rule->check, error);
     running.object.reset();
