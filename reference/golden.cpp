@@ -17,6 +17,7 @@
 #include "model/load_weights.hpp"
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
+#include "record/digest.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
@@ -203,6 +204,17 @@ double limit_of(const std::string& name, const GoldenDemand& demand, const at::T
                   demand.gradient_floor_relative_to_all * largest_of_all);
 }
 
+void compare_digest(Comparison& result, const std::string& expected, const at::Tensor& computed) {
+  result.elements = computed.numel();
+  const std::string found = digest(computed.add(0.0));  // -0 becomes 0: at 0 ULP both are the same
+  if (!computed.isfinite().all().item<bool>()) {
+    result.defect = "NaN or infinity in ours";
+  } else if (found != expected) {
+    result.defect = "digest " + found + ", expected " + expected;
+  }
+  result.holds = result.elements > 0 && result.defect.empty();
+}
+
 Comparison compare(const std::string& name, const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs,
                    const GoldenDemand& demand, double largest_of_all) {
   Comparison result;
@@ -210,6 +222,15 @@ Comparison compare(const std::string& name, const SafetensorsFile& io, const std
   const auto ours = outputs.find(name);
   if (ours == outputs.end()) {
     result.defect = "the model has no such tensor";
+    return result;
+  }
+  if (demand.digests) {
+    const auto expected = demand.digests->find(name);
+    if (expected == demand.digests->end()) {
+      result.defect = "missing in golden.json";
+    } else {
+      compare_digest(result, expected->second, ours->second);
+    }
     return result;
   }
   if (!io.entries().contains(name)) {
@@ -232,13 +253,16 @@ Comparison compare(const std::string& name, const SafetensorsFile& io, const std
 }
 
 /// Every name of either side: logits, loss, then gradients.
-std::vector<std::string> names_to_compare(const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs) {
+std::vector<std::string> names_to_compare(const SafetensorsFile& io, const std::map<std::string, at::Tensor>& outputs,
+                                          const GoldenDemand& demand) {
   std::vector<std::string> names{"logits", "loss"};
   for (const auto& output : outputs) {
     names.push_back(output.first);
   }
-  for (const auto& entry : io.entries()) {
-    names.push_back(entry.first);
+  if (demand.digests) {
+    for (const auto& entry : *demand.digests) names.push_back(entry.first);
+  } else {
+    for (const auto& entry : io.entries()) names.push_back(entry.first);
   }
   std::erase_if(
       names, [](const std::string& name) { return name == "input_ids" || name == "labels" || name == "shift_labels"; });
@@ -276,11 +300,10 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   const std::filesystem::path producer = directory / "golden.json";
   const Json golden = std::filesystem::exists(producer) ? read_json(producer) : Json(nullptr);
   const LlamaConfig config = load_config(directory / "config.json");
-  const SafetensorsFile inputs(directory / "io.safetensors");
-  const std::string dtype = read_dtype(inputs);
+  const SafetensorsFile io(directory / "io.safetensors");
+  const std::string dtype = read_dtype(io);
   const GoldenDemand demand = golden_demand(golden, machine_json(), environment_json(), producer, dtype);
-  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, inputs, parse_dtype(dtype));
-  const SafetensorsFile io(directory / demand.outputs);
+  const std::map<std::string, at::Tensor> outputs = compute_outputs(directory, config, io, parse_dtype(dtype));
 
   out << directory.string() << "\n  " << (demand.bits ? "0 ULP demanded: " : "tolerance: ") << demand.reason << "\n  "
       << std::left << std::setw(58) << "tensor" << std::right << std::setw(9) << "elements" << std::setw(11) << "ULP"
@@ -294,7 +317,7 @@ bool judge(const std::filesystem::path& directory, std::ostream& out, Tally& tal
   }
   Tally own;
   const double largest_of_all = largest_gradient(io);
-  for (const std::string& name : names_to_compare(io, outputs)) {
+  for (const std::string& name : names_to_compare(io, outputs, demand)) {
     const Comparison row = compare(name, io, outputs, demand, largest_of_all);
     print_row(out, row);
     holds = holds && row.holds;
@@ -324,8 +347,30 @@ double read_limit(const Json& golden, const std::string& key, double derived, co
   return limit.get<double>();
 }
 
-/// The outputs that hold this machine's bits: of the machine that made the golden, or of one of `also`, whose own may
-/// lie in a file beside. Where there are none, `reason` says why not.
+/// The digests of an entry of `also`; none where its machine computes what io.safetensors holds.
+std::optional<std::map<std::string, std::string>> read_digests(const Json& entry, const std::filesystem::path& path) {
+  if (!entry.is_object() || !entry.contains("machine")) {
+    throw InputError(path.string() + ": an entry of also must be an object with machine");
+  }
+  if (!entry.contains("outputs")) return std::nullopt;
+  if (!entry["outputs"].is_object()) {
+    throw InputError(path.string() +
+                     ": outputs of an entry of also must be an object of tensor names and digests, found " +
+                     json_text(entry["outputs"]) + "; where it is the golden's own file, leave outputs out");
+  }
+  std::map<std::string, std::string> digests;
+  for (const auto& [name, digest] : entry["outputs"].items()) {
+    if (!digest.is_string() || !is_digest(digest.get<std::string>())) {
+      throw InputError(path.string() + ": outputs of an entry of also: " + name + " = " + json_text(digest) +
+                       " is no digest: 32 lower-case hex digits");
+    }
+    digests[name] = digest.get<std::string>();
+  }
+  return digests;
+}
+
+/// The outputs that hold this machine's bits: of the machine that made the golden, or of one of `also`. Where there are
+/// none, `reason` says why not.
 void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machine, const Json& environment,
                     const std::filesystem::path& path) {
   if (golden.is_null()) {
@@ -336,12 +381,10 @@ void choose_outputs(GoldenDemand& demand, const Json& golden, const Json& machin
   demand.bits = demand.reason.empty();
   for (const Json& entry : golden.value("also", Json::array())) {
     if (demand.bits) return;
-    if (!entry.is_object() || !entry.value("outputs", Json()).is_string()) {
-      throw InputError(path.string() + ": an entry of also must be an object with machine and outputs");
-    }
+    auto digests = read_digests(entry, path);
     if (!why_other_bits(golden, entry, machine, environment).empty()) continue;
     demand.bits = true;
-    demand.outputs = entry.at("outputs").get<std::string>();
+    demand.digests = std::move(digests);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,11 @@ namespace plumbline {
 
 /// What is demanded of a golden on this machine.
 struct GoldenDemand {
-  bool bits = false;                       ///< 0 ULP; else the limits below
-  std::string reason;                      ///< why this one, in words
-  std::string outputs = "io.safetensors";  ///< the golden's file that holds the outputs to compare with
+  bool bits = false;   ///< 0 ULP; else the limits below
+  std::string reason;  ///< why this one, in words
+  /// Of all outputs by name, with 0 for -0, where this processor's own are demanded; else they are compared with
+  /// io.safetensors.
+  std::optional<std::map<std::string, std::string>> digests;
   double logits_absolute = 0;
   double loss_absolute = 0;
   double gradient_relative_to_largest = 0;  ///< of the golden tensor's own largest element
@@ -24,12 +28,12 @@ struct GoldenDemand {
   double gradient_floor_relative_to_all = 0;
 };
 
-/// Bits where a machine of this one's code path computed the golden (CPU vendor, family and model, ATen capability, MKL
-/// version, no switch in the environment that moves kernels) computed the golden with this LibTorch (`torch`: a version
-/// or a list of those that gave the same bits): its maker's `machine`, or one of `also`, each with the file of its
-/// `outputs`. Else limits: those of golden.json, never looser than our own for the dtype the
-/// golden was computed in (float32 | bfloat16). `golden` null: no golden.json. Throws InputError naming `path` for
-/// limits that are looser or no numbers.
+/// Bits where a machine of this one's code path (CPU vendor, family and model, ATen capability, MKL version, no switch
+/// in the environment that moves kernels) computed the golden with this LibTorch (`torch`: a version or a list of those
+/// that gave the same bits): its maker's `machine`, or one of `also`, which has digests of its
+/// `outputs` where they are not those of io.safetensors. Else limits: those of golden.json, never looser than our own
+/// for the dtype the golden was computed in (float32 | bfloat16). `golden` null: no golden.json. Throws InputError
+/// naming `path` for limits that are looser or no numbers, and for an `also` of another form.
 GoldenDemand golden_demand(const Json& golden, const Json& machine, const Json& environment,
                            const std::filesystem::path& path, const std::string& dtype = "float32");
 

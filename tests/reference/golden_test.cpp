@@ -24,7 +24,6 @@ namespace {
 using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::TemporaryFolder;
 
 const std::filesystem::path goldens = std::filesystem::path(PLUMBLINE_FIXTURES) / "hf_golden";
@@ -214,21 +213,59 @@ TEST_F(SpoiltGolden, OneBitFailsOnlyWhereBitsAreDemanded) {
 TEST_F(SpoiltGolden, AMachineWithBitsOfItsOwnIsHeldToThose) {
   pretend_another_machine();
   EXPECT_EQ(judge(), 0) << out_.str();
-  std::filesystem::rename(golden_ / "io.safetensors", folder_ / "io.safetensors");
-  std::filesystem::copy_file(folder_ / "io.safetensors", golden_ / "io.safetensors");
-  put_float("loss", 1.0F);
-  std::filesystem::rename(golden_ / "io.safetensors", golden_ / "mine.safetensors");
-  std::filesystem::rename(folder_ / "io.safetensors", golden_ / "io.safetensors");
-  Json golden = read_json(golden_ / "golden.json");
-  golden["also"] = Json::array({{{"machine", machine_json()}, {"outputs", "mine.safetensors"}}});
-  write_json(golden_ / "golden.json", golden);
+  Json digests = Json::object();
+  const auto judge_with = [&](const Json& outputs) {
+    Json golden = read_json(golden_ / "golden.json");
+    golden["also"] = Json::array({{{"machine", machine_json()}}});
+    if (!outputs.is_null()) golden["also"][0]["outputs"] = outputs;
+    write_json(golden_ / "golden.json", golden);
+    return judge();
+  };
+  // Ours, as the failing rows name them.
+  const SafetensorsFile file(golden_ / "io.safetensors");
+  for (const auto& [name, entry] : file.entries()) {
+    if (name != "input_ids" && name != "labels") digests[name] = std::string(32, '0');
+  }
+  EXPECT_EQ(judge_with(digests), 1);
+  const std::string rows = out_.str();
+  const std::regex row("([a-z_.0-9]+) +[0-9]+ .*FAILS: digest ([0-9a-f]{32}), expected 0{32}");
+  for (std::sregex_iterator at(rows.begin(), rows.end(), row), end; at != end; ++at)
+    digests[(*at)[1].str()] = (*at)[2].str();
 
-  EXPECT_EQ(judge(), 1);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("0 ULP demanded"), Not(HasSubstr("tolerance"))));
+  EXPECT_EQ(judge_with(digests), 0) << out_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("0 ULP demanded"), HasSubstr("compared at 0 ULP: 23 of 23")));
 
-  golden["also"] = Json::array({{{"machine", machine_json()}}});
-  write_json(golden_ / "golden.json", golden);
-  EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("golden.json"), HasSubstr("also")));
+  for (const char* name : {"logits", "loss", "grad.model.norm.weight"}) {
+    Json wrong = digests;
+    auto& digest = wrong[name].get_ref<std::string&>();
+    digest[0] = digest[0] == '0' ? '1' : '0';
+    EXPECT_EQ(judge_with(wrong), 1);
+    EXPECT_THAT(out_.str(), AllOf(HasSubstr("expected " + digest), HasSubstr("compared at 0 ULP: 22 of 23"))) << name;
+
+    wrong.erase(name);
+    EXPECT_EQ(judge_with(wrong), 1);
+    EXPECT_THAT(out_.str(), HasSubstr("missing in golden.json")) << name;
+  }
+  digests["grad.none"] = digests["loss"];
+  EXPECT_EQ(judge_with(digests), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("the model has no such tensor"));
+
+  put_float("loss", 1.0F);  // without digests of its own it is held to the file
+  EXPECT_EQ(judge_with(nullptr), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("0 ULP demanded"));
+}
+
+TEST_F(SpoiltGolden, AnotherFormOfAlsoIsNamed) {
+  const Json machine = machine_json();
+  for (const Json& entry : {Json("here"), Json::object(), Json{{"machine", machine}, {"outputs", "io.safetensors"}},
+                            Json{{"machine", machine}, {"outputs", {{"loss", "12"}}}}}) {
+    Json golden = read_json(golden_ / "golden.json");
+    golden["machine"]["cpu_family"] = 99;
+    golden["also"] = Json::array({entry});
+    write_json(golden_ / "golden.json", golden);
+
+    EXPECT_THAT(error_of<InputError>([&] { judge(); }), AllOf(HasSubstr("golden.json"), HasSubstr("also"))) << entry;
+  }
 }
 
 TEST_F(SpoiltGolden, WhereBitsAreRequiredAToleranceFails) {

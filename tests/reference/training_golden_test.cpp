@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 
+#include "record/digest.hpp"
 #include "record/record.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -71,6 +72,7 @@ class TrainedGolden {
         steps_(folder_ / "steps.safetensors") {}
 
   bool same_code_path() const { return holds_bits_of_here(json_); }
+  void set_digest(const std::string& key, const std::string& digest) { json_.at("digests").at(key) = digest; }
   /// Of the kind, on another code path.
   double limit(const std::string& kind) const {
     const Json& limits = json_.at("limits");
@@ -107,18 +109,26 @@ class TrainedGolden {
     column(rank, "coefficient", &StepRow::clip_coefficient, outcome);
     column(rank, "rate", &StepRow::learning_rate, outcome);
     std::map<std::string, SafetensorsFile> dumps;
-    for (const auto& [key, golden] : steps_.entries()) {  // kind/step/name
-      const std::size_t first = key.find('/');
-      if (first == std::string::npos) continue;
-      const std::size_t second = key.find('/', first + 1);
-      const std::string kind = key.substr(0, first), step = key.substr(first + 1, second - first - 1);
+    const auto dumped = [&](const std::string& key) {  // kind/step/name
+      const std::size_t first = key.find('/'), second = key.find('/', first + 1);
+      const std::string step = key.substr(first + 1, second - first - 1);
       const auto dump = dumps.try_emplace(step, path / "rank-0/dumps" / ("step-" + step + ".safetensors")).first;
-      compare_tensor(dump->second.at(kind + key.substr(second)), golden,
-                     outcome[kind.starts_with("moment") ? "moment"
-                             : kind == "copy"           ? "parameter"
-                                                        : kind]);
+      return dump->second.at(key.substr(0, first) + key.substr(second));
+    };
+    for (const auto& [key, golden] : steps_.entries()) {
+      if (key.find('/') != std::string::npos) compare_tensor(dumped(key), golden, outcome[counted_as(key)]);
+    }
+    if (!same_code_path()) return outcome;
+    for (const auto& [key, digest] : json_.at("digests").items()) {
+      const SafetensorsEntry ours = dumped(key);
+      outcome[counted_as(key)].add(tensor_digest(ours.dtype, ours.shape, ours.bytes) == digest, 0);
     }
     return outcome;
+  }
+
+  static std::string counted_as(const std::string& key) {
+    const std::string kind = key.substr(0, key.find('/'));
+    return kind.starts_with("moment") ? "moment" : kind == "copy" ? "parameter" : kind;
   }
 
   void column(const RankRecord& rank, const std::string& name, std::optional<double> StepRow::*value,
@@ -163,6 +173,18 @@ INSTANTIATE_TEST_SUITE_P(, TrainingGoldens,
                          ::testing::Values("adamw_clip", "adamw_tied", "sgd_clip", "adamw_matrices", "sgd_matrices",
                                            "adamw_bfloat16", "sgd_bfloat16", "adamw_mixed", "sgd_mixed"),
                          [](const auto& given) { return std::string(given.param); });
+
+TEST(TrainingGoldenDigests, AWrongOneIsSeenOnItsCodePath) {
+  TrainedGolden golden("sgd_mixed");
+  golden.set_digest("parameter/0/model.norm.weight", std::string(32, '0'));
+  golden.set_digest("copy/3/lm_head.weight", std::string(32, '0'));
+
+  const Difference found = golden.train().at("parameter");
+
+  if (golden.same_code_path()) {
+    EXPECT_EQ(found.differing, 2);
+  }
+}
 
 /// A mistake in what the program is told; each must show by the limits of another code path too.
 struct Planted {

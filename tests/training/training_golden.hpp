@@ -29,6 +29,9 @@ class TrainingGolden {
   bool same_code_path() const;
   /// A copy, so that it is aligned and may be changed.
   at::Tensor tensor(const std::string& key) const;
+  /// Of parameters and copies before the last step, of which no more is kept.
+  bool has_digest_alone(const std::string& key) const { return json_.at("digests").contains(key); }
+  std::string digest(const std::string& key) const { return json_.at("digests").at(key).get<std::string>(); }
   /// Element of a float64 column of one number a step.
   double number(const std::string& column, std::int64_t step) const;
   std::filesystem::path weights() const { return folder_ / "model.safetensors"; }
@@ -43,9 +46,10 @@ class TrainingGolden {
 struct Comparison {
   std::int64_t tensors = 0;
   std::int64_t elements = 0;
-  std::int64_t differing = 0;  ///< elements whose bits differ
+  std::int64_t differing = 0;  ///< elements whose bits differ; all of a tensor that has another digest
   double largest = 0;          ///< largest difference, as a part of the tensor's largest element
   void add(const at::Tensor& ours, const at::Tensor& golden);
+  void add(const at::Tensor& ours, const std::string& golden_digest);
 };
 
 /// A planted mistake, or none of them.
