@@ -15,7 +15,6 @@
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
-#include "harness/sweep/process_base.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/second_run.hpp"
@@ -82,12 +81,12 @@ class Sweep {
         sizes_(sizes_of(file_, plan_)),
         progress_(log, plan_.references.size() + plan_.cells.size(), total_work()),
         trainers_(file_, sweep.inputs, options.trainers, folder_, signals_, [this] { at_glance(); }),
-        bases_(folder_),
         second_runs_(file_, plan_, folder_, trainers_, services, signals_),
         references_(plan_.references.size()),
         lost_references_(plan_.references.size()) {}
 
   Verdict run() {
+    for (const std::string& note : file_.notes) progress_.line(note);
     try {
       run_references();
       run_cells();
@@ -304,27 +303,13 @@ class Sweep {
       const auto cell =
           std::ranges::find(plan_.cells, verdict.id, [](const PlannedCell& each) { return each.plan.id; });
       check_stop(verdict.id + " was run once more");
-      PlannedCell once_more = *cell;
-      add_process_base(*cell, once_more.plan, trainers_);
-      second_runs_.run(once_more, *references_[cell->reference], verdict);
+      second_runs_.run(*cell, *references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
       progress_.line("      " + verdict.id +
                      " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
                      verdict.second_run->words +
                      (verdict.values ? ". It looks like: " + to_text(*verdict.values) : ""));
     }
-  }
-
-  void add_process_base(const PlannedCell& cell, CellPlan& plan, const SweepTrainers& trainers) {
-    if (cell.command) {
-      plan.why_no_process_base = "the sweep starts commands of the user's own";
-      return;
-    }
-    if (file_.device != "cpu" || !asks_for(plan, "memory")) return;
-    const MeasuredBase& measured = bases_.of(cell, trainers);
-    plan.process_base = measured.base;
-    plan.why_no_process_base = measured.why_not;
-    keep_base(folder_.launch(plan.id), measured);
   }
 
   /// A cell's runs, in whichever thread.
@@ -348,7 +333,6 @@ class Sweep {
     plan.reference_launch = *references_[cell.reference];
     plan.request = trainers.request_of(cell);
     plan.reference_request = trainers.request_of(plan_.references[cell.reference]);
-    if (plan.launch->exit_code == 0) add_process_base(cell, plan, trainers);
     std::optional<fs::path> repeated;
     if (plan.repeat && plan.launch->exit_code == 0) {
       repeated = folder_.repeat(plan.id);
@@ -420,7 +404,6 @@ class Sweep {
   std::vector<RunSize> sizes_;  ///< of the references
   SweepProgress progress_;
   SweepTrainers trainers_;
-  ProcessBases bases_;
   SecondRuns second_runs_;
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order

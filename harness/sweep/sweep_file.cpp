@@ -127,7 +127,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
     if (row.empty())
       throw InputError(table.where("lengths") + ": a microbatch without rows stands there; give its row lengths");
   }
-  cell.process_memory_limit = table.number("process_memory_limit");
   if (table.has("balance") && cell.changes.partition) {
     throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");
   }
@@ -140,10 +139,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   for (const auto layers : cell.changes.balance) {
     if (layers < 0 || layers > most_layers)
       throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
-  }
-  if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {
-    throw InputError(table.where("process_memory_limit") +
-                     ": must be above 0 (0.6 = 60 % of the reference's private memory)");
   }
   return cell;
 }
@@ -266,7 +261,11 @@ SweepFile read_sweep_file(const fs::path& path) {
     throw InputError(table.where("mixed_gpus") +
                      ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
   }
-  for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
+  for (const auto& cell : table.tables("cell")) {
+    if (cell.has("process_memory_limit"))
+      sweep.notes.push_back(cell.where("process_memory_limit") + ": is ignored: limits on a process' memory were removed");
+    sweep.cells.push_back(read_cell(cell, folder));
+  }
   for (const auto& cell : sweep.cells) {
     if (sweep.calibrated && cell.resumes)
       throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured of runs from their start");

@@ -18,7 +18,6 @@ namespace plumbline {
 ///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
 ///   repeats/<id>/              records of the second runs (R0)
 ///   dumps/<id>/, again/<id>/   records of a failing cell's second run: at level dump, to localise it, or as before
-///   bases/<id>/                records of runs that train next to nothing, to measure what a process takes besides
 ///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
 ///   launches/<id>/             of begun-<id>, a run's first part, checkpoints too; of all run.toml, command.txt,
 ///   stdout.txt, stderr.txt, finding.json of each run verdict.json, junit.xml, results.csv, report.html
@@ -43,7 +42,6 @@ class SweepFolder {
   std::filesystem::path repeat(const std::string& id) const { return path_ / "repeats" / id; }
   std::filesystem::path dump(const std::string& id) const { return path_ / "dumps" / id; }
   std::filesystem::path again(const std::string& id) const { return path_ / "again" / id; }
-  std::filesystem::path base(const std::string& id) const { return path_ / "bases" / id; }
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 

@@ -285,7 +285,6 @@ class Planner {
   void add_audited(ExtraCell cell) {
     constexpr double most_bytes = 1 << 30;
     cell.changes.dump = true;
-    cell.process_memory_limit.reset();
     cell.where = sweep_.path.string() + ", key audit";
     const std::string training = training_id(names_.at(cell.run), cell.changes);
     const auto not_audited = [&](const std::string& why) {
@@ -363,7 +362,6 @@ class Planner {
     // other data, or half of the steps, clips in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
     plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && whole_run;
-    plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
     wanted_.push_back(as_wanted);
   }

@@ -11,7 +11,6 @@
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
-#include "harness/sweep/smallest_run.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -134,18 +133,6 @@ LaunchFinding SweepTrainers::without_second_part(LaunchFinding first, const std:
   first.culprit_rank.reset();
   write_json(folder_.launch(id) / "finding.json", to_json(first));
   return first;
-}
-
-LaunchFinding SweepTrainers::run_smallest(const PlannedCell& cell, const std::string& id,
-                                          const fs::path& record) const {
-  return start(id, record, pipeline_command(cell.plan.world), pipeline_program, cell.plan.world,
-               smallest_run(cell, folder_.launch(id)));
-}
-
-LaunchFinding SweepTrainers::run_smallest_reference(const PlannedCell& cell, const std::string& id,
-                                                    const fs::path& record) const {
-  return start(id, record, {(programs_ / reference_program).string()}, reference_program, 1,
-               smallest_run(cell, folder_.launch(id)));
 }
 
 std::vector<std::string> SweepTrainers::pipeline_command(std::int64_t world) const {

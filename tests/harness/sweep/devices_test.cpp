@@ -38,7 +38,6 @@ TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
   EXPECT_EQ(sees("a-1f1b-w2"), "all\n");
   for (const std::string id : {"reference-a", "a-1f1b-w2"})
     EXPECT_THAT(bytes_of(folder_ / "out/launches" / id / "command.txt"), HasSubstr(" --device cuda")) << id;
-  EXPECT_THAT(base_calls(), IsEmpty()) << "what a GPU's driver takes is no process's base";
 }
 
 TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwn) {

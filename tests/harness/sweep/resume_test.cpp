@@ -198,21 +198,5 @@ TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {
   EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("of an older version"));
 }
 
-TEST_F(RunSweep, TheBaseOfACellIsKeptForWhenItIsJudgedAgain) {
-  behave(bases_leave_records());
-  run();
-  const std::size_t first = judged_.size();
-  fs::remove(folder_ / "out/launches/a-1f1b-w1/process_base.json");
-
-  judge_again(folder_ / "out", services_, nullptr, stderr);
-
-  ASSERT_EQ(judged_.size(), 2 * first);
-  EXPECT_FALSE(judged_[first].process_base);
-  EXPECT_THAT(judged_[first].why_no_process_base, HasSubstr("the sweep kept none"));
-  ASSERT_TRUE(judged_[first + 1].process_base);
-  EXPECT_EQ(judged_[first + 1].process_base->rank_bytes, judged_[1].process_base->rank_bytes);
-  EXPECT_EQ(judged_[first + 1].process_base->reference_bytes, judged_[1].process_base->reference_bytes);
-}
-
 }  // namespace
 }  // namespace plumbline::testing

@@ -14,35 +14,6 @@ class SweepFailures : public RunSweep {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(SweepFailures, MemoryAmongTheChecksAskedForIsMeasured) {
-  one_cell("[\"loss\", \"memory\"]");
-  behave(bases_leave_records());
-
-  run();
-
-  EXPECT_THAT(base_calls(), SizeIs(2));
-  EXPECT_TRUE(judged_.at(0).process_base);
-}
-
-TEST_F(SweepFailures, TheSecondRunIsHeldToTheSameBase) {
-  one_cell("[\"memory\"]");
-  behave(bases_leave_records() + "[ $me = 0 ] && case $record in */again/*) exit 1 ;; esac\n");
-  const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
-    CellVerdict verdict = judge(plan, reference, candidate, repeated);
-    verdict.holds = false;
-    verdict.checks[0].outcome = Outcome::fails;
-    return verdict;
-  };
-
-  run();
-
-  ASSERT_THAT(judged_, SizeIs(2));
-  ASSERT_TRUE(judged_[1].process_base) << judged_[1].why_no_process_base;
-  EXPECT_EQ(judged_[1].process_base->rank_bytes, judged_[0].process_base->rank_bytes);
-}
-
 TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
   behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no memory' >&2; exit 1; }\n");
 
