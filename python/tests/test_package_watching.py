@@ -214,7 +214,21 @@ class WatchingTest(unittest.TestCase):
                 loss = model(torch.ones(1, 2)).sum()
                 record.loss(loss), loss.backward(), optimizer.step(), rates.step()
         self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",), ("0.25",), ("0.125",)])
+        self.assertEqual({row["step"]: row["learning_rate"] for row in rows(self.folder / "one", "tensors") if row["kind"] == "parameter"}, {"-1": "", "0": "0.5", "1": "0.25", "2": "0.125"})
         self.assertEqual(plumbline.read(self.folder / "one").manifest["optimizer"]["learning_rate"], 0.5)
+
+    def test_the_rate_of_each_group_stands_with_its_parameters(self):
+        model = chain()
+        groups = [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.25}]
+        optimizers = [torch.optim.SGD(groups, lr=0.5), torch.optim.SGD(model[2].parameters(), lr=0.125)]
+        record = self.record(optimizers, microbatches=1)
+        plumbline.torch.watch_model(record, model)
+        with record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward(), [optimizer.step() for optimizer in optimizers]
+        rates = {row["name"][0]: row["learning_rate"] for row in rows(self.folder / "one", "tensors") if (row["kind"], row["step"]) == ("parameter", "0")}
+        self.assertEqual(rates, {"0": "0.5", "1": "0.25", "2": "0.125"})
+        self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",)])
 
     def test_optimisers_of_several_kinds_bear_all_their_names(self):
         from plumbline.training import optimizer_of_all
@@ -322,6 +336,7 @@ class WatchingTest(unittest.TestCase):
                 optimizer.step()
             self.assertNotIn("not_recorded", plumbline.read(self.folder / name).exits[0])
             self.assertIs(isinstance(model["one"].weight, DTensor), name == "wrapped")
+            self.assertEqual(plumbline.digest(wrap(torch.ones(2))), plumbline.digest(torch.ones(2)))
         for table in ("tensors", "boundaries"):
             self.assertEqual(rows(self.folder / "plain", table), rows(self.folder / "wrapped", table))
 
