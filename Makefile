@@ -24,7 +24,7 @@ test: ## set up, build everything, run every test but those of the label nightly
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
-nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps mutants gpu wheel versions tests
+nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps patches lines gpu wheel versions tests
 	@scripts/nightly
 
 fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N READER': others)
@@ -48,7 +48,7 @@ judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
 wheel: ## the Python package with that program in it, for glibc 2.28 and newer, in build/wheel
 	@scripts/wheel
 
-publish: ## from a clean commit: make the pages of reports/published and their index anew (hours; PUBLISH names parts)
+publish: ## from a clean commit: the pages of a release, in build/published (hours; PUBLISH names parts)
 	@scripts/publish
 
 setup: ## set up and configure only

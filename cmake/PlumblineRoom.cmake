@@ -64,9 +64,17 @@ endfunction()
 add_library(plumbline_test_options INTERFACE)
 target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-shadow>)
 
-# All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
-# shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do. SLOW: a filter; these
-# have the label slow in place of the others (with SHARDS all in one, "<room>.slow").
+function(plumbline_shares name program filter shares labels)
+  foreach(share RANGE 1 ${shares})
+    math(EXPR index "${share} - 1")
+    add_test(NAME ${name}.${share} COMMAND ${program} ${filter})
+    set_tests_properties(${name}.${share} PROPERTIES LABELS "${labels}" ENVIRONMENT
+                                                     "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
+# All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
+# for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the label slow, "<name>.slow.1" and so on.
 function(plumbline_room_test name)
   cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
@@ -83,26 +91,12 @@ function(plumbline_room_test name)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)
-    set(filter "")
-    if(arg_SLOW)
-      gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 TEST_FILTER "${arg_SLOW}" TEST_LIST ${name}_slow_tests
-                           PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
-      set(filter TEST_FILTER "-${arg_SLOW}")
-    endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${filter} PROPERTIES LABELS "${arg_LABELS}"
-                         ENVIRONMENT "OMP_NUM_THREADS=1")
-    return()
+    set(arg_SHARDS 1)
   endif()
   set(filter "")
   if(arg_SLOW)
     set(filter "--gtest_filter=-${arg_SLOW}")
-    add_test(NAME ${name}.slow COMMAND ${name}_test "--gtest_filter=${arg_SLOW}")
-    set_tests_properties(${name}.slow PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} slow)
   endif()
-  foreach(shard RANGE 1 ${arg_SHARDS})
-    math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${name}_test ${filter})
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}"
-                         ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
-  endforeach()
+  plumbline_shares(${name} ${name}_test "${filter}" ${arg_SHARDS} "${arg_LABELS}")
 endfunction()

@@ -113,7 +113,7 @@ class Reader {
   }
 
   RunFile read() {
-    refuse_other_keys(file_, {"model", "data", "train", "pipeline", "evaluate", "record", "checkpoint"});
+    refuse_other_keys(file_, {"name", "model", "data", "train", "pipeline", "evaluate", "record", "checkpoint"});
     read_model(required_table(file_, "model"));
     read_data(required_table(file_, "data"));
     read_train(required_table(file_, "train"));

@@ -59,9 +59,8 @@ void Trainer::run(bool show_progress) {
   if (show_progress && owns_loss_) line.emplace(stderr, state().step);
   std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
   const std::int64_t steps = training_.run.train.steps;
-  const std::int64_t first = state().step;
   std::optional<float> evaluation_loss;  // the last there was
-  for (std::int64_t step = first; step < steps; ++step) {
+  for (std::int64_t step = state().step; step < steps; ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
     zero_gradients(state());
@@ -77,7 +76,7 @@ void Trainer::run(bool show_progress) {
                   .loss = monitor_.loss(),
                   .evaluation_loss = evaluation_loss,
                   .learning_rate = monitor_.update().learning_rate,
-                  .tokens_so_far = (step + 1 - first) * training_.plan.step_tokens(),
+                  .step_tokens = training_.plan.step_tokens(),
                   .epochs = training_.plan.epochs(step + 1)});
     }
     stopped_ = checkpoints_ && checkpoints_->step_ended(state());

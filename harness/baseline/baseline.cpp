@@ -88,7 +88,6 @@ Json to_json(const Baseline& baseline) {
     cell["reference"] = reference;
     json["cells"].push_back(std::move(cell));
   }
-  if (baseline.speeds) json["speeds"] = to_json(*baseline.speeds);
   for (const AcceptedChange& change : baseline.accepted)
     json["accepted"].push_back({{"commit", change.commit}, {"reason", change.reason}, {"changes", change.changes}});
   return json;
@@ -119,7 +118,6 @@ Baseline read_baseline(const std::filesystem::path& file) {
     if (!cell.request.empty()) cell.request = with(found->request, cell.request);
     baseline.reference_of[cell.id] = reference;
   }
-  if (keys.has("speeds")) baseline.speeds = read_speeds(keys.object("speeds"));
   for (const JsonKeys& change : keys.objects("accepted"))
     baseline.accepted.push_back({change.text("commit"), change.text("reason"), change.texts("changes")});
   return baseline;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/baseline/request_keys.hpp"
-#include "harness/baseline/speeds.hpp"
 #include "support/json.hpp"
 
 namespace plumbline {
@@ -50,7 +49,6 @@ struct Baseline {
   std::vector<RunBaseline> references;
   std::vector<RunBaseline> cells;  ///< without losses, norms and parameters where those are the reference's
   std::map<std::string, std::string> reference_of;  ///< cell -> reference
-  std::optional<Speeds> speeds;                     ///< where a bench was given
   std::vector<AcceptedChange> accepted;
 };
 

@@ -14,16 +14,14 @@ std::string to_text(ChangeKind kind) {
       return "bytes";
     case ChangeKind::coverage:
       return "coverage";
-    case ChangeKind::speed:
-      return "speed";
   }
   return "";
 }
 
 ChangeKind parse_change_kind(const std::string& text) {
-  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage, ChangeKind::speed})
+  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage})
     if (to_text(kind) == text) return kind;
-  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage, speed");
+  throw InputError("\"" + text + "\" is no kind of change; there are bits, bytes, coverage");
 }
 
 bool BaselineComparison::holds() const {

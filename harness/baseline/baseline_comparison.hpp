@@ -12,9 +12,8 @@ namespace plumbline {
 
 inline constexpr const char* baseline_comparison_schema = "plumbline-baseline-comparison/1";
 
-/// Losses, norms and parameters; bytes of memory and traffic; cells and checks that were there and are not any more;
-/// ratios of speed to the reference.
-enum class ChangeKind { bits, bytes, coverage, speed };
+/// Losses, norms and parameters; bytes of memory and traffic; cells and checks that were there and are not any more.
+enum class ChangeKind { bits, bytes, coverage };
 std::string to_text(ChangeKind kind);
 /// Throws InputError that lists the kinds.
 ChangeKind parse_change_kind(const std::string& text);
@@ -34,13 +33,13 @@ struct BaselineComparison {
   std::string name, sweep, commit_before, commit_now;
   std::vector<BaselineChange> changes;
   std::vector<EnvironmentDifference> environment;  ///< what a change of bits may come from, beside the source
-  std::int64_t runs = 0, losses = 0, parameters = 0, byte_counts = 0, speeds = 0;  ///< that were compared
-  std::vector<std::string> not_compared;                                           ///< what, and why
+  std::int64_t runs = 0, losses = 0, parameters = 0, byte_counts = 0;  ///< that were compared
+  std::vector<std::string> not_compared;                               ///< what, and why
   std::set<ChangeKind> allowed;
   std::string reason;  ///< why those are allowed
 
   /// Nothing at all was compared.
-  bool nothing() const { return losses + parameters + byte_counts + speeds == 0; }
+  bool nothing() const { return losses + parameters + byte_counts == 0; }
   /// No change but of kinds that are allowed.
   bool holds() const;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/baseline/compare_speeds.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -95,7 +94,6 @@ class Comparing {
   BaselineComparison compare() {
     runs(before_.references, now_.references);
     runs(before_.cells, now_.cells);
-    compare_speeds(before_.speeds, now_.speeds, result_);
     return std::move(result_);
   }
 

@@ -6,9 +6,8 @@
 
 namespace plumbline {
 
-/// Speeds are compared on one machine that was quiet both times; one changed where the intervals do not meet and the
-/// medians differ by more than a second reference did from the first. Bits are compared where both were computed on the
-/// same code path and asked for the same, bytes wherever the same was asked for.
+/// Bits are compared where both were computed on the same code path and asked for the same, bytes wherever the same was
+/// asked for.
 BaselineComparison compare_baselines(const Baseline& before, const Baseline& now);
 
 }  // namespace plumbline

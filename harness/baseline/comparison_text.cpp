@@ -29,8 +29,7 @@ Json to_json(const BaselineComparison& comparison) {
                 {{"runs", comparison.runs},
                  {"losses", comparison.losses},
                  {"parameters", comparison.parameters},
-                 {"byte_counts", comparison.byte_counts},
-                 {"speeds", comparison.speeds}}},
+                 {"byte_counts", comparison.byte_counts}}},
                {"changes", Json::array()},
                {"environment", Json::array()},
                {"not_compared", comparison.not_compared},
@@ -48,8 +47,8 @@ std::string to_text(const BaselineComparison& comparison) {
   std::string text = verdict_line(comparison) + commits(comparison) + "\n";
   text += "compared: " + std::to_string(comparison.runs) + " runs, " + std::to_string(comparison.losses) + " losses, " +
           std::to_string(comparison.parameters) + " parameters at the end, " + std::to_string(comparison.byte_counts) +
-          " numbers of bytes, " + std::to_string(comparison.speeds) + " speeds\n";
-  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage, ChangeKind::speed}) {
+          " numbers of bytes\n";
+  for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage}) {
     std::string lines;
     for (const BaselineChange& change : comparison.changes)
       if (change.kind == kind) lines += "  " + change.where + ": " + change.words + "\n";

@@ -9,15 +9,9 @@
 namespace plumbline {
 namespace {
 
-constexpr std::size_t fingerprint_digits = 12;
-
 /// Empty where there is none: a file that somebody else wrote may hold anything.
 Json group_of(const Json& environment, const char* name) {
   return environment.contains(name) && environment[name].is_object() ? environment[name] : Json::object();
-}
-
-std::string fingerprint(const Json& json) {
-  return hash_hex(json_text(json)).substr(0, fingerprint_digits);
 }
 
 }  // namespace
@@ -57,31 +51,9 @@ Json code_path_of(const Json& environment) {
   return path;
 }
 
-std::string code_path_fingerprint(const Json& environment) {
-  return fingerprint(code_path_of(environment));
-}
-
-std::string machine_fingerprint(const Json& environment) {
-  const Json machine = group_of(environment, "machine");
-  Json known = {{"device", environment.value("device", Json())}};
-  for (const char* key : {"cpu_vendor", "cpu_family", "cpu_model_number", "cpu_model", "cores", "gpus"})
-    known[key] = machine.value(key, Json());
-  return fingerprint(known);
-}
-
 std::string commit_of(const Json& environment) {
   const Json versions = group_of(environment, "versions");
   return versions.contains("commit") && versions["commit"].is_string() ? versions["commit"].get<std::string>() : "";
-}
-
-std::string machine_name(const Json& environment) {
-  const Json machine = group_of(environment, "machine");
-  const auto text = [](const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); };
-  std::string name = machine.contains("cpu_model") ? text(machine["cpu_model"]) : "unknown processor";
-  if (machine.contains("cores")) name += ", " + text(machine["cores"]) + " cores";
-  if (machine.contains("gpus") && machine["gpus"].is_array() && !machine["gpus"].empty())
-    name += ", GPUs " + json_text(machine["gpus"]);
-  return name;
 }
 
 }  // namespace plumbline

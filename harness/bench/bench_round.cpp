@@ -28,7 +28,7 @@ BenchRound measure_round(const std::filesystem::path& record) {
   if (read.ranks.size() < 2) return round;
   const MeasuredTimeline timeline = measure_timeline(read);
   round.timeline = BenchRound::Timeline{timeline.median_bubble_rate, timeline.planned.bubble_rate,
-                                        timeline.closed_form_rate, timeline.median_makespan, timeline.planned.makespan};
+                                        timeline.median_makespan, timeline.planned.makespan};
   return round;
 }
 

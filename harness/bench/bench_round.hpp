@@ -13,7 +13,6 @@ struct BenchRound {
   /// Of a pipeline on 2 ranks and more.
   struct Timeline {
     double bubble = 0, simulated_bubble = 0;
-    std::optional<double> closed_form_bubble;
     double span_ms = 0, simulated_span_ms = 0;  ///< first F to last B or W
   };
   std::optional<Timeline> timeline;

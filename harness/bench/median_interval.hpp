@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "record/bench_result.hpp"
+#include "harness/bench/bench_result.hpp"
 
 namespace plumbline {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench/bench_page.hpp"
+#include "harness/bench/bench_text.hpp"
 #include "harness/bench/median_interval.hpp"
 #include "harness/bench/summarise_bench.hpp"
 #include "harness/bench/summary_run.hpp"
@@ -158,7 +158,6 @@ class Bench {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       BenchReference& reference = result.references.emplace_back();
       reference.id = plan_.references[i].id;
-      reference.request = to_json(trainers_.request_of(plan_.references[i]));
       summarise(references_[i], reference);
     }
     result.noise = noise_of(result.references);
@@ -170,10 +169,7 @@ class Bench {
       const PlannedCell& planned = plan_.cells[i];
       BenchCell& cell = result.cells.emplace_back();
       cell.id = planned.plan.id;
-      cell.reference = plan_.references[planned.reference].id;
-      cell.schedule = planned.plan.schedule;
       cell.world = planned.plan.world;
-      cell.request = to_json(trainers_.request_of(planned));
       summarise(cells_[i], references_[planned.reference], result.cores, cell);
     }
     return result;
@@ -199,8 +195,8 @@ FinishedBench run_bench(const BenchOptions& options, std::FILE* log) {
     throw InputError("--rounds " + std::to_string(options.rounds) + ": an interval needs at least 2 rounds");
   const PreparedSweep prepared = prepare_bench(options.sweep);
   FinishedBench finished{prepared.folder, Bench(prepared, options, log).run()};
-  write_json(finished.folder / "bench.json", to_json(finished.result));
-  write_file(finished.folder / "bench.html", bench_page(finished.result));
+  write_json(finished.folder / "bench.json", google_benchmark_json(finished.result));
+  write_file(finished.folder / "bench.md", bench_text(finished.result));
   return finished;
 }
 

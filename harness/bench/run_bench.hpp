@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "harness/bench/bench_result.hpp"
 #include "harness/sweep/sweep_options.hpp"
-#include "record/bench_result.hpp"
 
 namespace plumbline {
 
@@ -23,7 +23,7 @@ struct FinishedBench {
 /// In each round every reference runs twice and every cell once, in an order that begins with another one each time, so
 /// that whatever else the machine does meets all of them. All run at record level summary: times and bytes, no tensors.
 /// Cells that a sweep adds for its audit are left out. A cell that does not end well is told and left out of later
-/// rounds. Writes bench.json and bench.html. Throws InputError as prepare_sweep does, RunError where a reference does
+/// rounds. Writes bench.json and bench.md. Throws InputError as prepare_sweep does, RunError where a reference does
 /// not end well, SystemError where a stop was asked for.
 FinishedBench run_bench(const BenchOptions& options, std::FILE* log);
 

@@ -32,50 +32,46 @@ std::vector<double> ratios(const std::vector<BenchRound>& over, const std::vecto
   return values;
 }
 
-/// The median of the fastest tenth of all steps of all rounds.
-double fast_step_ms(const std::vector<BenchRound>& rounds) {
-  std::vector<double> steps;
-  for (const BenchRound& round : rounds) steps.insert(steps.end(), round.steps_ms.begin(), round.steps_ms.end());
-  std::ranges::sort(steps);
-  steps.resize(std::max<std::size_t>(1, steps.size() / 10));
-  return middle(steps);
+BenchRoundFigures figures_of(const BenchRound& round) {
+  return {middle(round.steps_ms), tokens_per_s(round), std::nullopt};
+}
+
+std::vector<double> step_times(const std::vector<BenchRound>& rounds) {
+  return of_each(rounds, [](const auto& round) { return middle(round.steps_ms); });
 }
 
 }  // namespace
 
 void summarise(const ReferenceRounds& rounds, BenchReference& reference) {
-  reference.step_ms = median_interval(of_each(rounds.first, [](const auto& round) { return middle(round.steps_ms); }));
-  reference.tokens_per_s = median_interval(of_each(rounds.first, tokens_per_s));
+  for (const BenchRound& round : rounds.first) reference.rounds.push_back(figures_of(round));
+  reference.step_ms = median_interval(step_times(rounds.first));
   reference.second = median_interval(ratios(rounds.second, rounds.first));
 }
 
 void summarise(const std::vector<BenchRound>& rounds, const ReferenceRounds& reference, std::int64_t cores,
                BenchCell& cell) {
-  cell.step_ms = median_interval(of_each(rounds, [](const auto& round) { return middle(round.steps_ms); }));
-  cell.tokens_per_s = median_interval(of_each(rounds, tokens_per_s));
-  cell.round_speeds = ratios(rounds, reference.first);
-  cell.speed = median_interval(cell.round_speeds);
-  cell.fast_speed = fast_step_ms(reference.first) / fast_step_ms(rounds);
+  const std::vector<double> speeds = ratios(rounds, reference.first);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    cell.rounds.push_back(figures_of(rounds[i]));
+    if (i < speeds.size()) cell.rounds.back().speed = speeds[i];
+  }
+  cell.step_ms = median_interval(step_times(rounds));
+  cell.speed = median_interval(speeds);
   cell.oversubscribed = cell.world > cores;
-  const auto world = static_cast<double>(cell.world);
-  if (!cell.oversubscribed)
-    cell.efficiency = MedianInterval{cell.speed.median / world, cell.speed.low / world, cell.speed.high / world};
-  std::vector<double> measured, simulated, closed_form, speeds;
+  std::vector<double> measured, simulated, allowed;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     if (!rounds[i].timeline) continue;
     const BenchRound::Timeline& timeline = *rounds[i].timeline;
     measured.push_back(timeline.bubble);
     simulated.push_back(timeline.simulated_bubble);
-    if (timeline.closed_form_bubble) closed_form.push_back(*timeline.closed_form_bubble);
     // What no schedule hides, the optimiser's and the recorder's part, stays as it was measured.
     const double end = std::max(0.0, middle(rounds[i].steps_ms) - timeline.span_ms);
     if (i < reference.first.size())
-      speeds.push_back(middle(reference.first[i].steps_ms) / (timeline.simulated_span_ms + end));
+      allowed.push_back(middle(reference.first[i].steps_ms) / (timeline.simulated_span_ms + end));
   }
   if (measured.empty()) return;
-  cell.bubble = BenchBubble{median_interval(measured), middle(simulated),
-                            closed_form.empty() ? std::nullopt : std::optional(middle(closed_form))};
-  cell.simulated_speed = middle(speeds);
+  cell.bubble = BenchBubble{median_interval(measured), middle(simulated)};
+  cell.simulated_speed = middle(allowed);
 }
 
 double noise_of(const std::vector<BenchReference>& references) {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "harness/bench/bench_result.hpp"
 #include "harness/bench/bench_round.hpp"
-#include "record/bench_result.hpp"
 
 namespace plumbline {
 

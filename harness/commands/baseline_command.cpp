@@ -23,7 +23,6 @@ struct BaselineOptions {
   fs::path folder = "baselines";
   std::string name;
   fs::path sweep = "reports/runs/latest";
-  fs::path bench;  ///< empty: none
   std::vector<std::string> allowed;
   std::string reason;
   bool json = false;
@@ -48,9 +47,7 @@ Baseline kept(const BaselineOptions& options) {
 }
 
 Baseline taken(const BaselineOptions& options) {
-  Baseline baseline = take_baseline(options.sweep, options.name);
-  if (!options.bench.empty()) baseline.speeds = take_speeds(options.bench);
-  return baseline;
+  return take_baseline(options.sweep, options.name);
 }
 
 void keep(const BaselineOptions& options, const Baseline& baseline) {
@@ -108,7 +105,6 @@ int accept(const BaselineOptions& options) {
   std::cout << to_text(comparison);
   AcceptedChange change{now.commit, options.reason, {}};
   for (const BaselineChange& one : comparison.changes) change.changes.push_back(one.where + ": " + one.words);
-  if (!now.speeds) now.speeds = before.speeds;  // no bench was given: what they were still holds
   now.accepted = before.accepted;
   now.accepted.push_back(std::move(change));
   keep(options, now);
@@ -135,14 +131,13 @@ std::function<int()> add_baseline_command(CLI::App& app) {
     auto* sub = add(name, what);
     sub->add_option("name", options->name, "Name of the baseline")->required();
     sub->add_option("sweep", options->sweep, "Folder of a finished sweep")->capture_default_str();
-    sub->add_option("--bench", options->bench, "Folder of a finished bench, for speeds; without it they are left out");
     return sub;
   };
   auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
   auto* list_command = add("list", "The baselines that are there");
   auto* compare_command =
-      add_named("compare", "Hold a sweep against a baseline: bits, bytes, speeds, cells and checks");
-  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage, speed")
+      add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
+  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage")
       ->allow_extra_args(false);
   compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result");
   compare_command->add_flag("--json", options->json, "Print it as JSON");

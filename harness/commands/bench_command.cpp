@@ -4,10 +4,11 @@
 #include <iostream>
 #include <memory>
 
-#include "harness/bench/bench_page.hpp"
+#include "harness/bench/bench_text.hpp"
 #include "harness/bench/run_bench.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
+#include "support/json_text.hpp"
 
 namespace plumbline {
 
@@ -33,10 +34,15 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
   command->add_option("--cells", options->sweep.cells, "Time only these cells: ids, or patterns with * and ? in quotes")
       ->allow_extra_args(false);
   command->add_option("--trainers", options->sweep.trainers, trainers_help());
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print bench.json (Google Benchmark's form, for its compare.py), not the table");
   command->footer("Example: plumbline bench fixtures/sweeps/bench.toml --rounds 6");
-  return [options] {
+  return [options, json] {
     const FinishedBench finished = run_bench(*options, stderr);
-    std::cout << bench_text(finished.result) << "page: " << (finished.folder / "bench.html").string() << "\n";
+    if (*json)
+      std::cout << json_text(google_benchmark_json(finished.result), 2) << "\n";
+    else
+      std::cout << bench_text(finished.result) << "\nresults: " << finished.folder.string() << "\n";
     return static_cast<int>(finished.result.failed.empty() ? ExitCode::holds : ExitCode::does_not_hold);
   };
 }

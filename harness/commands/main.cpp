@@ -1,9 +1,10 @@
-// The program `plumbline`: sweep, merge, judge, compare, baseline, history, bench, calibrate, report, doctor, schedule,
+// The program `plumbline`: sweep, merge, judge, compare, baseline, bench, calibrate, report, doctor, schedule,
 // record.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "harness/commands/baseline_command.hpp"
 #include "harness/commands/bench_command.hpp"
@@ -11,7 +12,6 @@
 #include "harness/commands/compare.hpp"
 #include "harness/commands/did_you_mean.hpp"
 #include "harness/commands/doctor.hpp"
-#include "harness/commands/history_command.hpp"
 #include "harness/commands/record_command.hpp"
 #include "harness/commands/report_command.hpp"
 #include "harness/commands/schedule_command.hpp"
@@ -52,6 +52,8 @@ int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
 }
 
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "history")
+    throw InputError("plumbline history was removed; docs/ci.md shows trends with other tools");
   CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
   app.name("plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
@@ -101,7 +103,6 @@ int run(int argc, char** argv) {
 
   const auto run_baseline = add_baseline_command(app);
   const auto run_bench_command = add_bench_command(app, argv[0], program_folder(), harness_json());
-  const auto run_history = add_history_command(app);
   const auto run_schedule = add_schedule_command(app);
   const auto run_calibrate = add_calibrate_command(app, program_folder());
   const auto run_record = add_record_command(app);
@@ -121,7 +122,6 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("report")) return run_report();
   if (app.got_subcommand("baseline")) return run_baseline();
   if (app.got_subcommand("bench")) return run_bench_command();
-  if (app.got_subcommand("history")) return run_history();
   if (app.got_subcommand("schedule")) return run_schedule();
   if (app.got_subcommand("calibrate")) return run_calibrate();
   if (app.got_subcommand("record")) return run_record();

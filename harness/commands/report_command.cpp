@@ -7,7 +7,6 @@
 
 #include "harness/baseline/compare_baselines.hpp"
 #include "harness/baseline/take_baseline.hpp"
-#include "reports/published_index.hpp"
 #include "reports/report.hpp"
 #include "reports/sweep_comparison.hpp"
 #include "support/error.hpp"
@@ -22,7 +21,6 @@ struct ReportOptions {
   fs::path folder;
   std::optional<fs::path> compare;
   fs::path out = "comparison.html";
-  bool index = false;
 };
 
 ValuesCompared compare_values(const fs::path& before, const fs::path& now) {
@@ -38,9 +36,6 @@ int make_report(const ReportOptions& options) {
   if (options.compare) {
     write_file(options.out, comparison_page(options.folder, *options.compare));
     std::printf("comparison: %s\n", options.out.c_str());
-  } else if (options.index) {
-    write_file(options.folder / "index.html", published_index(options.folder));
-    std::printf("index: %s\n", (options.folder / "index.html").c_str());
   } else {
     write_reports(options.folder);
     std::printf(
@@ -65,9 +60,6 @@ std::function<int()> add_report_command(CLI::App& app) {
   auto* compare = command->add_option("--compare", options->compare,
                                       "Another sweep's folder, later than the first: write a page of what changed");
   command->add_option("--out", options->out, "Where the page of --compare goes")->capture_default_str()->needs(compare);
-  command
-      ->add_flag("--index", options->index, "The folder holds folders with reports: write index.html, which lists them")
-      ->excludes(compare);
   command->footer(
       "Example: plumbline report reports/runs/latest\n"
       "         plumbline report reports/runs/before --compare reports/runs/latest --out comparison.html");

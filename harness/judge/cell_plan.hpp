@@ -12,12 +12,6 @@
 
 namespace plumbline {
 
-/// Private memory of processes that train next to nothing, on the cell's data and in its dtype.
-struct ProcessBase {
-  std::int64_t rank_bytes = 0;       ///< of the rank that has most, on as many ranks
-  std::int64_t reference_bytes = 0;  ///< on one device
-};
-
 /// What the sweep file asked of this cell: decides what applies and what is required, before any table is read.
 struct CellPlan {
   std::string id, run, model, schedule, optimizer;
@@ -33,10 +27,6 @@ struct CellPlan {
   bool clipping_must_act = false;
   bool bench = false;   ///< the data were chosen to let every fault be seen: what they do not show is required too
   bool repeat = false;  ///< R0 asked for
-  std::optional<double> process_memory_limit;  ///< share of the reference's private memory that no rank may pass (0.6),
-                                               ///< on cells that ask for it
-  std::optional<ProcessBase> process_base;
-  std::string why_no_process_base;                    ///< where it was not measured
   std::optional<std::filesystem::path> calibration;   ///< calibration.json: the calibrated tier; absent = bits
   std::optional<Request> request, reference_request;  ///< what was asked of the candidate and of the reference
   std::string command;

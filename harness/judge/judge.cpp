@@ -2,10 +2,12 @@
 
 #include "harness/judge/cell_judge.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/comparability.hpp"
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/replicas.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/judge/torch_versions.hpp"
+#include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
@@ -53,12 +55,27 @@ void tell_what_externals_lack(const RecordReading& reference, const RecordReadin
   }
 }
 
-/// Where bits differ, another torch is the first thing to ask about.
-void name_other_torch(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty where all is
+/// the same.
+std::string words_on_machines(const Record& reference, const Record& candidate) {
+  std::vector<std::string> words;
+  const auto torch = why_other_torch(reference.manifest, candidate.manifest);
+  if (torch) words.push_back(*torch);
+  for (const auto& [key, theirs, mine] : machine_differences(reference, candidate)) {
+    const bool told = key == "versions/torch" || key == "versions/libtorch" || key == "versions/onednn";
+    const std::string name = key.substr(key.find('/') + 1);
+    if (!torch || !told) words.push_back(name + " " + theirs + " against " + mine);
+  }
+  return join(words, "; ");
+}
+
+/// Where bits differ, other libraries, instructions and variables are the first things to ask about.
+void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   const bool of_values = verdict.first_divergence->rung.starts_with("R");
-  const auto torch = why_other_torch(reference.record()->manifest, candidate.record()->manifest);
-  if (of_values && torch) verdict.first_divergence->words.insert(0, *torch + "; ");
+  if (!of_values) return;
+  const std::string machines = words_on_machines(*reference.record(), *candidate.record());
+  if (!machines.empty()) verdict.first_divergence->words.insert(0, "other kernels are possible: " + machines + "; ");
 }
 
 /// By its number in the run, where not each step was recorded.
@@ -111,6 +128,14 @@ void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   }
 }
 
+void tell_model_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+  const auto keys = model_keys_not_judged(reference, candidate);
+  for (CheckResult& check : verdict.checks) {
+    if (check.name == "data" && !keys.empty())
+      check.not_shown.push_back("keys of the model that one record alone gives: " + join(keys, ", "));
+  }
+}
+
 /// Of replicas that are one run the first; else the folder, which cannot be read for the reason why they are not.
 std::filesystem::path readable_part(const std::filesystem::path& folder) {
   try {
@@ -152,10 +177,12 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
-  name_other_torch(reference, candidate, verdict);
+  name_other_machines(reference, candidate, verdict);
   tell_what_externals_lack(reference, candidate, verdict);
   if (reference.record() && candidate.record())
     tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
+  if (reference.record() && candidate.record())
+    tell_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
   if (candidate.record()) tell_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);

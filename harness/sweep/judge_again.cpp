@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/sweep/process_base.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
@@ -54,9 +53,6 @@ CellVerdict judge_cell_again(CellPlan plan, const LaunchFinding& launch, const K
   plan.request = request_in(folder.launch(plan.id));
   plan.reference_request = request_in(folder.launch("reference-" + plan.reference));
   if (sweep.tier == Tier::calibrated) plan.calibration = folder.calibration(plan.reference) / "calibration.json";
-  const MeasuredBase measured = kept_base(folder.launch(plan.id));
-  plan.process_base = measured.base;
-  plan.why_no_process_base = measured.why_not;
   std::optional<fs::path> repeated;
   if (plan.repeat) {
     plan.repeat_launch = finding_of(folder, "repeat-" + plan.id);

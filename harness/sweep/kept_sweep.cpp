@@ -46,7 +46,6 @@ Json to_json(const CellPlan& cell) {
           {"clipping_must_act", cell.clipping_must_act},
           {"bench", cell.bench},
           {"repeat", cell.repeat},
-          {"process_memory_limit", cell.process_memory_limit ? Json(*cell.process_memory_limit) : Json(nullptr)},
           {"command", cell.command}};
 }
 
@@ -76,7 +75,6 @@ CellPlan cell_of(const JsonKeys& keys) {
   cell.clipping_must_act = get<bool>(keys, "clipping_must_act");
   cell.bench = get<bool>(keys, "bench");
   cell.repeat = get<bool>(keys, "repeat");
-  if (keys.has_value("process_memory_limit")) cell.process_memory_limit = keys.number("process_memory_limit");
   cell.command = keys.text("command");
   return cell;
 }

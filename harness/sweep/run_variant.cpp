@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "harness/sweep/model_config.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/run_paths.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
@@ -112,7 +114,8 @@ std::vector<std::int64_t> numbers_of(const toml::node& node) {
 
 void read_model_facts(RunFacts& facts) {
   try {
-    const Json json = read_json(facts.config);
+    const auto config = model_config(facts.config);
+    const Json& json = config->json;
     if (!json.is_object()) return;
     if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
       const auto layers = json.at("num_hidden_layers").get<std::int64_t>();
@@ -134,9 +137,9 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   if (!config) throw InputError(run.string() + ", key model.config: is missing; name the model's config.json");
   RunFacts facts;
   facts.config = (run.parent_path() / *config).lexically_normal();
-  facts.model = facts.config.filename() == "config.json" && facts.config.has_parent_path()
-                    ? facts.config.parent_path().filename().string()
-                    : facts.config.stem().string();
+  const std::string folder = fs::absolute(facts.config).lexically_normal().parent_path().filename().string();
+  facts.model = facts.config.filename() == "config.json" && !folder.empty() ? folder : facts.config.stem().string();
+  facts.name = name_in_run_file(run).value_or(name_of_file(run));
   read_model_facts(facts);
   if (const auto weights = root["model"]["weights"].value<std::string>()) {
     facts.weights = (run.parent_path() / *weights).lexically_normal();

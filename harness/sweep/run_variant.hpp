@@ -14,6 +14,7 @@ namespace plumbline {
 
 /// What the harness has to know of a run, the changes put in.
 struct RunFacts {
+  std::string name;                              ///< for people: its key `name`, else name_of_file
   std::filesystem::path config;                  ///< the model's config.json
   std::optional<std::filesystem::path> weights;  ///< that the model starts from
   std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json

@@ -4,6 +4,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "harness/launch/default_launcher.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/read_user_commands.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
@@ -127,7 +128,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
     if (row.empty())
       throw InputError(table.where("lengths") + ": a microbatch without rows stands there; give its row lengths");
   }
-  cell.process_memory_limit = table.number("process_memory_limit");
   if (table.has("balance") && cell.changes.partition) {
     throw InputError(table.where("balance") + ": balance and partition exclude each other; keep one");
   }
@@ -140,10 +140,6 @@ ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   for (const auto layers : cell.changes.balance) {
     if (layers < 0 || layers > most_layers)
       throw InputError(table.where("balance") + ": " + std::to_string(layers) + " layers are not possible");
-  }
-  if (cell.process_memory_limit && !(*cell.process_memory_limit > 0)) {
-    throw InputError(table.where("process_memory_limit") +
-                     ": must be above 0 (0.6 = 60 % of the reference's private memory)");
   }
   return cell;
 }
@@ -207,7 +203,8 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key : {"world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
+  for (const char* key :
+       {"name", "world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
     table.has(key);
   for (const auto* keys : {&command_keys(), &run_file_keys()}) {
     for (const auto& key : *keys) table.has(key);
@@ -216,7 +213,9 @@ SweepFile read_sweep_file(const fs::path& path) {
   const fs::path folder = path.parent_path();
   SweepFile sweep;
   sweep.path = path;
-  sweep.name = path.stem().string();
+  const auto name = table.text("name");
+  sweep.name = name ? checked_name(*name, table.where("name")) : name_of_file(path);
+  sweep.id = name ? part_of_id(*name) : path.stem().string();
   if (starts_commands(table)) {
     sweep.commands = read_user_commands(table, folder);
     read_for_all(table, sweep);
@@ -266,7 +265,11 @@ SweepFile read_sweep_file(const fs::path& path) {
     throw InputError(table.where("mixed_gpus") +
                      ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
   }
-  for (const auto& cell : table.tables("cell")) sweep.cells.push_back(read_cell(cell, folder));
+  for (const auto& cell : table.tables("cell")) {
+    if (cell.has("process_memory_limit"))
+      sweep.notes.push_back(cell.where("process_memory_limit") + ": is ignored: limits on a process' memory were removed");
+    sweep.cells.push_back(read_cell(cell, folder));
+  }
   for (const auto& cell : sweep.cells) {
     if (sweep.calibrated && cell.resumes)
       throw InputError(cell.where + ": resume_at needs tier = \"bits\": limits are measured of runs from their start");

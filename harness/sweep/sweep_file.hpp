@@ -38,14 +38,14 @@ struct ExtraCell {
   std::int64_t world_size = 0;
   std::optional<std::string> schedule;
   RunChanges changes;
-  std::optional<FirstPart> resumes;            ///< then world_size and schedule are those that it goes on with
-  std::optional<double> process_memory_limit;  ///< share of the reference's private memory that no rank may pass
-  std::string where;                           ///< "sweep.toml:12:1, key cell": for messages
+  std::optional<FirstPart> resumes;  ///< then world_size and schedule are those that it goes on with
+  std::string where;                 ///< "sweep.toml:12:1, key cell": for messages
 };
 
 struct SweepFile {
   std::filesystem::path path;
-  std::string name;  ///< the file's name without its ending
+  std::string name;  ///< for people: its key `name`, else name_of_file
+  std::string id;    ///< the same in the names of folders: the key, else the file's name without its ending
   std::vector<std::filesystem::path> runs;
   std::vector<std::int64_t> world_sizes;
   std::vector<std::string> schedules;  ///< names, or paths of CSV files; empty: each run file's own
@@ -66,6 +66,7 @@ struct SweepFile {
   bool mixed_gpus = false;    ///< --mixed-gpus for the pipeline; in the calibrated tier only
   double time_limit_s = 300;  ///< of one run
   std::vector<ExtraCell> cells;
+  std::vector<std::string> notes;        ///< on keys of older versions: a line each, for the user
   std::optional<UserCommands> commands;  ///< of the user's own, in place of run files: then these are all its cells
 };
 

@@ -159,8 +159,7 @@ std::string hash_of(const SweepFile& sweep, const PlannedCell& cell, const std::
   return hash_hex(first_part + schedule_file_hash(cell.schedule, inputs) + reference +
                   pipeline_run(cell.run, cell.changes, cell.schedule, "/") + join(asked.checks, ",") +
                   (asked.clipping_must_act ? " clipping" : "") + (asked.repeat ? " repeat" : "") +
-                  (asked.bench ? " bench" : "") +
-                  (asked.process_memory_limit ? std::to_string(*asked.process_memory_limit) : ""));
+                  (asked.bench ? " bench" : ""));
 }
 
 std::map<std::string, std::string> texts_of(const JsonKeys& keys, const char* key) {

@@ -8,6 +8,7 @@
 
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/command_plan.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
@@ -158,13 +159,15 @@ std::vector<std::string> ids_of(const SweepPlan& plan) {
   return ids;
 }
 
-/// "a" of x/a.toml; where another of the sweep's run files has that name, with so many of its folders before it as tell
-/// them apart: "x-a".
+/// In ids. A run file's own name, else "a" of x/a.toml; where another of the sweep's run files has that name, with so
+/// many of its folders before it as tell them apart: "x-a".
 std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
   std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
   for (const auto& cell : sweep.cells) runs.insert(cell.run);
-  const auto name_of = [](const fs::path& run, int folders) {
-    std::string name = run.stem().string();
+  std::map<fs::path, std::string> own;
+  for (const auto& run : runs) own[run] = part_of_id(name_in_run_file(run).value_or(run.stem().string()));
+  const auto name_of = [&own](const fs::path& run, int folders) {
+    std::string name = own.at(run);
     fs::path folder = fs::absolute(run).parent_path();
     for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path()) {
       name = folder.filename().string() + "-" + name;
@@ -285,7 +288,6 @@ class Planner {
   void add_audited(ExtraCell cell) {
     constexpr double most_bytes = 1 << 30;
     cell.changes.dump = true;
-    cell.process_memory_limit.reset();
     cell.where = sweep_.path.string() + ", key audit";
     const std::string training = training_id(names_.at(cell.run), cell.changes);
     const auto not_audited = [&](const std::string& why) {
@@ -351,7 +353,7 @@ class Planner {
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
-    plan.run = run_name;
+    plan.run = facts.name;
     plan.model = facts.model;
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();
@@ -363,7 +365,6 @@ class Planner {
     // other data, or half of the steps, clips in other steps than those that the run's limit was chosen for
     const bool whole_run = wanted.changes.lengths.empty() && !wanted.resumes;
     plan.clipping_must_act = sweep_.clipping && is_in_matrix(wanted.run) && whole_run;
-    plan.process_memory_limit = wanted.process_memory_limit;
     plan_.cells.push_back(std::move(cell));
     wanted_.push_back(as_wanted);
   }

@@ -42,10 +42,6 @@ class SweepTrainers {
   /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
                     bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
-  /// The same with the cell's ranks and launcher, of smallest_run in its place; and of that on one device.
-  LaunchFinding run_smallest(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record) const;
-  LaunchFinding run_smallest_reference(const PlannedCell& cell, const std::string& id,
-                                       const std::filesystem::path& record) const;
 
   /// What a run is asked for, as it is written beside its run file before it starts.
   Request request_of(const PlannedReference& reference, bool dump = false) const;

@@ -334,7 +334,7 @@ class Record:
         self._ending = Ending(self.rank, self._rows, self._lacks, self.run_steps)
         self._progress = ProgressPage(self._rows.folder / "progress")
         try:
-            machine.write(self._rows.folder)
+            machine.write(self._rows.folder, training.versions())
         except Exception as error:
             self._lacks.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
         self._lacks.attempt("parameters", self._parameters, -1)

@@ -353,7 +353,7 @@ class TorchTest(unittest.TestCase):
 
         parameters = list(made().parameters())
         own = {"lr": 0.25, "betas": (0.5, 0.75), "eps": 0.125, "weight_decay": 0.0625}  # as torchtitan gives them; the defaults are others
-        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "form": "single_tensor"}
+        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "implementation": "single_tensor"}
         for groups in ([parameters], [parameters[:1], parameters[1:]]):
             optimizer = torch.optim.AdamW([{"params": [(str(id(one)), one) for one in group]} | own for group in groups])
             torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5)

@@ -1,5 +1,5 @@
 """Every line of a C++ source, mutated in place: conditions held true or false, statements deleted, comparisons and sums off by their edge, loops
-left after their first turn. All mutants of all files are in one build; line_mutant.hpp chooses among them by $MUTANT."""
+left after their first turn. Those that are drawn are in one build; line_mutant.hpp chooses among them by $MUTANT."""
 import re
 
 from clang.cindex import CursorKind as Kind
@@ -33,10 +33,11 @@ def closing(text, opening):
 
 
 class Source:
-    """One file. `mutants` is the list of all files: a mutant's number is its place there."""
+    """One file. `first` is the number of the first of its mutants."""
 
-    def __init__(self, root, path, arguments, mutants):
-        self.path, self.full, self.mutants = path, f"{root}/{path}", mutants
+    def __init__(self, root, path, arguments, first):
+        self.path, self.full, self.first = path, f"{root}/{path}", first
+        self.mutants = []  # of the whole file, in the order in which they are found
         self.text = open(self.full, encoding="utf-8").read()
         if not self.text.isascii():  # clang counts bytes
             self.text = open(self.full, "rb").read().decode("latin-1")
@@ -46,21 +47,36 @@ class Source:
     def errors(self):
         return [each.spelling for each in self.unit.diagnostics if each.severity >= 3]
 
-    def write(self):
+    def write(self, lines, random_source):
+        """Keeps for each of `lines` one mutant, of that line or of the next that has some; returns them in the order of their numbers."""
         for cursor in self.unit.cursor.get_children():
             if self.here(cursor):
                 self.visit(cursor, in_body=False, in_switch=False)
+        kept = []
+        for line in sorted(lines):
+            at = min((each["line"] for each in self.mutants if each["line"] >= line), default=None)
+            choices = [i for i, each in enumerate(self.mutants) if each["line"] == at and i not in kept]
+            if choices:
+                kept.append(random_source.choice(choices))
+        numbers = {i: self.first + place for place, i in enumerate(kept)}
+        insertions = [each for each in self.insertions if any(i in numbers for i in each[5])]
         before, after = {}, {}
-        # Nested: of two that begin alike the longer is outside, and of the same extent the one that was made first.
-        for start, end, number, prefix, _ in sorted(self.insertions, key=lambda each: (each[0], -each[1], each[2])):
-            before.setdefault(start, []).append(prefix)
-        for start, end, number, _, suffix in sorted(self.insertions, key=lambda each: (each[1], -each[0], -each[2])):
-            after.setdefault(end, []).append(suffix)
+        # Nested: of two that begin at one place the longer is outside, and of the same extent the one that was made first.
+        for start, end, number, prefix, _, _ in sorted(insertions, key=lambda each: (each[0], -each[1], each[2])):
+            before.setdefault(start, []).append(self.numbered(prefix, numbers))
+        for start, end, number, _, suffix, _ in sorted(insertions, key=lambda each: (each[1], -each[0], -each[2])):
+            after.setdefault(end, []).append(self.numbered(suffix, numbers))
         parts = ['#include "line_mutant.hpp"\n#line 1\n']
         for i in range(len(self.text) + 1):
             parts += after.get(i, []) + before.get(i, []) + [self.text[i:i + 1]]
         encoding = "utf-8" if self.text.isascii() else "latin-1"
         open(self.full, "w", encoding=encoding).write("".join(parts))
+        return [self.mutants[i] for i in kept]
+
+    @staticmethod
+    def numbered(text, numbers):
+        """Places of mutants, <mutant i>, become their numbers; those that are not kept become -2, which is never chosen."""
+        return re.sub(r"<mutant (\d+)>", lambda found: str(numbers.get(int(found[1]), -2)), text)
 
     def here(self, cursor):
         return cursor.extent.start.file is not None and cursor.extent.start.file.name == self.full
@@ -76,12 +92,12 @@ class Source:
             self.mutants.append({"file": self.path, "line": cursor.extent.start.line, "kind": kind, "text": text[:200]})
         return first
 
-    def wrap(self, start, end, prefix, suffix):
-        self.insertions.append((start, end, len(self.insertions), prefix, suffix))
+    def wrap(self, start, end, prefix, suffix, mutants):
+        self.insertions.append((start, end, len(self.insertions), prefix, suffix, mutants))
 
     def instead(self, cursor, kind, other):
         first = self.add(cursor, kind)
-        self.wrap(cursor.extent.start.offset, cursor.extent.end.offset, f"(line_mutant::on({first}) ? ({other}) : (", "))")
+        self.wrap(cursor.extent.start.offset, cursor.extent.end.offset, f"(line_mutant::on(<mutant {first}>) ? ({other}) : (", "))", [first])
 
     def between(self, left, right):
         return self.text[left.extent.end.offset:right.extent.start.offset].strip(" ()\n\t")
@@ -105,7 +121,7 @@ class Source:
             return
         self.conditions.add((start, end))
         first = self.add(cursor, "always", "never")
-        self.wrap(start, end, f"line_mutant::condition({first}, static_cast<bool>(", "))")
+        self.wrap(start, end, f"line_mutant::condition(<mutant {first}>, <mutant {first + 1}>, static_cast<bool>(", "))", [first, first + 1])
 
     def statement(self, cursor, in_switch):
         inner = cursor
@@ -120,7 +136,7 @@ class Source:
         if self.text[end] != ";":
             return
         first = self.add(cursor, "deleted")
-        self.wrap(cursor.extent.start.offset, end + 1, f"{{ if (!line_mutant::on({first})) {{ ", " } }")
+        self.wrap(cursor.extent.start.offset, end + 1, f"{{ if (!line_mutant::on(<mutant {first}>)) {{ ", " } }", [first])
 
     def branch(self, cursor, parts, in_switch):
         if re.match(r"if\s+const", self.source(cursor)):
@@ -138,7 +154,7 @@ class Source:
             return self.statement(body, False)
         first = self.add(body, "first iteration only")
         end = body.extent.end.offset - 1
-        self.wrap(end, end, "", f" if (line_mutant::on({first})) break; ")
+        self.wrap(end, end, "", f" if (line_mutant::on(<mutant {first}>)) break; ", [first])
 
     def arithmetic(self, cursor, left, right):
         operator = self.between(left, right)

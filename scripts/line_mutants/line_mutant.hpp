@@ -39,16 +39,14 @@ inline Switch& the_switch() {
 
 inline bool on(int mutant) {
   Switch& now = the_switch();
-  if (now.reached) now.reached[mutant] = 1;
-  return now.chosen == mutant;
+  if (now.reached && mutant >= 0) now.reached[mutant] = 1;
+  return mutant >= 0 && now.chosen == mutant;
 }
 
-/// `mutant`: the condition always holds; the next one: it never does.
-inline bool condition(int mutant, bool value) {
-  Switch& now = the_switch();
-  if (now.reached) now.reached[value ? mutant + 1 : mutant] = 1;
-  if (now.chosen == mutant) return true;
-  return now.chosen == mutant + 1 ? false : value;
+/// Held true by the mutant `always`, held false by `never`; each is reached where it would change something. Negative: not drawn.
+inline bool condition(int always, int never, bool value) {
+  if (on(value ? never : always)) return !value;
+  return value;
 }
 
 }  // namespace line_mutant

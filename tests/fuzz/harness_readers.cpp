@@ -1,6 +1,5 @@
-// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration, baseline, history.
+// What the harness is told and what it keeps: sweep file, request, sweep.json, calibration, baseline.
 #include "harness/baseline/baseline.hpp"
-#include "harness/history/history_file.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/request/request.hpp"
 #include "harness/sweep/kept_sweep.hpp"
@@ -26,7 +25,6 @@ const Registration all[] = {
     Registration({"baseline", "baseline.json", [](const fs::path&, const fs::path& file) { read_baseline(file); }}),
     Registration({"baseline-result", "baseline.json",
                   [](const fs::path& folder, const fs::path&) { read_baseline_result(folder); }}),
-    Registration({"history", "history.csv", [](const fs::path&, const fs::path& file) { read_history(file); }}),
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // A run record: manifest, exit file, each table, schedule; and what a rank shows while it runs.
 #include "harness/judge/judge.hpp"
-#include "record/bench_result.hpp"
 #include "record/exit_file.hpp"
 #include "record/launch_finding.hpp"
 #include "record/progress_page.hpp"
@@ -68,7 +67,6 @@ const Registration all[] = {
     Registration(
         {"launch-finding", "finding.json", [](const fs::path&, const fs::path& file) { read_launch_finding(file); }}),
     Registration({"verdict", "verdict.json", [](const fs::path&, const fs::path& file) { read_verdict(file); }}),
-    Registration({"bench", "bench.json", [](const fs::path&, const fs::path& file) { read_bench_result(file); }}),
 };
 
 }  // namespace

@@ -64,8 +64,7 @@ const std::vector<KnownFault>& known_faults() {
         {"U5", "one element of a parameter one ULP off after the update"},
         {"H1", "stage inputs kept until the step ends (of one microbatch when named)"},
         {"H2", "64 bytes more after every step, of no activation and no state"},
-        {"M1", "1 GiB of a process that is no tensor, from its start on"},
-        {"M2", "64 MiB of a process that is no tensor, kept from within the step on"},
+        {"M1", "65 MiB of a process that is no tensor, lost in each step"},
         {"M3", "1 GiB of tensor that is nobody's, for a moment of the step"},
         {"K-other", "64 MiB of tensor kept from within the step on, nobody's; and so for each owner of bytes:"},
         {"K-parameters", ""},
@@ -188,8 +187,7 @@ std::unique_ptr<Seams> make_seams(const Fault& fault, int rank) {
   if (fault.id.starts_with("H4-")) return make_disturbance(fault);
   if (fault.id == "P4") return std::make_unique<WholeModel>(MemoryOwner::parameters);
   if (fault.id == "P4o") return std::make_unique<WholeModel>(MemoryOwner::other);
-  if (fault.id == "M1") return std::make_unique<NoTensor>(-1, 1024 * mebibyte);
-  if (fault.id == "M2") return std::make_unique<NoTensor>(fault.step, 64 * mebibyte);
+  if (fault.id == "M1") return std::make_unique<LostMemory>(65 * mebibyte);
   if (fault.id == "M3") return std::make_unique<ExtraTensor>(fault, MemoryOwner::other, 1024 * mebibyte, false);
   for (const auto& [name, owner] : owners) {
     for (const bool kept : {true, false}) {

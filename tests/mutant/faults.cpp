@@ -165,12 +165,8 @@ void Leak::after_update(TrainState& state) {
   kept_.push_back(at::empty({16}, state.parameters.front().value.options().requires_grad(false)));
 }
 
-void NoTensor::made(const TrainingRun& /*training*/, const RankParts& /*parts*/) {
-  if (step_ < 0) taken_.assign(static_cast<std::size_t>(bytes_), 1);
-}
-
-void NoTensor::before_update(TrainState& state) {
-  if (state.step == step_) taken_.assign(static_cast<std::size_t>(bytes_), 1);
+void LostMemory::before_update(TrainState& /*state*/) {
+  lost_.emplace_back(static_cast<std::size_t>(bytes_), 1);
 }
 
 void ExtraTensor::before_update(TrainState& state) {

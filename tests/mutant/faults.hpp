@@ -141,16 +141,15 @@ class Leak : public Seams {
   std::vector<at::Tensor> kept_;
 };
 
-/// Memory that is no tensor, every page of it touched. From the step on; -1: from the start.
-class NoTensor : public Seams {
+/// Memory that is no tensor, lost in each step; every page of it is touched.
+class LostMemory : public Seams {
  public:
-  NoTensor(std::int64_t step, std::int64_t bytes) : step_(step), bytes_(bytes) {}
-  void made(const TrainingRun& training, const RankParts& parts) override;
+  explicit LostMemory(std::int64_t bytes) : bytes_(bytes) {}
   void before_update(TrainState& state) override;
 
  private:
-  std::int64_t step_, bytes_;
-  std::vector<char> taken_;
+  std::int64_t bytes_;
+  std::vector<std::vector<char>> lost_;
 };
 
 /// A tensor of an owner's that nothing uses, from the middle of the step on: kept, or gone at once.

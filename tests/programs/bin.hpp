@@ -1,17 +1,12 @@
 // Where the programs lie that a test runs.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 
 namespace plumbline::testing {
 
-/// The folder of the programs: $PLUMBLINE_BIN where that is set (scripts/mutants sets it, to programs with a fault in
-/// them), else where they were built.
-inline std::string bin() {
-  const char* folder = std::getenv("PLUMBLINE_BIN");
-  return folder ? folder : PLUMBLINE_BIN;
-}
+/// The folder of the programs that were built.
+inline std::string bin() { return PLUMBLINE_BIN; }
 
 /// For the command line of mpirun: rank 1 becomes `other`, the rest `usual`. Given several programs itself, the mpirun
 /// of Open MPI 5.0.7 crashes.

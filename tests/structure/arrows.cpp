@@ -35,10 +35,9 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/launch", {{"record", "support"}, {}}},
       {"harness/sweep", {{"harness/judge", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/baseline", {{"record", "support"}, {}}},
-      {"harness/history", {{"harness/baseline", "reports", "record", "support"}, {}}},
       {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"harness/bench", "harness/history", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch",
+       {{"harness/bench", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch",
          "reports", "record", "schedule", "support"},
         {}}},
   };

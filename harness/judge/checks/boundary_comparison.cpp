@@ -51,7 +51,7 @@ class BoundaryComparison::Rows {
                                           [](const auto& placed) { return placed.row->side == "computed"; });
     if (any && !records_its_cuts_) {
       records_its_cuts_ = true;
-      for (step_ = 0; step_ < now_->step; ++step_)
+      for (step_ = evidence_.first_step(); step_ < now_->step; ++step_)
         for_each_cut([&](std::int64_t m, const std::string& direction, std::size_t unit) {
           at_cut(m, direction, unit);
           report_absent();

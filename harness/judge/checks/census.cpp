@@ -15,7 +15,10 @@ namespace {
 class CensusCheck : public StepCheck {
  public:
   explicit CensusCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("census", "census", "exact: a disjoint cover of the model") {}
+      : evidence_(evidence),
+        judgement_("census", "census", "exact: a disjoint cover of the model"),
+        same_units_(external(evidence.candidate.manifest) &&
+                    units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
   /// All of it is of the start.
   void step(const StepEvidence& now) override {
@@ -40,6 +43,18 @@ class CensusCheck : public StepCheck {
 
  private:
   static bool external(const Manifest& manifest) { return manifest.role == "external"; }
+  static std::multiset<std::string> units_of(const Manifest& manifest) {
+    std::multiset<std::string> units;
+    for (const StageEntry& stage : manifest.stages) units.insert(stage.units.begin(), stage.units.end());
+    return units;
+  }
+  /// A model without a head of its own is mostly one whose head is tied, and whose config does not say so.
+  std::string head_hint(const std::string& name) const {
+    const bool untied_head = evidence_.model.llama && !evidence_.model.tied && name.starts_with("lm_head");
+    return untied_head ? "; a head that is the embedding's own weight is said by tie_word_embeddings = true in the "
+                         "model's config, and tied= names both"
+                       : "";
+  }
   /// What makes names alike that differ by how modules are wrapped, or are counted from 0 in each stage.
   static std::string names_hint(const Manifest& manifest) {
     return external(manifest) ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
@@ -65,7 +80,7 @@ class CensusCheck : public StepCheck {
       judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
       if (times == 0)
         report(model[u], u, {}, "one stage", "none",
-               whose + ": " + model[u] + " stands on no stage" + names_hint(manifest));
+               whose + ": " + model[u] + " stands on no stage" + head_hint(model[u]) + names_hint(manifest));
       if (times > 1)
         report(model[u], u, {}, "one stage", std::to_string(times),
                whose + ": " + model[u] + " stands on " + std::to_string(times) + " stages" + names_hint(manifest));
@@ -97,7 +112,7 @@ class CensusCheck : public StepCheck {
       if (found.size() != 1) {
         report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
                whose + ": " + parameter.name + " of " + parameter.unit + " is held " + std::to_string(found.size()) +
-                   " times, not once" + names_hint(manifest));
+                   " times, not once" + (found.empty() ? head_hint(parameter.name) : "") + names_hint(manifest));
         continue;
       }
       const auto& row = *found.front().row;
@@ -169,11 +184,14 @@ class CensusCheck : public StepCheck {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = words + " (expected " + expected + ", got " + got + ")";
-    judgement_.diverge(at_structure(Structure::census, static_cast<std::int64_t>(position)), std::move(divergence));
+    const auto at = static_cast<std::int64_t>(position);
+    judgement_.diverge(same_units_ ? beside(-1, Beside::whole_record, 0, at) : at_structure(Structure::census, at),
+                       std::move(divergence));
   }
 
   const CellEvidence& evidence_;
   Judgement judgement_;
+  bool same_units_;  ///< in both records: where they are in another order, or grouped otherwise, values say more
 };
 
 }  // namespace

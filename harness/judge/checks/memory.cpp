@@ -12,7 +12,6 @@
 #include "harness/judge/checks/step_ends.hpp"
 #include "harness/judge/checks/total_peak.hpp"
 #include "harness/judge/checks/transport_buffers.hpp"
-#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline::judging {
@@ -25,11 +24,7 @@ std::string limit_words(const CellEvidence& evidence) {
       "reference's for each stage, data and other bytes at most the reference's";
   if (evidence.candidate.manifest.device != "cpu")
     words += "; the GPU allocator's own count equal to the byte where a process is one rank";
-  if (evidence.plan.process_memory_limit)
-    words += "; private memory at most " + to_text(*evidence.plan.process_memory_limit) + " of the reference's";
-  if (evidence.plan.process_base)
-    words += "; a process' private memory at most what the libraries take, its tensors, 32 MiB, and 5 %";
-  return words;
+  return words + "; private memory of a process that is no tensor grows by at most 64 MiB a step";
 }
 
 class MemoryCheck : public StepCheck {

@@ -253,6 +253,22 @@ std::vector<std::string> moment_kinds(const StepEvidence& now) {
   return kinds;
 }
 
+namespace {
+
+/// A tied weight has one gradient, that of the embedding.
+std::int64_t position_in_order(const CellEvidence& cell, const std::string& kind, std::size_t parameter) {
+  const auto own = static_cast<std::int64_t>(parameter);
+  if (kind != "gradient") return own;
+  std::int64_t first = own;
+  for (const auto& names : cell.candidate.manifest.tied) {
+    if (std::ranges::find(names, cell.model.parameters[parameter].name) == names.end()) continue;
+    for (const auto& name : names) first = std::min(first, cell.model.parameter_position(name).value_or(own));
+  }
+  return first;
+}
+
+}  // namespace
+
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   RowComparison comparison(now, kind, judgement);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
@@ -261,7 +277,7 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement
     for (const auto& stage : now.cell.stages.stages) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
       held = true;
-      comparison.run(parameter, static_cast<std::int64_t>(i), stage);
+      comparison.run(parameter, position_in_order(now.cell, kind, i), stage);
     }
     if (!held) comparison.report_unheld(parameter, static_cast<std::int64_t>(i));
   }

@@ -31,20 +31,9 @@ std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const
   if (fits(1 / tokens))
     causes.push_back({"normalised_twice", "it is 1 / " + tokens_text + ", the step's number of valid tokens",
                       "the normalisation by tokens was applied a second time"});
-  if (fits(microbatches * tokens))
-    causes.push_back({"not_scaled_at_all", "it is microbatches times valid tokens",
-                      "neither the scale for microbatches nor that for tokens was applied"});
-  if (fits(tokens / microbatches))
-    causes.push_back({"mean_of_means", "it is valid tokens by microbatches",
-                      "microbatches are weighted alike where tokens should be"});
   if (fits(2)) causes.push_back({"counted_twice", "it is 2", "each contribution was added twice"});
-  if (fits(-1)) causes.push_back({"sign", "it is -1", "the sign of the gradient is turned"});
-  if (fits(static_cast<double>(facts.stages)))
-    causes.push_back({"summed_over_stages", std::to_string(facts.stages) + " is the number of stages",
-                      "gradients were reduced over the ranks of the pipeline, which hold different layers"});
   if (causes.empty())
-    causes.push_back({"scaled",
-                      "it is neither the number of microbatches, of tokens, of stages nor an inverse of these",
+    causes.push_back({"scaled", "it is neither the number of microbatches or tokens nor an inverse of these",
                       "a scale that should not be there"});
   return causes;
 }

@@ -51,9 +51,8 @@ std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first,
   const auto candidate = record_of_replica(candidate_folder, first.replica);
   const DumpedStep alone(reference, first.step), piped(candidate, first.step);
   if (alone.empty() || piped.empty()) return std::nullopt;
-  const DumpedStep alone_before(reference, first.step - 1), piped_before(candidate, first.step - 1);
   const StepFacts facts = step_facts(reference, candidate, first.step);
-  const DumpedRuns runs{alone, piped, alone_before, piped_before, facts};
+  const DumpedRuns runs{alone, piped, facts};
   ValueFindings findings;
   findings.step = first.step;
   Relation relation;
@@ -67,7 +66,6 @@ std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first,
   std::vector<Fingerprint> found = crossing_fingerprints(runs, first);
   for (const Fingerprint& each : gradient_fingerprints(runs)) found.push_back(each);
   for (const Fingerprint& each : microbatch_fingerprints(runs)) found.push_back(each);
-  for (const Fingerprint& each : update_fingerprints(runs)) found.push_back(each);
   if (found.empty() && expected != nullptr && got != nullptr) {
     if (const auto few = few_elements(key, expected->entry, got->entry)) found.push_back(*few);
   }

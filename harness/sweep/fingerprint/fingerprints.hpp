@@ -13,27 +13,22 @@
 
 namespace plumbline {
 
-/// One step of two runs; `before` is the step before it, empty where it was not dumped.
+/// One step of two runs.
 struct DumpedRuns {
   const DumpedStep &reference, &candidate;
-  const DumpedStep &reference_before, &candidate_before;
   const StepFacts& facts;
 };
 
-/// What crossed the cut at which the first difference lies: another microbatch's, changed on the way, narrowed, cut
-/// off, dropped, scaled, one bit.
+/// What crossed the cut at which the first difference lies: another microbatch's, changed on the way, narrowed, zero,
+/// scaled, one bit.
 std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first);
 
-/// Gradients of parameters: scaled alike or stage by stage, kept from the step before, without a tied weight's other
-/// use, zero, one bit.
+/// Gradients of parameters: scaled alike, zero, one bit.
 std::vector<Fingerprint> gradient_fingerprints(const DumpedRuns& runs);
 
-/// The same where one microbatch is missing, counted twice, taken for another, or all there is; nothing where the
+/// The same where one microbatch is missing, counted twice, or all there is; nothing where the
 /// reference did not dump what its gradients were after each microbatch.
 std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs);
-
-/// Gradients that are right and what became of them: the norm, parameters that were not updated.
-std::vector<Fingerprint> update_fingerprints(const DumpedRuns& runs);
 
 /// Of the step of the first divergence, in the records' dumps; nothing where they have none of it. Throws InputError
 /// for records and dumps that cannot be read.

@@ -114,15 +114,6 @@ std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs) {
       found.push_back({"microbatch_missing", "gradients lack what " + number(m) + " adds",
                        evidence_of(*sums, less, own),
                        "a backward pass, or its part for the weights, did not run or was lost"});
-    for (std::size_t instead = 0; instead < sums->of.size(); ++instead) {
-      const Numbers exchanged = difference(sums->of[instead], own);
-      if (instead == m || norm_of(sums->of[instead]) == 0 || norm_of(own) == 0) continue;
-      if (fits(more, exchanged, sums->tolerance))
-        found.push_back({"microbatch_of_another",
-                         "gradients hold what " + number(instead) + " adds in place of what " + number(m) + " adds",
-                         evidence_of(*sums, more, exchanged),
-                         "what one microbatch had kept was taken for another, as in its part for the weights"});
-    }
   }
   return found;
 }

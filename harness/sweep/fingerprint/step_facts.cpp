@@ -1,7 +1,6 @@
 #include "harness/sweep/fingerprint/step_facts.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "record/record.hpp"
 
@@ -23,21 +22,11 @@ StepFacts step_facts(const std::filesystem::path& reference, const std::filesyst
   facts.tied = piped.manifest.tied;
   for (const RankRecord& rank : alone.ranks) {
     for (const StepRow& row : rank.steps) {
-      if (row.step != step) continue;
-      facts.valid_tokens = row.valid_tokens;
-      facts.reference_norm = row.gradient_norm;
+      if (row.step == step) facts.valid_tokens = row.valid_tokens;
     }
   }
   for (const RankRecord& rank : piped.ranks) {
-    double squares = 0;
-    for (const TensorRow& row : rank.tensors) {
-      facts.stage_of.emplace(row.name, row.stage);
-      if (row.step == step && row.kind == "gradient") squares += row.l2 * row.l2;
-    }
-    facts.own_norms[rank.rank] = std::sqrt(squares);
-    for (const StepRow& row : rank.steps) {
-      if (row.step == step && row.gradient_norm) facts.norms[rank.rank] = *row.gradient_norm;
-    }
+    for (const TensorRow& row : rank.tensors) facts.stage_of.emplace(row.name, row.stage);
   }
   return facts;
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,6 @@ struct StepFacts {
   std::int64_t valid_tokens = 0;                 ///< of the step
   std::vector<std::vector<std::string>> tied;    ///< names that are one weight
   std::map<std::string, std::int64_t> stage_of;  ///< of the candidate's parameters
-  std::optional<double> reference_norm;          ///< global gradient norm of the step
-  std::map<std::int64_t, double> norms;          ///< the candidate's, by rank
-  std::map<std::int64_t, double> own_norms;      ///< of the gradients that a rank holds, by rank
 
   bool is_tied(const std::string& parameter) const;
 };

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "harness/bench/bench_round.hpp"
+#include "harness/bench/bench_text.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "support/error.hpp"
@@ -49,20 +50,19 @@ TEST_F(RunBench, TakesAllInTurnAndBeginsEachRoundWithAnother) {
 TEST_F(RunBench, WritesWhatItMeasuredWithoutTheFirstStep) {
   const FinishedBench finished = run();
 
-  const BenchResult kept = read_bench_result(finished.folder / "bench.json");
-  ASSERT_THAT(kept.cells, SizeIs(2));
-  EXPECT_DOUBLE_EQ(kept.cells[0].speed.median, 1.5);
-  EXPECT_EQ(kept.cells[0].schedule, "1f1b");
-  EXPECT_EQ(kept.cells[0].world, 2);
-  EXPECT_EQ(kept.steps, 1);
-  EXPECT_EQ(kept.rounds, 2);
-  EXPECT_EQ(kept.machine.at("machine").at("cores"), 2);
-  EXPECT_DOUBLE_EQ(kept.coverage, 0.5) << "of the median by the range of two";
-  EXPECT_DOUBLE_EQ(kept.noise, 0);
-  EXPECT_TRUE(kept.quiet());
-  EXPECT_EQ(kept.cells[0].request.at("level"), "summary");
-  EXPECT_TRUE(kept.cells[0].bubble);
-  EXPECT_TRUE(fs::exists(finished.folder / "bench.html"));
+  const BenchResult& result = finished.result;
+  ASSERT_THAT(result.cells, SizeIs(2));
+  EXPECT_DOUBLE_EQ(result.cells[0].speed.median, 1.5);
+  EXPECT_EQ(result.cells[0].world, 2);
+  EXPECT_EQ(result.steps, 1);
+  EXPECT_EQ(result.rounds, 2);
+  EXPECT_EQ(result.machine.at("machine").at("cores"), 2);
+  EXPECT_DOUBLE_EQ(result.coverage, 0.5) << "of the median by the range of two";
+  EXPECT_DOUBLE_EQ(result.noise, 0);
+  EXPECT_TRUE(result.quiet());
+  EXPECT_TRUE(result.cells[0].bubble);
+  EXPECT_EQ(bytes_of(finished.folder / "bench.md"), bench_text(result));
+  EXPECT_EQ(read_json(finished.folder / "bench.json"), google_benchmark_json(result));
 }
 
 TEST_F(RunBench, AStepTakesAsLongAsOnItsSlowestRankAndThePlanStandsBesideIt) {

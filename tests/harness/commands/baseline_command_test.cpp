@@ -5,7 +5,6 @@
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "record/verdict.hpp"
-#include "tests/harness/bench/bench_results.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 
 namespace plumbline::testing {
@@ -51,15 +50,6 @@ class BaselineCommand : public FinishedSweepFolder {
     kept["references"][0]["losses"][0] = "9.5";
     write_json(kept_file(), kept);
   }
-  /// The folder of a bench by that name.
-  std::string bench(const std::string& name) {
-    BenchResult result = bench_result();
-    result.name = name;
-    make_folder(folder_ / name);
-    write_json(folder_ / name / "bench.json", to_json(result));
-    return (folder_ / name).string();
-  }
-  std::string bench_of_release() const { return read_baseline(kept_file()).speeds.value_or(Speeds{}).bench; }
   Result run(const std::string& words, const std::string& rest = "") {
     return result_of(add_baseline_command,
                      "baseline " + words + " --baselines " + (folder_ / "kept").string() + " " + rest);
@@ -189,16 +179,6 @@ TEST_F(BaselineCommand, EachAcceptedChangeIsKeptWithItsCommitItsReasonAndWhereIt
   EXPECT_THAT(accepted[0].changes, ::testing::Contains(::testing::StartsWith("r: loss of step 0: 9.5 before, ")));
   EXPECT_EQ(accepted[1].reason, "second");
   EXPECT_THAT(accepted[1].changes, ::testing::IsEmpty());
-}
-
-TEST_F(BaselineCommand, SpeedsAreTheBenchsThatWasGivenLast) {
-  of_release("save", "--bench " + bench("one"));
-  EXPECT_EQ(bench_of_release(), "one");
-
-  of_release("accept", "--reason r");
-  EXPECT_EQ(bench_of_release(), "one") << "what they were still holds";
-  of_release("accept", "--reason r --bench " + bench("two"));
-  EXPECT_EQ(bench_of_release(), "two");
 }
 
 }  // namespace

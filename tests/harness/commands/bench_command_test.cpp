@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "record/bench_result.hpp"
+#include "support/json.hpp"
 #include "tests/harness/bench/timed_sweep.hpp"
 #include "tests/harness/commands/finished_sweep.hpp"
 
@@ -27,17 +27,17 @@ class BenchCommand : public TimedSweep {
   const std::filesystem::path out_ = folder_ / "out";
 };
 
-TEST_F(BenchCommand, TimesTheCellsAskedForSoOftenAndNamesItsPage) {
+TEST_F(BenchCommand, TimesTheCellsAskedForSoOftenAndSaysWhereTheResultsAre) {
   const Result ended = run("--rounds 2 --quiet 0.5 --cells a-1f1b-w2");
 
   EXPECT_EQ(ended.code, 0) << ended.said;
-  EXPECT_THAT(ended.said, EndsWith("page: " + (out_ / "bench.html").string() + "\n"));
-  EXPECT_TRUE(std::filesystem::exists(out_ / "bench.html"));
-  const BenchResult kept = read_bench_result(out_ / "bench.json");
-  ASSERT_THAT(kept.cells, SizeIs(1));
-  EXPECT_EQ(kept.cells[0].id, "a-1f1b-w2");
-  EXPECT_EQ(kept.rounds, 2);
-  EXPECT_EQ(kept.quiet_limit, 0.5);
+  EXPECT_THAT(ended.said, EndsWith("results: " + out_.string() + "\n"));
+  EXPECT_TRUE(std::filesystem::exists(out_ / "bench.md"));
+  const Json benchmarks = read_json(out_ / "bench.json").at("benchmarks");
+  ASSERT_THAT(benchmarks, SizeIs(4)) << "two rounds of the reference and of the cell";
+  EXPECT_EQ(benchmarks[2].at("name"), "a-1f1b-w2");
+  EXPECT_EQ(benchmarks[3].at("repetition_index"), 1);
+  EXPECT_THAT(ended.said, HasSubstr("limit 50.0 %"));
 }
 
 TEST_F(BenchCommand, ARunThatFailsIsToldAndEndsWithOne) {

@@ -7,7 +7,6 @@
 
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/kept_sweep.hpp"
-#include "harness/sweep/process_base.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "reports/report.hpp"
 #include "support/files.hpp"
@@ -140,21 +139,6 @@ TEST_F(AskedAgain, ByTheFindingsOfItsRuns) {
   EXPECT_EQ(asked_.reference_launch->exit_code, 4);
   EXPECT_EQ(verdict.cells.at(0).seconds, 12);
   EXPECT_FALSE(asked_.calibration);
-  EXPECT_FALSE(asked_.process_base);
-  EXPECT_EQ(asked_.why_no_process_base, "the sweep kept none");
-}
-
-TEST_F(AskedAgain, ByTheBaseThatWasMeasured) {
-  keep_base(out_ / "launches/c", {ProcessBase{70, 60}, ""});
-  judge();
-  ASSERT_TRUE(asked_.process_base);
-  EXPECT_EQ(asked_.process_base->rank_bytes, 70);
-  EXPECT_EQ(asked_.process_base->reference_bytes, 60);
-
-  keep_base(out_ / "launches/c", {std::nullopt, "it failed"});
-  judge();
-  EXPECT_FALSE(asked_.process_base);
-  EXPECT_EQ(asked_.why_no_process_base, "it failed");
 }
 
 TEST_F(AskedAgain, OfTheCalibratedTierByItsReferencesLimits) {

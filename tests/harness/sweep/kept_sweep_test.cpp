@@ -36,7 +36,6 @@ class KeptPlans : public ::testing::Test {
     cell.clipping_must_act = true;
     cell.bench = true;
     cell.repeat = true;
-    cell.process_memory_limit = 0.6;
     cell.command = "plumbline-pipeline run.toml";
     KeptSweep sweep;
     sweep.name = "small";
@@ -105,19 +104,7 @@ TEST_F(KeptPlans, KeepOfACellAllThatItWasAsked) {
   EXPECT_TRUE(read.clipping_must_act);
   EXPECT_TRUE(read.bench);
   EXPECT_TRUE(read.repeat);
-  EXPECT_EQ(read.process_memory_limit, 0.6);
   EXPECT_EQ(read.command, wrote.command);
-}
-
-TEST_F(KeptPlans, OfBitsWithoutALimitHaveNone) {
-  KeptSweep sweep = full();
-  sweep.tier = Tier::bits;
-  sweep.cells[0].process_memory_limit.reset();
-
-  const KeptSweep read = read_kept_sweep(write(to_json(sweep)));
-
-  EXPECT_EQ(read.tier, Tier::bits);
-  EXPECT_FALSE(read.cells[0].process_memory_limit);
 }
 
 TEST_F(KeptPlans, OfAVersionThatKeptNoFileHaveNone) {

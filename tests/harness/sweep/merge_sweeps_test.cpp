@@ -181,7 +181,7 @@ TEST_F(MergeParts, KeepWhatEveryRunWasMadeFromAndWhenTheFirstBegan) {
 
 TEST_F(MergeParts, FilesOfEveryKindAreTakenAndNoneTwice) {
   const std::vector<std::string> kinds = {"references", "cells", "repeats",      "dumps",
-                                          "again",      "bases", "calibrations", "launches"};
+                                          "again",      "calibrations", "launches"};
   for (const auto& kind : kinds) {
     for (const int number : {0, 1, 2}) {
       const std::string of_part = std::to_string(number);

@@ -81,42 +81,29 @@ class RunSweep : public ::testing::Test {
   }
   /// Shell lines that both stand-ins run before anything else; $record, $me and $base are set.
   void behave(const std::string& lines) { folder_.file("behaviour", lines); }
-  /// Lines for behave(): runs that measure a base leave a record that tells their memory, 90 MiB private a rank and 60
-  /// MiB of the reference.
-  std::string bases_leave_records() {
+  /// of-w1, of-w2 and of-reference: records that a stand-in may copy.
+  void lay_records() {
     write_run(synthetic_candidate(one_stage()), folder_ / "of-w1");
     write_run(synthetic_candidate({}), folder_ / "of-w2");
     write_run(synthetic_reference({}), folder_ / "of-reference");
     for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
       if (entry.path().filename() == "progress") fs::resize_file(entry.path(), 0);  // names this process, not a rank's
     }
-    return "case $(basename $record) in base-*)\n"
-           "  of=$base/of-${record##*-}; mkdir -p $record\n"
-           "  cp -r $of/rank-$me $record/; [ $me = 0 ] && cp $of/manifest.json $of/schedule.csv $record/\n"
-           "  page \"$record\" $me 0 -1 ${me}F0; exit 0 ;;\n"
-           "esac\n";
   }
   SweepResult run() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(std::fopen((folder_ / "log").c_str(), "a"), std::fclose);
     return run_sweep(options_, services_, log.get());
   }
-  /// Of references and cells.
-  std::vector<std::string> calls() const { return calls_of(false); }
-  /// Of the runs that measure what a process takes besides.
-  std::vector<std::string> base_calls() const { return calls_of(true); }
+  std::vector<std::string> calls() const {
+    std::ifstream in(folder_ / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
   std::vector<std::string> finished(const Verdict& verdict) const {
     std::vector<std::string> ids;
     for (const auto& cell : verdict.cells) ids.push_back(cell.id);
     return ids;
-  }
-
-  std::vector<std::string> calls_of(bool bases) const {
-    std::ifstream in(folder_ / "calls");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) {
-      if ((line.find(" base-") != std::string::npos) == bases) lines.push_back(line);
-    }
-    return lines;
   }
 
   TemporaryFolder folder_;

@@ -209,7 +209,7 @@ class Localised : public SecondRunOf {
     divergence_->rank = 0;
     divergence_->expected = gradient_digest(right_);
     divergence_->got = gradient_digest(wrong_);
-    bases_leave_records();  // writes the records
+    lay_records();
     dump("of-reference/rank-0/dumps", right_);
     dump("of-w2/rank-0/dumps", wrong_);
     behave(

@@ -14,35 +14,6 @@ class SweepFailures : public RunSweep {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(SweepFailures, MemoryAmongTheChecksAskedForIsMeasured) {
-  one_cell("[\"loss\", \"memory\"]");
-  behave(bases_leave_records());
-
-  run();
-
-  EXPECT_THAT(base_calls(), SizeIs(2));
-  EXPECT_TRUE(judged_.at(0).process_base);
-}
-
-TEST_F(SweepFailures, TheSecondRunIsHeldToTheSameBase) {
-  one_cell("[\"memory\"]");
-  behave(bases_leave_records() + "[ $me = 0 ] && case $record in */again/*) exit 1 ;; esac\n");
-  const auto judge = services_.judge;
-  services_.judge = [&](const CellPlan& plan, const fs::path& reference, const fs::path& candidate,
-                        const std::optional<fs::path>& repeated) {
-    CellVerdict verdict = judge(plan, reference, candidate, repeated);
-    verdict.holds = false;
-    verdict.checks[0].outcome = Outcome::fails;
-    return verdict;
-  };
-
-  run();
-
-  ASSERT_THAT(judged_, SizeIs(2));
-  ASSERT_TRUE(judged_[1].process_base) << judged_[1].why_no_process_base;
-  EXPECT_EQ(judged_[1].process_base->rank_bytes, judged_[0].process_base->rank_bytes);
-}
-
 TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
   behave("[ $(basename $record) = b ] && { echo 'plumbline-reference: no memory' >&2; exit 1; }\n");
 
@@ -50,6 +21,25 @@ TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
 
   EXPECT_THAT(log(), AllOf(::testing::ContainsRegex("reference-a  [0-9.]+ s  done"),
                            ::testing::ContainsRegex("reference-b  [0-9.]+ s  FAILED: .*no memory")));
+}
+
+TEST_F(SweepFailures, OfAReferenceThatIsNotFiniteNoCellIsRun) {
+  behave(
+      "[ $(basename $record) = b ] && { mkdir -p $record/rank-0; "
+      "printf 'step,loss,gradient_norm,learning_rate\\n0,8.5,2,1e9\\n1,8.5,inf,1e8\\n2,nan,nan,1e7\\n' "
+      "> $record/rank-0/steps.csv; }\n");
+
+  const auto verdict = run().verdict;
+
+  const std::string why = "the reference is not finite from step 1 on (gradient norm inf; learning rate 1e9)";
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(verdict.not_run, ElementsAre("b-1f1b-w1: " + why, "b-1f1b-w2: " + why));
+  EXPECT_THAT(calls(), Not(::testing::Contains(HasSubstr("b-1f1b"))));
+  EXPECT_THAT(log(), HasSubstr("FAILED: " + why));
+  EXPECT_FALSE(verdict.references[1].finished);
+  EXPECT_EQ(verdict.references[1].reason, why);
+  options_.resume = true;
+  EXPECT_THAT(run().verdict.not_run, SizeIs(2));
 }
 
 TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay) {

@@ -265,7 +265,6 @@ TEST_F(FingerprintOfOurs, ACellIsAnotherWhereItOrItsFirstPartIs) {
       {"clipping", [&] { cell().plan.clipping_must_act = true; }},
       {"repeat", [&] { cell().plan.repeat = true; }},
       {"bench", [&] { cell().plan.bench = true; }},
-      {"limit of memory", [&] { cell().plan.process_memory_limit = 0.6; }},
       {"balance", [&] {
          cell().changes.balance = {1, 1};
        }}};

@@ -47,6 +47,27 @@ class MakePlan : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(MakePlan, NamesAreTheUsersOwnElseOfFolderAndFile) {
+  const std::string whole = "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n";
+  folder_.file("mine/config.json", R"({"num_hidden_layers": 5})");
+  folder_.file("mine/run.toml", whole);
+  folder_.file("mine/other.toml", whole);
+  folder_.file("mine/named.toml", "name = \"My run/2\"\n" + whole);
+  const std::string text = "run = [\"run.toml\", \"other.toml\", \"named.toml\"]\nworld_sizes = [1]\n";
+
+  const SweepFile sweep = read_sweep_file(folder_.file("mine/sweep.toml", text));
+  const auto made = make_plan(sweep);
+
+  EXPECT_EQ(sweep.name, "mine/sweep");
+  EXPECT_THAT(ids(made), ElementsAre("run-1f1b-w1", "other-1f1b-w1", "My-run-2-1f1b-w1"));
+  std::vector<std::string> names;
+  for (const auto& cell : made.cells) names.push_back(cell.plan.model + ", " + cell.plan.run);
+  EXPECT_THAT(names, ElementsAre("mine, mine/run", "mine, other", "mine, My run/2"));
+  EXPECT_EQ(read_sweep_file(folder_.file("mine/sweep.toml", "name = \"Release 3\"\n" + text)).name, "Release 3");
+  EXPECT_THAT(error_of<InputError>([&] { read_sweep_file(folder_.file("mine/bad.toml", "name = \"\"\n" + text)); }),
+              HasSubstr("must be a name of 1 to 80 characters"));
+}
+
 TEST_F(MakePlan, MatrixIsRunsTimesSchedulesTimesWorldsInThisOrder) {
   const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\", \"afab\"]\n");
 
@@ -183,7 +204,7 @@ TEST_F(MakePlan, AuditAddsTheSmallestCellOfEachModelAndOptimizerAtLevelDumpWithI
 TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
   const auto made = plan(
       "run = [\"a.toml\"]\nworld_sizes = [2]\nbench = true\nclipping = true\nchecks = [\"loss\"]\n"
-      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\nprocess_memory_limit = 1e9\n");
+      "[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nlengths = [6, 6]\n");
 
   ASSERT_THAT(made.cells, SizeIs(2));
   for (const auto& cell : made.cells) {
@@ -192,7 +213,6 @@ TEST_F(MakePlan, WhatTheSweepAsksForStandsInEachCell) {
   }
   EXPECT_TRUE(made.cells[0].plan.clipping_must_act);
   EXPECT_FALSE(made.cells[1].plan.clipping_must_act) << "other data clip in other steps";
-  EXPECT_EQ(made.cells[1].plan.process_memory_limit, 1e9);
 }
 
 TEST_F(MakePlan, ACellThatSumsInAnOrderOfItsOwnHasAReferenceThatDoesSo) {
@@ -341,14 +361,6 @@ TEST_F(MakePlan, TwoPartsThatSumInDifferentOrdersAreRefused) {
   EXPECT_THAT(plan(cell + "\"late.csv\"\n").references.at(0).id, HasSubstr("five-order-"));
 }
 
-TEST_F(MakePlan, AnAuditedCellHasNoLimitOfMemory) {
-  const auto made = plan("audit = true\n[[cell]]\nrun = \"a.toml\"\nworld_size = 2\nprocess_memory_limit = 0.6\n");
-
-  ASSERT_THAT(made.cells, SizeIs(2));
-  EXPECT_EQ(made.cells[0].plan.process_memory_limit, 0.6);
-  EXPECT_FALSE(made.cells[1].plan.process_memory_limit) << "at level dump a process takes more";
-}
-
 TEST_F(MakePlan, BrokenRunFileIsNamedWithItsLine) {
   folder_.file("b.toml", "[model]\nconfig = \n");
 
@@ -372,13 +384,12 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   const auto plan = make_plan(read_sweep_file(PLUMBLINE_FIXTURES "/sweeps/default.toml"));
 
   std::map<std::string, std::set<std::int64_t>> worlds;  // of each model, optimiser and schedule
-  int repeats = 0, with_memory_limit = 0, equal_lengths = 0;
+  int repeats = 0, equal_lengths = 0;
   bool none_first = false, none_last = false, none_on_neighbours = false, one_rank_alone = false;
   for (const auto& cell : plan.cells) {
     const CellPlan& asked = cell.plan;
     worlds[asked.model + " " + asked.optimizer + " " + asked.schedule].insert(asked.world);
     repeats += asked.repeat;
-    with_memory_limit += asked.process_memory_limit.has_value();
     if (asked.lengths.size() > 1 && std::set<std::int64_t>(asked.lengths.begin(), asked.lengths.end()).size() == 1) {
       ++equal_lengths;
     }
@@ -412,7 +423,6 @@ TEST(DefaultSweep, HoldsEverythingItPromises) {
   EXPECT_EQ(resumed.size(), 4U);
   for (const auto& line : plan.not_applicable) EXPECT_THAT(line, HasSubstr("its values are not audited"));
   EXPECT_EQ(repeats, 4);
-  EXPECT_EQ(with_memory_limit, 1);
   EXPECT_EQ(equal_lengths, 2);
   EXPECT_TRUE(none_first && none_last && none_on_neighbours && one_rank_alone);
 }

@@ -40,6 +40,30 @@ TEST(Census, LayerThatThePartitionGaveTwice) {
   expect_census_names(cell, "layers.1");
 }
 
+// The recorder lists modules as they are registered: values tell what another order hides.
+TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
+  for (const bool wrong : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    cell.candidate.manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+    if (wrong) tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+
+    const auto verdict = cell.judge();
+
+    EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails);
+    if (wrong) EXPECT_NE(verdict.first_divergence.value().rung, "census");
+  }
+}
+
+TEST(Census, OfAMissingHeadAsksWhetherItIsTied) {
+  SyntheticPlan untied;
+  untied.tied = false;
+  SyntheticCell cell(untied);
+  drop_tensors(cell.candidate.ranks[1], "lm_head");
+
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("tie_word_embeddings = true"));
+}
+
 TEST(Census, LayerHeldByTwoRanks) {
   SyntheticCell cell;
   auto copy = tensor_row(cell.candidate, -1, "parameter", "model.layers.1.self_attn.q_proj.weight");

@@ -75,17 +75,12 @@ class DumpedRunsTest : public ::testing::Test {
                                                   {"head", {0.11F, 0.7F, -0.05F, 4.3F}}};
     for (const auto& [name, values] : gradients) {
       reference_["gradient/" + name] = gradient(name) = values;
-      reference_["parameter/" + name] = parameter(name) = times(values, 0.9F);
-      reference_before_["parameter/" + name] = before(name)["parameter/" + name] = times(values, 1.7F);
-      reference_before_["gradient/" + name] = before(name)["gradient/" + name] = {1.0F, 0.4F, -0.6F, 2.2F};
     }
     first_.step = 1;
   }
 
   std::size_t rank_of(const std::string& name) const { return static_cast<std::size_t>(ranks_of_.at(name)); }
   Values& gradient(const std::string& name) { return ranks_[rank_of(name)]["gradient/" + name]; }
-  Values& parameter(const std::string& name) { return ranks_[rank_of(name)]["parameter/" + name]; }
-  Tensors& before(const std::string& name) { return ranks_before_[rank_of(name)]; }
   Values& sent(int microbatch) { return ranks_[1][crossing("backward", microbatch, "send")]; }
   Values& received(int microbatch) { return ranks_[0][crossing("backward", microbatch, "receive")]; }
   const Values& right(int microbatch) { return reference_[crossing("backward", microbatch, "computed")]; }
@@ -118,17 +113,12 @@ class DumpedRunsTest : public ::testing::Test {
   std::vector<Fingerprint> found() {
     const std::filesystem::path one = folder_ / "one", other = folder_ / "other";
     write_dump(one, 0, 1, reference_);
-    write_dump(one, 0, 0, reference_before_);
-    for (const std::size_t rank : {0U, 1U}) {
-      write_dump(other, rank, 1, ranks_[rank]);
-      write_dump(other, rank, 0, ranks_before_[rank]);
-    }
-    const DumpedStep alone(one, 1), piped(other, 1), alone_before(one, 0), piped_before(other, 0);
-    const DumpedRuns runs{alone, piped, alone_before, piped_before, facts_};
+    for (const std::size_t rank : {0U, 1U}) write_dump(other, rank, 1, ranks_[rank]);
+    const DumpedStep alone(one, 1), piped(other, 1);
+    const DumpedRuns runs{alone, piped, facts_};
     auto all = crossing_fingerprints(runs, first_);
     for (const auto& each : gradient_fingerprints(runs)) all.push_back(each);
     for (const auto& each : microbatch_fingerprints(runs)) all.push_back(each);
-    for (const auto& each : update_fingerprints(runs)) all.push_back(each);
     return all;
   }
   std::vector<Fingerprint> found_at_the_cut(std::optional<std::int64_t> microbatch = 0) {
@@ -143,8 +133,8 @@ class DumpedRunsTest : public ::testing::Test {
   FirstDivergence first_;
   /// Where each parameter lies, which is its stage too unless a test says otherwise.
   const std::map<std::string, std::int64_t> ranks_of_ = {{"embed", 0}, {"a", 0}, {"b", 1}, {"head", 1}};
-  Tensors reference_, reference_before_;
-  Tensors ranks_[2], ranks_before_[2];
+  Tensors reference_;
+  Tensors ranks_[2];
 };
 
 }  // namespace plumbline::testing

@@ -69,38 +69,7 @@ TEST_F(Fingerprints, FactorsTellWhatTheyMayComeFrom) {
   };
   EXPECT_THAT(names(0.25), ElementsAre("scaled_twice"));
   EXPECT_THAT(names(2), Contains("counted_twice"));
-  EXPECT_THAT(names(2), Contains("summed_over_stages")) << "there are two stages";
-  EXPECT_THAT(names(-1), ElementsAre("sign"));
-  EXPECT_THAT(names(6), ElementsAre("mean_of_means"));
-}
-
-TEST_F(Fingerprints, AScaleAtEachStageGrowsTowardsTheFirst) {
-  gradient("embed") = times(gradient("embed"), 1.0F / 16);
-  gradient("a") = times(gradient("a"), 1.0F / 16);
-  gradient("b") = times(gradient("b"), 1.0F / 4);
-  gradient("head") = times(gradient("head"), 1.0F / 4);
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("scaled_at_each_stage"));
-  EXPECT_THAT(all[0].evidence, HasSubstr("stage 0: 0.0625, stage 1: 0.2500"));
-}
-
-TEST_F(Fingerprints, TheStepBeforeAddedUpIsNotZeroed) {
-  for (const char* name : {"embed", "a", "b", "head"})
-    gradient(name) = plus(gradient(name), before(name)["gradient/" + std::string(name)]);
-
-  EXPECT_THAT(names_of(found()), ElementsAre("not_zeroed"));
-}
-
-TEST_F(Fingerprints, TheStepBeforeAsItWasClippedIsNotZeroedEither) {
-  for (const char* name : {"embed", "a", "b", "head"})
-    gradient(name) = plus(gradient(name), times(before(name)["gradient/" + std::string(name)], 0.25F));
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("not_zeroed"));
-  EXPECT_THAT(all[0].words, HasSubstr("this step's and 0.2500 x those of the step before"));
+  EXPECT_THAT(names(-1), ElementsAre("scaled"));
 }
 
 TEST_F(Fingerprints, OneMicrobatchAloneWasOverwrittenAndNotAddedUp) {
@@ -130,17 +99,6 @@ TEST_F(Fingerprints, AMicrobatchTwiceOrMissingIsNamed) {
   EXPECT_THAT(missing[0].words, HasSubstr("lack what microbatch 3 adds"));
 }
 
-TEST_F(Fingerprints, AMicrobatchInPlaceOfAnotherIsNamedWithBoth) {
-  dump_after_each_microbatch();
-  for (const char* name : {"b", "head"})
-    gradient(name) = plus(plus(gradient(name), part(name, 1)), times(part(name, 0), -1));
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("microbatch_of_another"));
-  EXPECT_THAT(all[0].words, HasSubstr("what microbatch 1 adds in place of what microbatch 0 adds"));
-}
-
 TEST_F(Fingerprints, OfALargeGradientSomeElementsAreLookedAt) {
   const auto long_one = [](const Values& values) {
     Values all;
@@ -168,46 +126,6 @@ TEST_F(Fingerprints, OfMicrobatchesNothingIsSaidWithoutTheirDumpsOrOfOtherValues
   EXPECT_THAT(names_of(found()), IsEmpty());
 }
 
-TEST_F(Fingerprints, OnlyTheTiedWeightIsATiedGradientNotReduced) {
-  facts_.tied = {{"embed", "head"}};
-  ranks_[0]["gradient_use/embed"] = gradient("embed") = {0.4F, -1.0F, 0.25F, 0.001F};
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("tied_not_reduced"));
-  EXPECT_THAT(all[0].evidence, HasSubstr("it equals in every bit what its use as embed adds"));
-}
-
-TEST_F(Fingerprints, ANormWithTheTiedWeightTwiceIsKnown) {
-  facts_.tied = {{"embed", "head"}};
-  double square = 0;
-  for (const float each : gradient("embed")) square += static_cast<double>(each) * static_cast<double>(each);
-  facts_.reference_norm = 3;
-  facts_.norms = {{0, std::sqrt(9 + square)}, {1, std::sqrt(9 + square)}};
-
-  EXPECT_THAT(names_of(found()), ElementsAre("tied_counted_twice"));
-}
-
-TEST_F(Fingerprints, ANormOfTheOwnStageIsKnown) {
-  facts_.reference_norm = 5;
-  facts_.norms = {{0, 3}, {1, 4}};
-  facts_.own_norms = {{0, 3}, {1, 4}};
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("norm_of_own_stage"));
-  EXPECT_THAT(all[0].evidence, HasSubstr("rank 0 has 3.0000, rank 1 has 4.0000; the norm of all is 5.0000"));
-}
-
-TEST_F(Fingerprints, AParameterThatStaysIsNotUpdated) {
-  parameter("head") = before("head")["parameter/head"];
-
-  const auto all = found();
-
-  ASSERT_THAT(names_of(all), ElementsAre("not_updated"));
-  EXPECT_THAT(all[0].words, HasSubstr("head is what it was before the step"));
-}
-
 TEST_F(Fingerprints, ZeroGradientsAreADetachedGraph) {
   gradient("embed") = {0, 0, 0, 0};
   gradient("a") = {0, 0, 0, 0};
@@ -231,22 +149,6 @@ TEST_F(Fingerprints, RoundingIsNoMistakeOfScale) {
   EXPECT_THAT(names_of(found()), ElementsAre("rounding"));
 }
 
-TEST_F(Fingerprints, MicrobatchesThatAreEachOthersWereSwapped) {
-  both(1, right(2));
-  both(2, right(1));
-
-  const auto all = found_at_the_cut();
-
-  ASSERT_THAT(names_of(all), ElementsAre("swapped_microbatches"));
-  EXPECT_THAT(all[0].evidence, HasSubstr("microbatch 1 has that of 2, 2 has that of 1"));
-}
-
-TEST_F(Fingerprints, TheMicrobatchBeforeIsAStaleBuffer) {
-  received(2) = right(1);
-
-  EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("previous_microbatch"));
-}
-
 TEST_F(Fingerprints, AGradientAllZeroAtACutWasDropped) {
   both(3, Values(6, 0.0F));
 
@@ -268,12 +170,6 @@ TEST_F(Fingerprints, RoundedToBfloat16OnTheWayIsNarrowing) {
   }
 
   EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("narrowed_on_the_wire"));
-}
-
-TEST_F(Fingerprints, ALostTokenIsZerosOnTheWay) {
-  received(1)[4] = received(1)[5] = 0;
-
-  EXPECT_THAT(names_of(found_at_the_cut()), ElementsAre("cut_off_on_the_wire"));
 }
 
 TEST_F(Fingerprints, AnythingElseThatCameOnTheWayIsSaid) {
