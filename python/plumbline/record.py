@@ -487,6 +487,10 @@ class Record:
 
     def _moments(self, step: int) -> None:
         assert self._rows is not None
+        held = set().union(*(training.rates_of(one) for one in self._optimizers if hasattr(one, "param_groups")))
+        updated = [stage.master(parameter) for stage in self.stages for _, parameter in stage.parameters if getattr(parameter, "requires_grad", True)]
+        if held and updated and not held & set(map(id, updated)):
+            raise LookupError("no optimiser holds a parameter of this rank; where it updates others in their place, give master_of=")
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 for kind, moment in training.moments_of(self._optimizers, stage.master(parameter)):
