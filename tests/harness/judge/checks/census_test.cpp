@@ -178,5 +178,22 @@ TEST(Census, FrozenInBothRecordsAreParametersOfTheModel) {
   EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is no parameter of this model"));
 }
 
+TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
+  const auto reason = [](auto change) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    change(cell.candidate.manifest);
+    return result_of(cell.judge(), "census").reason;
+  };
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"layers.0", "norm", "lm_head"};
+              }),
+              HasSubstr("names= (and units=)"));
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+              }),
+              HasSubstr("list them by units="));
+}
+
 }  // namespace
 }  // namespace plumbline::testing

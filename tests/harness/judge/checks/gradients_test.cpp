@@ -268,5 +268,23 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
   }
 }
 
+TEST(Gradients, ThatNeitherRecordHasAreNotComparedAndTheHeadlineSaysSo) {
+  for (const bool both : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["role"] = "external";
+      if (!both && run == &cell.reference) continue;
+      for (auto& rank : run->ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "gradient"; });
+    }
+
+    const auto verdict = cell.judge();
+
+    for (const char* check : {"gradients", "nonzero_gradients"})
+      EXPECT_EQ(result_of(verdict, check).outcome, both ? Outcome::not_applicable : Outcome::fails) << check;
+    ASSERT_EQ(verdict.not_recorded.size(), both ? 2U : 0U);
+    if (both) EXPECT_THAT(verdict.not_recorded.front().why, HasSubstr("gradient_of="));
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing
