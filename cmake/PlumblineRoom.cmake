@@ -64,6 +64,7 @@ endfunction()
 add_library(plumbline_test_options INTERFACE)
 target_compile_options(plumbline_test_options INTERFACE $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-shadow>)
 
+# Tests start bare, without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
 # All tests of one room: tests/<room>/*_test.cpp in one executable, each test known to CTest under "<room>.". With `SHARDS n` CTest knows n
 # shares of them instead ("<room>.1"): where a program loads LibTorch, starting it takes longer than most tests do. SLOW: a filter; these
 # have the label slow in place of the others (with SHARDS all in one, "<room>.slow").
@@ -77,7 +78,7 @@ function(plumbline_room_test name)
     return()
   endif()
   add_executable(${name}_test ${sources})
-  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main plumbline_test_options)
+  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} plumbline_test_main plumbline_test_options)
   plumbline_use_precompiled(${arg_PRECOMPILED} ${name}_test)
   set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
@@ -86,23 +87,22 @@ function(plumbline_room_test name)
     set(filter "")
     if(arg_SLOW)
       gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 TEST_FILTER "${arg_SLOW}" TEST_LIST ${name}_slow_tests
-                           PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+                           PROPERTIES LABELS slow)
       set(filter TEST_FILTER "-${arg_SLOW}")
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${filter} PROPERTIES LABELS "${arg_LABELS}"
-                         ENVIRONMENT "OMP_NUM_THREADS=1")
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${filter} PROPERTIES LABELS "${arg_LABELS}")
     return()
   endif()
   set(filter "")
   if(arg_SLOW)
     set(filter "--gtest_filter=-${arg_SLOW}")
     add_test(NAME ${name}.slow COMMAND ${name}_test "--gtest_filter=${arg_SLOW}")
-    set_tests_properties(${name}.slow PROPERTIES LABELS slow ENVIRONMENT "OMP_NUM_THREADS=1")
+    set_tests_properties(${name}.slow PROPERTIES LABELS slow)
   endif()
   foreach(shard RANGE 1 ${arg_SHARDS})
     math(EXPR index "${shard} - 1")
     add_test(NAME ${name}.${shard} COMMAND ${name}_test ${filter})
     set_tests_properties(${name}.${shard} PROPERTIES LABELS "${arg_LABELS}"
-                         ENVIRONMENT "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
