@@ -127,7 +127,8 @@ const Table<TensorRow>& table_of<TensorRow>() {
        column("shape", &TensorRow::shape), digest_column(&TensorRow::digest), column("l2", &TensorRow::l2),
        column("max_abs", &TensorRow::max_abs), column("nonzero", &TensorRow::nonzero),
        column("nonzero_rows", &TensorRow::nonzero_rows, Presence::external_may_lack_column),
-       column("nan", &TensorRow::nan), column("inf", &TensorRow::inf)},
+       column("nan", &TensorRow::nan), column("inf", &TensorRow::inf),
+       column("learning_rate", &TensorRow::learning_rate, Presence::external_alone)},
       {"step", "kind", "name", "stage"},
       Complete::unique};
   return table;

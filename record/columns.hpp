@@ -20,6 +20,7 @@ enum class Presence {
   added_with_schema_2,       ///< a record of role external, or of schema 1, may lack the column
   any_may_lack_column,  ///< added since: a record of any role and schema may lack it, and where it stands cells may be
                         ///< empty
+  external_alone,       ///< a record of role external may have it, or leave cells empty; our own never write it
 };
 
 template <typename Row>
@@ -76,14 +77,16 @@ const Table<EvaluationRow>& table_of<EvaluationRow>();
 template <typename Row>
 std::vector<std::string> cells_of(const Row& row) {
   std::vector<std::string> cells;
-  for (const Column<Row>& column : table_of<Row>().columns) cells.push_back(column.text(row));
+  for (const Column<Row>& column : table_of<Row>().columns)
+    if (column.presence != Presence::external_alone) cells.push_back(column.text(row));
   return cells;
 }
 
 template <typename Row>
 std::vector<std::string> header_of() {
   std::vector<std::string> names;
-  for (const Column<Row>& column : table_of<Row>().columns) names.push_back(column.name);
+  for (const Column<Row>& column : table_of<Row>().columns)
+    if (column.presence != Presence::external_alone) names.push_back(column.name);
   return names;
 }
 

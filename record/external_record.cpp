@@ -160,7 +160,8 @@ struct ExternalRecord::State {
                          .nonzero = found.nonzero,
                          .nonzero_rows = found.nonzero_rows,
                          .nan = found.nan,
-                         .inf = found.inf});
+                         .inf = found.inf,
+                         .learning_rate = {}});
   }
 
   const ExternalStage& stage_of(std::int64_t number) const {

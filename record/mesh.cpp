@@ -16,13 +16,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // As many ranks as a manifest may have; products stay far below what 64 bits hold.
-constexpr std::int64_t most_ranks = 65536;
+constexpr std::int64_t most_ranks_of_a_mesh = 65536;
 
 void read_axes(const JsonKeys& keys, Mesh& mesh) {
   const JsonKeys axes = keys.object("axes");
   for (const auto& [name, size] : keys.at("axes").items()) {
-    mesh.axes[name] = axes.integer(name, 1, most_ranks);
-    if (mesh.world_size() > most_ranks) axes.fail(name, "makes more than " + to_text(most_ranks) + " ranks");
+    mesh.axes[name] = axes.integer(name, 1, most_ranks_of_a_mesh);
+    if (mesh.world_size() > most_ranks_of_a_mesh)
+      axes.fail(name, "makes more than " + to_text(most_ranks_of_a_mesh) + " ranks");
   }
   mesh.pipeline = keys.text("pipeline");
   if (!mesh.axes.contains(mesh.pipeline)) keys.fail("pipeline", "'" + mesh.pipeline + "' is none of the axes");

@@ -102,8 +102,13 @@ std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manife
 void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
   rules.demand(!(row.l2 < 0), "l2", "is negative");
   rules.demand(!(row.max_abs < 0), "max_abs", "is negative");
+  if (row.nan + row.inf == 0) {
+    const bool may_overflow = row.dtype == "float64";
+    const auto possible = [&](auto size) { return may_overflow ? !std::isnan(size) : std::isfinite(size); };
+    rules.demand(possible(row.l2), "l2", "is not finite, yet no element is counted that is not");
+    rules.demand(possible(row.max_abs), "max_abs", "is not finite, yet no element is counted that is not");
+  }
   if (manifest.role == "external" || row.dtype == "float64" || row.nan + row.inf > 0) return;
-  rules.demand(!std::isinf(row.max_abs), "max_abs", "is infinite, yet no element is counted that is");
   rules.demand((row.max_abs > 0) == (row.nonzero > 0), "max_abs", "does not fit to how many elements are not 0");
 }
 

@@ -51,6 +51,7 @@ struct TensorRow {
   std::optional<std::int64_t> nonzero_rows;  ///< matrices only
   std::int64_t nan = 0;
   std::int64_t inf = 0;
+  std::optional<double> learning_rate;  ///< of a parameter, the rate of its group: external records alone may tell it
 };
 
 /// direction: forward | backward. side: send | receive | local | computed. `cut` is the unit after the cut.

@@ -15,8 +15,9 @@ std::string name_of(std::int64_t rank) {
 /// "last seen in 0F3 of step 2"
 std::string last_seen(const std::optional<ProgressSnapshot>& page) {
   if (!page) return "of which there is no sign on this machine";
-  if (page->action.empty()) return "which has not begun its first action";
-  return "last seen in " + page->action + " of step " + std::to_string(page->step);
+  const std::string step = " of step " + std::to_string(page->step);
+  if (page->action.empty()) return "which has not begun its first action" + (page->step > 0 ? step : "");
+  return "last seen in " + page->action + step;
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ RunSummary summarize(const Record& record) {
   return run;
 }
 
+/// What a cell and the reference that its verdict names have in common at least: a run that was gone on with, and one
+/// in another dtype or order, may have other data, or fewer steps of them.
+bool same_training(const Manifest& one, const Manifest& other) {
+  return one.seed == other.seed && one.json.value("model", Json()) == other.json.value("model", Json());
+}
+
 /// Everything that must be equal for two runs to be compared at all.
 Json identity(const Manifest& manifest) {
   Json key;
@@ -89,8 +95,12 @@ std::string relative_message(const std::exception& error, const fs::path& folder
 /// The one that the verdict names; verdicts of the first schema name none, and there it is the first that trained the
 /// same.
 std::optional<std::string> reference_of(const Evidence& evidence, const CellVerdict& cell, const Manifest& manifest) {
+  if (!cell.reference.empty()) {
+    const auto named = evidence.references.find(cell.reference);
+    const bool there = named != evidence.references.end() && same_training(named->second.manifest, manifest);
+    return there ? std::optional(cell.reference) : std::nullopt;
+  }
   for (const auto& [id, reference] : evidence.references) {
-    if (!cell.reference.empty() && id != cell.reference) continue;
     if (identity(reference.manifest) == identity(manifest)) return id;
   }
   return std::nullopt;
@@ -138,7 +148,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
         run.ratios = gradient_ratios(reference->second, record);
         if (!cell.holds) {
           run.spread = spread_of(reference->second, record);
-          run.environment = environment_difference(reference->second.manifest, record.manifest);
+          run.environment = machine_differences(reference->second, record);
         }
       }
       evidence.cells.emplace(cell.id, std::move(run));

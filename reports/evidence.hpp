@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "record/machine_differences.hpp"
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 #include "reports/baseline_result.hpp"
-#include "reports/environment_difference.hpp"
 #include "reports/gradient_ratios.hpp"
 #include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
@@ -40,7 +40,7 @@ struct RunSummary {
   GradientRatios ratios;                     ///< of a cell: to its reference
   /// Of a cell that does not hold, against its reference.
   Spread spread = {};
-  std::vector<EnvironmentValue> environment = {};
+  std::vector<MachineDifference> environment = {};
 };
 
 /// Of the machine that a run was on; nothing where its record does not say.
@@ -56,9 +56,10 @@ struct Evidence {
 };
 
 /// Reads <folder>/references/<id>/record and <folder>/cells/<id>/record (or the record lying in <id>/ itself). A record
-/// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one with
-/// the same model, data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads
-/// <folder>/launches and <folder>/baseline.json, where they are.
+/// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one
+/// that the verdict names, of the same model and seed; in a verdict that names none it is the one with the same model,
+/// data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads <folder>/launches and
+/// <folder>/baseline.json, where they are.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

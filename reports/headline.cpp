@@ -28,10 +28,19 @@ std::vector<std::string> holding_checks(const Verdict& verdict) {
   }
   return names;
 }
+
+/// Someone else's trainer that clips nothing has no use for a norm, and what was computed is compared without it.
+bool needs_no_norm(const CellVerdict& cell) {
+  return std::ranges::any_of(cell.checks, [](const CheckResult& check) {
+    return check.name == "gradient_norm" && check.outcome == Outcome::not_applicable;
+  });
+}
+
 std::vector<std::string> comparisons_not_shown(const Verdict& verdict) {
   std::vector<std::string> names;
-  for (const char* name : comparisons) {
-    if (!holds_everywhere(verdict, name)) names.emplace_back(name);
+  for (const std::string name : comparisons) {
+    const bool not_needed = name == "gradient_norm" && std::ranges::all_of(verdict.cells, needs_no_norm);
+    if (!not_needed && !holds_everywhere(verdict, name)) names.push_back(name);
   }
   return names;
 }

@@ -22,6 +22,12 @@ std::string joined(const std::vector<std::int64_t>& numbers, const std::string& 
   return join(texts, between);
 }
 
+/// The parts that are known: a trainer that is not ours may name no optimiser or schedule.
+std::string named(std::vector<std::string> parts) {
+  std::erase(parts, "");
+  return join(parts, "/");
+}
+
 /// A suite that grows by its cases.
 class Suite {
  public:
@@ -152,12 +158,12 @@ Suite suite_of(const CellVerdict& cell, const LaunchEvidences& launches) {
 }
 
 Suite suite_of(const ReferenceVerdict& reference, const LaunchEvidences& launches) {
-  Suite suite(reference.run + "/" + reference.optimizer + "/reference/" + reference.id, reference.seconds);
+  Suite suite(named({reference.run, reference.optimizer, "reference", reference.id}), reference.seconds);
   suite.properties("reference", reference.versions);
   if (reference.finished) {
     suite.pass("completion");
   } else {
-    suite.error("completion", "did not end well: " + reference.reason, reference.reason);
+    suite.error("completion", "nothing can be compared with it: " + reference.reason, reference.reason);
   }
   add_checks(suite, reference.checks, "");
   suite.standard_error(output_of(launches, "reference-" + reference.id));
@@ -191,10 +197,10 @@ Suite sweep_suite(const Verdict& verdict) {
 }  // namespace
 
 std::string suite_name(const CellVerdict& cell) {
-  std::string name = cell.run + "/" + cell.optimizer + "/" + cell.schedule + "/P" + std::to_string(cell.world);
-  if (!cell.balance.empty()) name += "/balance-" + joined(cell.balance, "-");
-  if (!cell.variant.empty()) name += "/" + cell.variant;
-  return name;
+  std::vector<std::string> parts = {cell.run, cell.optimizer, cell.schedule, "P" + std::to_string(cell.world)};
+  if (!cell.balance.empty()) parts.push_back("balance-" + joined(cell.balance, "-"));
+  parts.push_back(cell.variant);
+  return named(std::move(parts));
 }
 
 std::string junit_xml(const Verdict& verdict, const LaunchEvidences& launches) {

@@ -135,7 +135,8 @@ PageData subject_data(const Verdict& verdict, const Subject& subject, bool name_
     }
   }
   PageData data;
-  data.set("title", page_text(subject.model + ", " + subject.optimizer + (name_run ? " (" + subject.run + ")" : "")));
+  data.set("title",
+           page_text(training_title(subject.model, subject.optimizer) + (name_run ? " (" + subject.run + ")" : "")));
   data.set("grids", grids);
   data.set("details", details);
   data.set("count", count_text(count, "cell"));

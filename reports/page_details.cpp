@@ -93,10 +93,10 @@ PageData reference_checks(const Verdict& verdict, const UsualTexts& usual) {
     if (reference.checks.empty()) continue;
     const std::size_t index = verdict.cells.size() + i;
     const bool holds = reference.finished && std::ranges::none_of(reference.checks, stands_in_the_way);
-    list.push_back(details(cell_anchor(index), reference.model + ", " + reference.optimizer + " (" + reference.id + ")",
-                           holds, holds ? "nothing in the way" : "does not hold",
-                           tally_text(reference.checks, reference.seconds), check_rows(reference.checks, index, usual),
-                           checks_aside(reference.checks, index, usual), ""));
+    list.push_back(
+        details(cell_anchor(index), training_title(reference.model, reference.optimizer) + " (" + reference.id + ")",
+                holds, holds ? "nothing in the way" : "does not hold", tally_text(reference.checks, reference.seconds),
+                check_rows(reference.checks, index, usual), checks_aside(reference.checks, index, usual), ""));
   }
   return list;
 }

@@ -83,9 +83,9 @@ std::string second_run_text(const SecondRun& second) {
   return "this was not done" + words;
 }
 
-PageData environment_data(const std::vector<EnvironmentValue>& differences) {
+PageData environment_data(const std::vector<MachineDifference>& differences) {
   PageData rows = page_list();
-  for (const EnvironmentValue& value : differences) {
+  for (const MachineDifference& value : differences) {
     PageData row;
     row.set("key", page_text(value.key));
     row.set("reference", page_text(value.reference));
@@ -100,7 +100,7 @@ void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evide
   const auto run = evidence.cells.find(cell.id);
   const bool bits_differ =
       cell.first_divergence && cell.first_divergence->rung != "completion" && run != evidence.cells.end();
-  const auto differences = bits_differ ? run->second.environment : std::vector<EnvironmentValue>{};
+  const auto differences = bits_differ ? run->second.environment : std::vector<MachineDifference>{};
   card.set("environment_same", PageData(bits_differ && differences.empty()));
   card.set("has_environment", PageData(!differences.empty()));
   card.set("environment", environment_data(differences));

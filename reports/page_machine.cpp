@@ -71,7 +71,7 @@ PageData reference_row(const std::string& id, const Manifest& manifest) {
   row.set("id", page_text(id));
   row.set("dtype", page_text(manifest.dtype));
   row.set("seed", std::to_string(manifest.seed));
-  row.set("steps", grouped(manifest.steps));
+  row.set("steps", grouped(manifest.steps - manifest.first_step));
   row.set("microbatches", grouped(manifest.microbatches));
   row.set("digest", page_text(manifest.data_digest));
   const Json source = manifest.json.contains("data") && manifest.json["data"].is_object()

@@ -86,7 +86,7 @@ PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
     rows.push_back(data);
   }
   PageData data;
-  data.set("title", page_text(table.model + ", " + table.optimizer));
+  data.set("title", page_text(training_title(table.model, table.optimizer)));
   data.set("worlds", heads);
   data.set("rows", rows);
   return data;

@@ -92,18 +92,24 @@ std::string balance_text(const std::vector<std::int64_t>& balance) {
   return text.append("]");
 }
 
+std::string training_title(const std::string& model, const std::string& optimizer) {
+  return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
+}
+
 std::string cell_title(const CellVerdict& cell) {
-  std::string title = cell.model + ", " + cell.optimizer + ", " + cell.schedule + ", P = " + std::to_string(cell.world);
-  if (!cell.balance.empty()) title += ", balance " + balance_text(cell.balance);
-  if (!cell.variant.empty()) title += ", " + cell.variant;
+  std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, "P = " + std::to_string(cell.world)};
+  if (!cell.balance.empty()) parts.push_back("balance " + balance_text(cell.balance));
+  parts.push_back(cell.variant);
   // Only one run of a sweep can have the name that says what the title says already. Any other name stands for what may
   // be the run's own: lengths, partition, dtype, another model of this name.
-  if (!cell.run.empty() && cell.run != cell.model + "-" + cell.optimizer) title += ", run " + cell.run;
-  return title;
+  const bool is_said = cell.run.empty() || cell.run == cell.model || cell.run == cell.model + "-" + cell.optimizer;
+  if (!is_said) parts.push_back("run " + cell.run);
+  std::erase(parts, "");
+  return join(parts, ", ");
 }
 
 std::string run_label(const CellVerdict& cell) {
-  std::string label = cell.schedule + ", P = " + std::to_string(cell.world);
+  std::string label = (cell.schedule.empty() ? "" : cell.schedule + ", ") + "P = " + std::to_string(cell.world);
   if (!cell.balance.empty()) label += ", " + balance_text(cell.balance);
   if (!cell.variant.empty()) label += ", " + cell.variant;
   return label;

@@ -29,11 +29,13 @@ std::string outcome_sign(Outcome outcome);
 std::string counts_text(const Counts& counts);
 /// "[0, 2, 3]"; empty for a computed partition.
 std::string balance_text(const std::vector<std::int64_t>& balance);
-/// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0]".
 /// "1f1b, P = 4": a cell among those of one reference.
 std::string run_label(const CellVerdict& cell);
 /// "12.5 %" of 0.125.
 std::string percent_of(double share);
+/// "stories260k, adamw": those that are known.
+std::string training_title(const std::string& model, const std::string& optimizer);
+/// "stories260k, adamw, 1f1b, P = 4, balance [0, 2, 3, 0], run slow": what is known.
 std::string cell_title(const CellVerdict& cell);
 /// "step 1, microbatch 3, stage 2, rank 2, forward, layers.3": the parts that are known.
 std::string place_text(const FirstDivergence& divergence);

@@ -1,6 +1,9 @@
 #include "support/json.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +14,8 @@
 namespace plumbline {
 namespace {
 
+static_assert(std::numeric_limits<long double>::digits >= 64, "integers are compared in long double");
+
 void refuse_non_finite(const Json& value, const std::string& where) {
   if (value.is_number_float() && !std::isfinite(value.get<double>()))
     throw std::logic_error("JSON has no NaN or infinity, yet one stands at " + (where.empty() ? "the top" : where));
@@ -19,6 +24,16 @@ void refuse_non_finite(const Json& value, const std::string& where) {
   if (value.is_array())
     for (std::size_t i = 0; i < value.size(); ++i)
       refuse_non_finite(value[i], where + "/" + to_text(static_cast<std::int64_t>(i)));
+}
+
+/// Integers digit by digit, which `==` of two Json compares as double where one of the numbers is written as one.
+bool same_numbers(const Json& one, const Json& other) {
+  const auto exact = [](const Json& number) {  // 64 bits of a long double hold every integer of JSON
+    if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
+    if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
+    return static_cast<long double>(number.get<double>());
+  };
+  return exact(one) == exact(other);
 }
 
 }  // namespace
@@ -33,7 +48,17 @@ void write_json(const std::filesystem::path& path, const Json& value) {
 }
 
 bool same_content(const Json& one, const Json& other) {
-  return nlohmann::json(one) == nlohmann::json(other);
+  if (one.is_number() && other.is_number()) return same_numbers(one, other);
+  if (one.type() != other.type() || one.size() != other.size()) return false;
+  if (one.is_array())
+    return std::equal(one.begin(), one.end(), other.begin(),
+                      [](const Json& left, const Json& right) { return same_content(left, right); });
+  if (!one.is_object()) return one == other;
+  for (auto member = one.begin(); member != one.end(); ++member) {
+    const auto found = other.find(member.key());
+    if (found == other.end() || !same_content(member.value(), *found)) return false;
+  }
+  return true;
 }
 
 }  // namespace plumbline

@@ -44,9 +44,10 @@ std::string step_line(const StepProgress& now, double seconds, std::int64_t firs
   if (now.evaluation_loss) line += "  evaluation " + loss_text(*now.evaluation_loss);
   if (now.learning_rate) line += "  rate " + format("%.2e", *now.learning_rate);
   if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
-  if (seconds > 0) line += "  " + rate_text(static_cast<double>(now.tokens_so_far) / seconds) + " tokens/s";
-  if (now.done > first && seconds > 0) {
-    const double each = seconds / static_cast<double>(now.done - first);
+  const auto made = static_cast<double>(now.done - first);  // since this program began
+  if (seconds > 0) line += "  " + rate_text(made * static_cast<double>(now.step_tokens) / seconds) + " tokens/s";
+  if (made > 0 && seconds > 0) {
+    const double each = seconds / made;
     line += "  remaining " + duration_text(each * static_cast<double>(now.total - now.done));
   }
   return line;

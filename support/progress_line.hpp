@@ -16,7 +16,7 @@ struct StepProgress {
   std::optional<double> loss = {};             ///< absent where the rank does not own it
   std::optional<double> evaluation_loss = {};  ///< the last there was
   std::optional<double> learning_rate = {};
-  std::int64_t tokens_so_far = 0;     ///< since this program began
+  std::int64_t step_tokens = 0;       ///< of one step
   std::optional<double> epochs = {};  ///< gone through the data
 };
 

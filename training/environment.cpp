@@ -4,8 +4,10 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <torch/headeronly/version.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -89,6 +91,19 @@ Json memory_bytes() {
 Json variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? Json(nullptr) : Json(value);
+}
+
+/// All variables that the libraries read which compute, by their names' beginnings.
+std::map<std::string, std::string> variables_of_libraries() {
+  constexpr std::array prefixes = {"ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_"};
+  std::map<std::string, std::string> found;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto begins = [&](const char* prefix) { return text.starts_with(prefix); };
+    if (std::ranges::any_of(prefixes, begins))
+      found.emplace(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
+  }
+  return found;
 }
 
 /// Which of the compiler's checkers is built in; they keep memory of their own.
@@ -206,7 +221,12 @@ Json environment_json() {
                            "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", cublas_workspace}) {
     flags[name] = variable(name);
   }
+  for (const auto& [name, value] : variables_of_libraries()) flags[name] = value;
   return flags;
+}
+
+Json rank_machine_json() {
+  return {{"machine", machine_json()}, {"environment", environment_json()}, {"versions", versions_json()}};
 }
 
 std::string code_path_difference(const Json& producer, const Json& machine, const Json& environment) {

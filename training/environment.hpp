@@ -24,6 +24,8 @@ bool is_newer_minor(int major, int minor, const std::string& tested);
 Json versions_json();
 Json machine_json();
 Json environment_json();
+/// The three of this process: what a rank writes of its own, since ranks may lie on different machines.
+Json rank_machine_json();
 
 /// For --capabilities: what this build and machine can do. `gpu`: gpu_capabilities(); `own`: what the program says of
 /// itself beside it.

@@ -1,5 +1,7 @@
 #include "training/run_monitor.hpp"
 
+#include "record/machine_differences.hpp"
+#include "training/environment.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
@@ -17,6 +19,7 @@ RunMonitor::RunMonitor(const TrainingRun& training, const std::filesystem::path&
       observers_{&log_, &ranges_, &page_, &recorder_, &gpu_memory_, &rows_} {}
 
 void RunMonitor::run_began(const TrainState& state) {
+  if (timed_) write_json(writer_.folder() / rank_machine_name, rank_machine_json());
   recorder_.start(state);
   recorder_.step_ended(initial_step);
   writer_.flush();

@@ -107,7 +107,9 @@ TokenFormat megatron_format(const fs::path& bin, Bytes bin_bytes, const fs::path
   const std::uint64_t listed = fits ? 12 * sequences + 8 * documents : 0;
   if (!fits || (rest != listed && rest != listed + sequences)) {
     refuse_file(index, "names " + std::to_string(sequences) + " sequences and " + std::to_string(documents) +
-                           " documents, and " + std::to_string(rest) + " bytes follow: the file is truncated");
+                           " documents, and " + std::to_string(rest) + " bytes follow: the file " +
+                           (fits && rest > listed ? "has bytes that belong to none, or was not written as Megatron does"
+                                                  : "is truncated"));
   }
   if (sequences == 0) refuse_file(bin, "the file holds no tokens");
   const auto first = number_at<std::int64_t>(bytes, header_bytes + 4 * sequences);

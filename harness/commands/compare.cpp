@@ -16,6 +16,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/paths.hpp"
 #include "support/shell.hpp"
 #include "support/text.hpp"
 
@@ -33,10 +34,15 @@ std::string text_or(const Json& json, const char* key, const std::string& fallba
   return found != json.end() && found->is_string() ? found->get<std::string>() : fallback;
 }
 
+/// What the user calls it, whether it was given as `.`, through a link or with a slash at its end.
+std::string name_of_folder(const std::filesystem::path& folder, const std::string& otherwise) {
+  const std::string name = std::filesystem::canonical(folder).filename().string();
+  return name.empty() ? otherwise : name;
+}
+
 CellPlan plan_of(const Manifest& candidate, bool whole_mesh) {
   CellPlan plan;
   plan.id = "compare";
-  plan.run = candidate.run_id;
   plan.model = text_or(candidate.json.at("model"), "model_type", "a model of its own");
   plan.schedule = candidate.schedule_name;
   plan.optimizer = text_or(candidate.json.at("optimizer"), "name", "");
@@ -82,6 +88,7 @@ CellVerdict compare_records(const std::filesystem::path& reference, const std::f
   need_folder(candidate, "candidate");
   const auto pipelines = judging::pipelines_of(reference, candidate, std::nullopt);
   CellPlan plan = plan_of(read_manifest(pipelines.front().candidate), pipelines.size() > 1);
+  plan.run = name_of_folder(candidate, "candidate");
   std::vector<std::string> words = {"plumbline", "compare", reference.string(), candidate.string()};
   if (calibration) words.insert(words.end(), {"--calibration", calibration->string()});
   if (request) words.insert(words.end(), {"--request", request->string()});
@@ -109,7 +116,7 @@ Verdict comparison(const std::filesystem::path& reference, const std::filesystem
   judging::BenchRequest bench;
   if (calibration) bench.loosest_loss = judging::loosest_loss(judging::read_calibration(*calibration));
   ReferenceVerdict alone;
-  alone.id = cell.reference = (reference / "").parent_path().filename().string();  // with or without a slash at its end
+  alone.id = cell.reference = name_of_folder(reference, "reference");
   alone.run = cell.run;
   alone.model = cell.model;
   alone.optimizer = cell.optimizer;
@@ -159,15 +166,23 @@ std::string comparison_text(const CellVerdict& cell) {
 void write_comparison(const std::filesystem::path& folder, const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const Verdict& verdict) {
   namespace fs = std::filesystem;
-  std::error_code none;
-  if (fs::exists(folder, none) && !fs::is_empty(folder, none))
+  const bool was_there = path_exists(folder);
+  if (was_there && !fs::is_empty(folder))
     throw InputError(folder.string() + ": is there and not empty; the page needs a folder of its own");
-  make_folder(folder / "references");
-  make_folder(folder / "cells");
-  fs::create_directory_symlink(fs::canonical(reference), folder / "references" / verdict.cells.front().reference);
-  fs::create_directory_symlink(fs::canonical(candidate), folder / "cells" / verdict.cells.front().id);
-  write_verdict(folder / "verdict.json", verdict);
-  write_reports(folder);
+  const fs::path one = fs::canonical(reference), other = fs::canonical(candidate);
+  try {
+    make_folder(folder / "references");
+    make_folder(folder / "cells");
+    fs::create_directory_symlink(one, folder / "references" / verdict.cells.front().reference);
+    fs::create_directory_symlink(other, folder / "cells" / verdict.cells.front().id);
+    write_verdict(folder / "verdict.json", verdict);
+    write_reports(folder);
+  } catch (...) {  // the next call finds it as this one did
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    if (was_there) fs::create_directory(folder, ignored);
+    throw;
+  }
 }
 
 int compare(const std::filesystem::path& reference, const std::filesystem::path& candidate, bool json,

@@ -99,8 +99,12 @@ std::string shown_record(const std::filesystem::path& path) {
   std::string text = line("record", path.string());
   text += line("run", manifest.run_id + ", " + manifest.role + ", plumbline-record/" + to_text(manifest.schema));
   text += line("level", to_text(manifest.level) + ", " + manifest.dtype + " on " + manifest.device);
-  text += line("size", to_text(manifest.world_size) + " ranks, " + to_text(manifest.steps) + " steps of " +
-                           to_text(manifest.microbatches) + " microbatches, seed " + to_text(manifest.seed));
+  text +=
+      line("size", to_text(manifest.world_size) + " ranks, " + to_text(manifest.steps - manifest.first_step) +
+                       " steps of " + to_text(manifest.microbatches) + " microbatches, seed " + to_text(manifest.seed));
+  if (manifest.resumed_from)
+    text += line("begins", "with step " + to_text(manifest.first_step) + " of " + to_text(manifest.steps) +
+                               ", going on with run " + manifest.resumed_from->run_id);
   if (manifest.every > 1)
     text += line("every", to_text(manifest.every) + ": step i of the record is step " + to_text(manifest.every) +
                               " i of the run");

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "harness/judge/judge.hpp"
 #include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/merge_sweeps.hpp"
+#include "harness/sweep/preflight.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/sweep.hpp"
 #include "harness/sweep/trainer_programs.hpp"
@@ -65,6 +67,26 @@ int ended_with(const Verdict& verdict) {
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
+/// Says which runs the trainers would refuse, and why. The exit code: 2 where it is for what the user gave, else 3.
+int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const Preflight preflight =
+      ask_trainers(prepared, options.trainers, std::max({options.jobs, cores, std::int64_t{1}}));
+  ExitCode code = ExitCode::holds;
+  for (const auto& run : preflight.refused) {
+    std::fprintf(stderr, "plumbline: would be refused with exit code %d: %s: %s\n", run.exit_code,
+                 join(run.ids, ", ").c_str(), run.words.c_str());
+    const bool bad_input = code == ExitCode::bad_input || run.exit_code == static_cast<int>(ExitCode::bad_input);
+    code = bad_input ? ExitCode::bad_input : ExitCode::harness_failure;
+  }
+  std::fprintf(
+      stderr,
+      "plumbline: checked: the sweep file, schedules, models and programs, and each of %zu different runs by its "
+      "trainer (--check)\n",
+      preflight.asked);
+  return static_cast<int>(code);
+}
+
 int list_cells(const SweepOptions& options) {
   const PreparedSweep prepared = prepare_sweep(options);
   for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
@@ -76,14 +98,9 @@ int list_cells(const SweepOptions& options) {
         stderr,
         "plumbline: checked: the sweep file, its placeholders, values and programs. What arguments mean only the "
         "commands know\n");
-  } else {
-    std::fprintf(stderr,
-                 "plumbline: checked: the sweep file, schedules, models and programs. What else a run file says (keys, "
-                 "ranges, data) the trainers check when a sweep starts them; %s RUN.toml --export DIR does it "
-                 "beforehand\n",
-                 reference_program);
+    return static_cast<int>(ExitCode::holds);
   }
-  return static_cast<int>(ExitCode::holds);
+  return ask_about_runs(prepared, options);
 }
 
 int sweep(const SweepOptions& options) {
@@ -131,9 +148,9 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--cells", options.cells,
           "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
       ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
-  command->add_flag(
-      "--list", given->list,
-      "Print the cells' ids and run nothing; refuses whatever the run would refuse before it starts a trainer");
+  command->add_flag("--list", given->list,
+                    "Print the cells' ids and train nothing; refuses what the sweep would refuse, and asks the "
+                    "trainers about each run");
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
       "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");

@@ -32,8 +32,8 @@ double least_distance(const BenchRequest& request) {
 
 class Bench {
  public:
-  Bench(const Manifest& manifest, const BenchRequest& request, Judgement& judgement)
-      : manifest_(manifest), request_(request), judgement_(judgement) {}
+  Bench(const Record& reference, const BenchRequest& request, Judgement& judgement)
+      : reference_(reference), manifest_(reference.manifest), request_(request), judgement_(judgement) {}
 
   /// `rows`: the reference's.
   void step(std::int64_t step, RecordIndex rows) {
@@ -51,7 +51,7 @@ class Bench {
   /// What the training lacks; empty when it lacks nothing.
   std::vector<std::string> lacking() {
     std::vector<std::string> missing;
-    if (manifest_.steps < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
+    if (reference_.steps() < 2) missing.push_back("it has one step: what is kept or lost between steps cannot be seen");
     missing.insert(missing.end(), of_step_.begin(), of_step_.end());
     if (sizes_asked_for()) demand_weighting(told_, missing);
     if (manifest_.level < RecordLevel::full) {
@@ -155,6 +155,7 @@ class Bench {
     return false;
   }
 
+  const Record& reference_;
   const Manifest& manifest_;
   RecordIndex rows_;  ///< of the step in hand
   const BenchRequest& request_;
@@ -170,7 +171,7 @@ CheckResult bench_of(RecordReading& reference, const BenchRequest& request) {
                       "losses that tell token weighting from a mean of means by " +
                           to_text(least_distance(request)) +
                           ": ten times the loosest limit of any comparison of losses");
-  Bench bench(reference.record()->manifest, request, judgement);
+  Bench bench(*reference.record(), request, judgement);
   for (std::optional<std::int64_t> step = -1; step; step = reference.next_step()) {
     reference.go_to(*step);
     if (reference.record()) bench.step(*step, RecordIndex(reference.record()->ranks));

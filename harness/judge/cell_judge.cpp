@@ -1,10 +1,13 @@
 #include "harness/judge/cell_judge.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
+#include "harness/judge/audit/norm_rounding.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/limits/calibration_error.hpp"
 #include "support/failure.hpp"
 #include "support/text.hpp"
 
@@ -92,6 +95,9 @@ void CellJudge::guard(Running& running, Use use) {
   if (running.ended) return;
   try {
     use();
+  } catch (const CalibrationError& error) {
+    running.ended = without_looking(running.rule->check, Outcome::not_run, error.what());
+    running.object.reset();
   } catch (const std::exception& error) {
     running.ended = failed_by(running.rule->check, error);
     running.object.reset();
@@ -141,6 +147,7 @@ void CellJudge::walk() {
     if (evidence_) {
       StepEvidence now(*evidence_, *step, reference_.before(), candidate_.before(), std::move(before));
       part_where_coefficients_differ(now);
+      note_gradient_factor(now);
       show(now, *step <= evidence_->last_step());
       if (*step < 0) end_where_starts_differ(now);
       before = std::move(now.reference_rows);
@@ -175,8 +182,8 @@ bool CellJudge::behind_the_norm(const Rule& rule, std::int64_t step) const {
 }
 
 void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
-  const bool by_rank =
-      evidence_->reference.manifest.norm_order == "per_rank" || evidence_->candidate.manifest.norm_order == "per_rank";
+  const bool by_rank = auditing::summed_by_rank(evidence_->reference.manifest) ||
+                       auditing::summed_by_rank(evidence_->candidate.manifest);
   if (!by_rank || evidence_->parted || now.step < 0 || !evidence_->values->exact()) return;
   const auto coefficient = [](const RecordIndex& rows) -> std::optional<double> {
     for (const auto& placed : rows.steps()) {
@@ -184,7 +191,10 @@ void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
     }
     return std::nullopt;
   };
-  if (coefficient(now.reference_rows) != coefficient(now.candidate_rows)) evidence_->parted = now.step;
+  const auto theirs = coefficient(now.reference_rows), mine = coefficient(now.candidate_rows);
+  // Further apart they are no roundings: gradient_norm is red, and so is what follows from them.
+  const bool near = theirs && mine && std::abs(*mine / *theirs - 1) <= 2 * auditing::widest_norm_limit;
+  if (theirs != mine && near) evidence_->parted = now.step;
 }
 
 /// To what a comparison of values shows.
@@ -197,6 +207,27 @@ void CellJudge::say_where_they_part(const Rule& rule, CheckResult& result) const
   result.not_shown.push_back("values after the norm of step " + step +
                              ": each record's own steps alone are held to themselves (audit); gather the norm in "
                              "canonical order to compare them in bits");
+}
+
+void CellJudge::note_gradient_factor(const StepEvidence& now) {
+  if (!factor_ && now.step >= 0 && evidence_->values->exact()) factor_ = gradient_factor(now);
+}
+
+/// To the size of what differs first in the step where all gradients have one factor: gradients, a gradient at a
+/// boundary, a loss.
+void CellJudge::tell_gradient_factor(CheckResult& result) const {
+  if (!factor_ || factor_->ratio == 0 || !result.first_divergence) return;
+  FirstDivergence& divergence = *result.first_divergence;
+  const double factor = std::max(factor_->ratio, 1 / factor_->ratio);
+  const bool of_microbatches = std::abs(factor / static_cast<double>(evidence_->microbatches()) - 1) < 1e-6;
+  const bool of_loss = result.name == "loss" && !divergence.size.empty() && of_microbatches;
+  const bool of_gradients =
+      result.name == "gradients" || (result.name == "boundaries" && divergence.direction == "backward");
+  if (divergence.step != factor_->step || (!of_gradients && !of_loss)) return;
+  const std::string words = (of_loss ? "look at the gradients first: " : "") + factor_->words;
+  divergence.size = words;
+  divergence.words += "; " + words;
+  result.reason += "; " + words;
 }
 
 void CellJudge::end_where_starts_differ(const StepEvidence& start) {
@@ -252,6 +283,7 @@ std::vector<Judged> CellJudge::conclude() {
   for (Running& running : checks_) {
     guard(running, [&] { running.ended = running.object->conclude(); });
     say_where_they_part(*running.rule, running.ended->result);
+    tell_gradient_factor(running.ended->result);
     judged.push_back(std::move(*running.ended));
   }
   return judged;

@@ -9,6 +9,7 @@
 #include "harness/judge/cell_plan.hpp"
 #include "harness/judge/checks/as_asked.hpp"
 #include "harness/judge/checks/checks.hpp"
+#include "harness/judge/checks/gradient_factor.hpp"
 #include "harness/judge/limits/calibrated_tier.hpp"
 #include "harness/judge/rules.hpp"
 
@@ -42,6 +43,8 @@ class CellJudge {
   bool behind_the_norm(const Rule& rule, std::int64_t step) const;
   void part_where_coefficients_differ(const StepEvidence& now);
   void say_where_they_part(const Rule& rule, CheckResult& result) const;
+  void note_gradient_factor(const StepEvidence& now);
+  void tell_gradient_factor(CheckResult& result) const;
   void read_what_is_left();
   std::vector<Judged> conclude();
   template <typename Use>
@@ -56,6 +59,7 @@ class CellJudge {
   std::string blocked_;
   std::vector<std::string> differences_;  ///< for which the records cannot be compared
   std::vector<Running> checks_;
+  std::optional<GradientFactor> factor_;  ///< of the first step in which gradients differ
 };
 
 }  // namespace plumbline::judging

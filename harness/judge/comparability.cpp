@@ -60,6 +60,74 @@ Json rope_of(const Json& config) {
   return plain;
 }
 
+/// Keys of a Llama's config that are compared by name above, or that decide nothing of what is computed here: how it
+/// was saved, and what generating text uses.
+const std::set<std::string>& settled_keys() {
+  static const std::set<std::string> keys = {"vocab_size",
+                                             "hidden_size",
+                                             "intermediate_size",
+                                             "num_hidden_layers",
+                                             "num_attention_heads",
+                                             "num_key_value_heads",
+                                             "head_dim",
+                                             "attention_bias",
+                                             "mlp_bias",
+                                             "tie_word_embeddings",
+                                             "rms_norm_eps",
+                                             "hidden_act",
+                                             "rope_theta",
+                                             "rope_scaling",
+                                             "rope_parameters",
+                                             "architectures",
+                                             "model_type",
+                                             "torch_dtype",
+                                             "dtype",
+                                             "transformers_version",
+                                             "use_cache",
+                                             "bos_token_id",
+                                             "eos_token_id",
+                                             "name_or_path"};
+  return keys;
+}
+
+/// What a key says that is absent, by transformers' Llama; nothing where that is not known.
+std::optional<Json> value_of_absent(const std::string& key) {
+  static const Json values = {{"attention_dropout", 0},
+                              {"initializer_range", 0.02},
+                              {"pretraining_tp", 1},
+                              {"sliding_window", nullptr},
+                              {"layer_types", "all full_attention"}};
+  const auto found = values.find(key);
+  return found == values.end() ? std::nullopt : std::optional<Json>(*found);
+}
+
+/// Layers that all attend to everything before them are a Llama's.
+bool is_neutral(const std::string& key, const Json& value) {
+  return key == "layer_types" && value.is_array() &&
+         std::ranges::all_of(value, [](const Json& type) { return type == Json("full_attention"); });
+}
+
+/// Every other key of a Llama: what both give, and what one gives where it is known what its absence says. `alone` are
+/// told the others.
+void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
+                        std::vector<std::string>& alone) {
+  std::set<std::string> keys;
+  for (const Json* config : {&reference, &candidate}) {
+    for (const auto& [key, value] : config->items()) {
+      if (!settled_keys().contains(key) && !key.starts_with("_")) keys.insert(key);
+    }
+  }
+  for (const std::string& key : keys) {
+    const auto value_in = [&](const Json& config) -> std::optional<Json> {
+      const Json value = value_or(config, key, nullptr);
+      return value.is_null() || is_neutral(key, value) ? value_of_absent(key) : std::optional(value);
+    };
+    const auto mine = value_in(reference), theirs = value_in(candidate);
+    if (mine && theirs) differences.demand_equal("model: " + key, *mine, *theirs);
+    if (mine.has_value() != theirs.has_value()) alone.push_back(key);
+  }
+}
+
 void compare_models(const Json& reference, const Json& candidate, Differences& differences) {
   const ExpectedModel one = expected_model(reference), other = expected_model(candidate);
   const auto demand = [&](const std::string& key, std::int64_t left, std::int64_t right) {
@@ -80,6 +148,8 @@ void compare_models(const Json& reference, const Json& candidate, Differences& d
   differences.demand_equal("model: hidden_act", value_or(reference, "hidden_act", "silu"),
                            value_or(candidate, "hidden_act", "silu"));
   differences.demand_equal("model: RoPE", rope_of(reference), rope_of(candidate));
+  std::vector<std::string> alone;
+  compare_other_keys(reference, candidate, differences, alone);
 }
 
 /// Of a model that is no Llama: every key of its config, but what a library notes of itself.
@@ -267,6 +337,14 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
     }
   }
   return differences.words;
+}
+
+std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate) {
+  std::vector<std::string> alone;
+  if (!says_llama(reference) || !says_llama(candidate)) return alone;
+  Differences ignored;
+  compare_other_keys(reference.json.at("model"), candidate.json.at("model"), ignored, alone);
+  return alone;
 }
 
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate) {

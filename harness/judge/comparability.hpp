@@ -27,6 +27,9 @@ std::vector<std::string> why_other_rates(const Record& shadow, const Record& ref
 /// nothing when all of it is equal.
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate);
 
+/// Keys of a Llama's config that one of the two alone gives, and whose absence says nothing that is known.
+std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate);
+
 /// Whether the run's manifest lists GPUs of more than one model.
 bool several_gpu_models(const Manifest& manifest);
 

@@ -48,7 +48,7 @@ ExecutionPoint at_step_loss(std::int64_t step) {
 }
 
 ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage) {
-  return in_step(step, StepPhase::gradients, position, 0, stage);
+  return in_step(step, StepPhase::gradients, -position, 0, stage);
 }
 
 ExecutionPoint at_norm(std::int64_t step, NormPart part) {

@@ -78,7 +78,7 @@ ExecutionPoint at_loss(std::int64_t step, std::int64_t microbatch);
 /// Backward boundaries run from the last cut to the first.
 ExecutionPoint at_backward(std::int64_t step, std::int64_t microbatch, std::int64_t boundary, BoundaryEnd end);
 ExecutionPoint at_step_loss(std::int64_t step);
-/// `position`: the parameter's place in canonical order.
+/// `position`: the parameter's place in canonical order. A gradient is computed before those that stand in front of it.
 ExecutionPoint at_gradient(std::int64_t step, std::int64_t position, std::int64_t stage);
 ExecutionPoint at_norm(std::int64_t step, NormPart part = NormPart::norm);
 ExecutionPoint at_learning_rate(std::int64_t step);

@@ -1,11 +1,17 @@
 #include "harness/judge/judge.hpp"
 
+#include <utility>
+
 #include "harness/judge/cell_judge.hpp"
+#include "harness/judge/checks/tensor_comparison.hpp"
+#include "harness/judge/comparability.hpp"
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/replicas.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/judge/torch_versions.hpp"
+#include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
+#include "record/recorder_notes.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
@@ -52,12 +58,37 @@ void tell_what_externals_lack(const RecordReading& reference, const RecordReadin
   }
 }
 
-/// Where bits differ, another torch is the first thing to ask about.
-void name_other_torch(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+/// "torch 2.11.0 against 2.15.0; aten_capability AVX512 against AVX512 (rank 0), DEFAULT (rank 1)". Empty where all is
+/// the same.
+std::string words_on_machines(const Record& reference, const Record& candidate) {
+  std::vector<std::string> words;
+  const auto torch = why_other_torch(reference.manifest, candidate.manifest);
+  if (torch) words.push_back(*torch);
+  for (const auto& [key, theirs, mine] : machine_differences(reference, candidate)) {
+    const bool told = key == "versions/torch" || key == "versions/libtorch" || key == "versions/onednn";
+    const std::string name = key.substr(key.find('/') + 1);
+    if (!torch || !told) words.push_back(name + " " + theirs + " against " + mine);
+  }
+  return join(words, "; ");
+}
+
+/// Where bits differ, other libraries, instructions and variables are the first things to ask about.
+void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
   const bool of_values = verdict.first_divergence->rung.starts_with("R");
-  const auto torch = why_other_torch(reference.record()->manifest, candidate.record()->manifest);
-  if (of_values && torch) verdict.first_divergence->words.insert(0, *torch + "; ");
+  if (!of_values) return;
+  const std::string machines = words_on_machines(*reference.record(), *candidate.record());
+  if (!machines.empty()) verdict.first_divergence->words.insert(0, "other kernels are possible: " + machines + "; ");
+}
+
+/// What a recorder noticed may be the cause: parameters that were replaced, units that run in another order than
+/// listed.
+void tell_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+  if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
+  for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
+    for (const std::string& note : recorder_notes(*reading->record()))
+      verdict.first_divergence->words += std::string("; noticed in the ") + whose + " on " + note;
+  }
 }
 
 /// By its number in the run, where not each step was recorded.
@@ -81,6 +112,16 @@ void tell_checks_without_records(const Manifest& reference, const Manifest& cand
   }
 }
 
+/// Where neither record holds a gradient the headline says so, as of what a recorder could not see.
+void tell_gradients_not_compared(const Manifest& candidate, CellVerdict& verdict) {
+  const bool none = std::ranges::any_of(verdict.checks, [](const CheckResult& check) {
+    return check.name == "gradients" && check.outcome == Outcome::not_applicable;
+  });
+  if (!none) return;
+  for (const char* whose : {"reference", "candidate"})
+    verdict.not_recorded.push_back({whose, "gradients", no_gradient_compared, candidate.version_of("torch")});
+}
+
 /// Steps between those that are recorded, and what the recorder could not see.
 void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   std::vector<std::string> left_out;
@@ -97,6 +138,14 @@ void tell_what_was_left_out(const Manifest& manifest, CellVerdict& verdict) {
   }
   for (CheckResult& check : verdict.checks) {
     if (check.name == "completion") check.not_shown.insert(check.not_shown.end(), left_out.begin(), left_out.end());
+  }
+}
+
+void tell_model_keys_not_judged(const Manifest& reference, const Manifest& candidate, CellVerdict& verdict) {
+  const auto keys = model_keys_not_judged(reference, candidate);
+  for (CheckResult& check : verdict.checks) {
+    if (check.name == "data" && !keys.empty())
+      check.not_shown.push_back("keys of the model that one record alone gives: " + join(keys, ", "));
   }
 }
 
@@ -141,10 +190,14 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     }
     verdict.checks.push_back(std::move(judged.result));
   }
-  name_other_torch(reference, candidate, verdict);
+  name_other_machines(reference, candidate, verdict);
+  tell_notes(reference, candidate, verdict);
   tell_what_externals_lack(reference, candidate, verdict);
   if (reference.record() && candidate.record())
     tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);
+  if (reference.record() && candidate.record())
+    tell_model_keys_not_judged(reference.record()->manifest, candidate.record()->manifest, verdict);
+  if (candidate.record()) tell_gradients_not_compared(candidate.record()->manifest, verdict);
   if (candidate.record()) tell_what_was_left_out(candidate.record()->manifest, verdict);
   verdict.versions = versions_of(candidate);
   verdict.holds = all_required_hold(verdict);

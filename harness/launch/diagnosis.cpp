@@ -31,8 +31,9 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 std::string place_text(const RankSight& rank) {
   if (!rank.seen && rank.found) return "at a place that its progress page does not tell";
   if (!rank.seen) return "before its first sign of life";
-  if (rank.action.empty()) return "before its first action";
-  return "in " + rank.action + (rank.step >= 0 ? " of step " + std::to_string(rank.step) : "");
+  const std::string step = " of step " + std::to_string(rank.step);
+  if (rank.action.empty()) return "before its first action" + (rank.step > 0 ? step : "");
+  return "in " + rank.action + (rank.step >= 0 ? step : "");
 }
 
 const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {

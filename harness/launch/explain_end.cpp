@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "record/exit_file.hpp"
 #include "support/files.hpp"
 #include "support/numbers.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -58,7 +60,8 @@ class Explanation {
       : end_(end),
         finding_(finding),
         launcher_(end.launch.command.front()),
-        said_(last_words(end.launch.folder / "stderr.txt", end.launch.speaker)) {}
+        said_(last_words(end.launch.folder / "stderr.txt", end.launch.speaker,
+                         end.said_before.value_or(std::numeric_limits<std::uintmax_t>::max()))) {}
 
   void of_the_launcher() {
     if (end_.launcher_stopped) {
@@ -108,6 +111,14 @@ class Explanation {
                      (said_.empty() ? "" : ". It said: " + said_);
   }
 
+  /// Their pages had been seen, and are no longer there.
+  void of_a_record_that_was_removed() {
+    finding_.culprit_rank = rank_in(said_, end_.launch.speaker);
+    finding_.words = (finding_.timed_out ? limit() : ended() + "; ") + "the folder of its record, " +
+                     end_.launch.record.string() + ", was removed while it ran" +
+                     (said_.empty() ? "" : ". It said: " + said_);
+  }
+
   void of_ranks() {
     const auto passed = finding_.timed_out ? std::optional(seconds_text(end_.launch.time_limit)) : std::nullopt;
     const auto diagnosis = diagnose(end_.sights, passed);
@@ -138,7 +149,8 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
   const std::string said = read_file(end.launch.folder / "stderr.txt");
   take_named_death(said, end.sights);
   if (end.own_signal) end.sights[0].signal = end.own_signal;
-  const bool known = std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.signal.has_value(); });
+  const bool known =
+      std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.signal || sight.stopped; });
   const bool tells =
       known || std::ranges::any_of(end.sights, [](const RankSight& sight) { return sight.seen || sight.exit; });
   Explanation explanation(end, finding);
@@ -150,6 +162,8 @@ void explain(LaunchEnd end, LaunchFinding& finding) {
     explanation.of_no_start();
   } else if (all_ended_well(end.sights)) {
     explanation.of_ranks_that_ended_well();
+  } else if (!tells && std::ranges::any_of(end.sights, &RankSight::found) && !path_exists(end.launch.record)) {
+    explanation.of_a_record_that_was_removed();
   } else if (!tells) {
     explanation.of_ranks_that_tell_nothing();
   } else {

@@ -1,6 +1,7 @@
 // What is said of a run that did not end well.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct LaunchEnd {
   std::optional<int> launcher_signal = {};  ///< that ended the command, where it is not
   bool launcher_stopped = false;            ///< it stood still when the run was ended
   bool by_itself = false;                   ///< the command ended unasked by us
+  /// Of stderr.txt when the command was asked to end, where that was for the time limit: what it says to that explains
+  /// nothing.
+  std::optional<std::uintmax_t> said_before = {};
 };
 
 bool all_ended_well(const std::vector<RankSight>& sights);

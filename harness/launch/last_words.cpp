@@ -10,11 +10,13 @@ bool is_own_line(const std::string& line, const std::string& program) {
   return (!program.empty() && line.starts_with(program + ": ")) || std::regex_match(line, of_a_rank);
 }
 
-std::string last_words(const std::filesystem::path& output, const std::string& program) {
+std::string last_words(const std::filesystem::path& output, const std::string& program, std::uintmax_t most_bytes) {
   std::ifstream in(output);
   constexpr std::size_t most_characters = 400;  // of a line that ends up in a sentence
   std::string own, any;
-  for (std::string line; std::getline(in, line);) {
+  std::uintmax_t begin = 0;
+  for (std::string line; begin < most_bytes && std::getline(in, line);) {
+    begin += line.size() + 1;
     if (const auto returned = line.rfind('\r'); returned != std::string::npos) line.erase(0, returned + 1);
     if (line.size() <= most_characters && is_own_line(line, program)) own = line;
     if (line.find_first_not_of(" \t-*=") != std::string::npos) any = line.substr(line.find_first_not_of(" \t"));

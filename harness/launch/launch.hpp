@@ -22,6 +22,8 @@ struct Launch {
   std::string program = {};
   std::string speaker;  ///< name that the trainer's messages begin with; empty = it is not known
   std::chrono::milliseconds time_limit{std::chrono::minutes(10)};
+  /// For which a rank may stand still (SIGSTOP) before its first sign of life: no other rank notices that.
+  std::chrono::milliseconds stopped_start_limit{std::chrono::seconds(30)};
   std::chrono::milliseconds grace{1000};  ///< between asking the tree to end and ending it
   std::function<void()> at_glance;        ///< called every 20 ms while it runs; must not throw
 };

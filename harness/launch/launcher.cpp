@@ -39,6 +39,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds glance_interval{20};
+/// The most that the time between two glances counts: where it is more, this process has stood still, its ranks perhaps
+/// with it (a container that was paused).
+constexpr milliseconds longest_between_glances{1000};
 
 /// Ours, with what runs need put in; what the user has set for Open MPI stays.
 std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch, const std::string& mark) {
@@ -141,6 +144,25 @@ std::optional<std::int64_t> claimed_world(const fs::path& record) {
   }
 }
 
+/// Whether a rank, or the command itself while no rank was seen, has been stopped (SIGSTOP) for too long.
+class StoppedStart {
+ public:
+  StoppedStart(const RankWatch& watch, pid_t child, milliseconds limit) : watch_(watch), child_(child), limit_(limit) {}
+  bool lasts(Clock::time_point now) {
+    if (watch_.all_seen()) return false;
+    const auto command = process_state(child_);
+    const bool stopped = !watch_.any_seen() && command && command->state == 'T';
+    if (!stopped) running_until_ = now;
+    return now - running_until_ >= limit_ || watch_.stopped_before_its_start() >= limit_;
+  }
+
+ private:
+  const RankWatch& watch_;
+  pid_t child_;
+  milliseconds limit_;
+  Clock::time_point running_until_ = Clock::now();  ///< when the command itself was last seen not to be stopped
+};
+
 /// Throws SystemError where it was the launcher that kept the run from being.
 void refuse_launcher_fault(const Launch& launch, const LaunchFinding& finding, bool any_rank, std::int64_t processes) {
   LauncherSight sight;
@@ -188,6 +210,9 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
 
   LaunchFinding finding;
   std::optional<int> status;
+  auto last_glance = begin;
+  Clock::duration lasted{0};
+  StoppedStart stopped_start(watch, child, launch.stopped_start_limit);
   std::optional<Clock::time_point> trouble_since;
   std::optional<std::vector<RankSight>> seen_before_the_end;
   const auto take_status = [&](int options) {
@@ -202,9 +227,11 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     const auto now = Clock::now();
     if (status) break;
     if (signals.asked()) finding.interrupted = true;
-    if (now - begin >= launch.time_limit) finding.timed_out = true;
+    lasted += std::min<Clock::duration>(now - last_glance, longest_between_glances);
+    last_glance = now;
+    if (lasted >= launch.time_limit) finding.timed_out = true;
     if (watch.trouble() && !trouble_since) trouble_since = now;
-    if (finding.interrupted || finding.timed_out) break;
+    if (finding.interrupted || finding.timed_out || stopped_start.lasts(now)) break;
     // A launcher that noticed the death by itself ends the other ranks and then says whose it was: it gets the time to.
     // Where it is slow to, the ranks are ended for it, and only then it.
     if (trouble_since && now - *trouble_since >= launch.grace && !seen_before_the_end) {
@@ -215,6 +242,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     if (launch.at_glance) launch.at_glance();
     signals.wait(glance_interval);
   }
+  const bool ended_for_its_stop =
+      !status && !finding.interrupted && !finding.timed_out && stopped_start.lasts(last_glance);
   finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   finding.process_peak_bytes = watch.peak_bytes();
   finding.process_private_bytes = watch.private_bytes();
@@ -225,6 +254,8 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
   watch.glance();
   const auto sights = seen_before_the_end.value_or(watch.sights());
   const bool any_seen = watch.any_seen();
+  std::error_code unknown;
+  const auto said_before = fs::file_size(launch.folder / "stderr.txt", unknown);
   const auto behind = std::ssize(tree.living());  // the command's own process is not among them where it has ended
   const auto unkillable = tree.end(trouble_since ? launch.grace / 4 : launch.grace, child);
   if (unkillable.empty()) take_status(0);
@@ -245,7 +276,11 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     (watch.is_rank(child) ? end.own_signal : end.launcher_signal) = signal;
     end.launcher_stopped = launcher_stopped;
     end.by_itself = ended_itself;
+    if (finding.timed_out && !unknown) end.said_before = said_before;
     explain(end, finding);
+    if (ended_for_its_stop)
+      finding.words += ", for " + std::to_string(launch.stopped_start_limit.count() / 1000) +
+                       " s: nobody else notices that, and the run was ended";
   } else if (behind > 0 && !all_ended_well(sights)) {
     finding.words = launch.command.front() + " ended with code 0 and left " + std::to_string(behind) +
                     (behind == 1 ? " process" : " processes") +

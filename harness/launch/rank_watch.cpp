@@ -1,7 +1,9 @@
 #include "harness/launch/rank_watch.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "harness/launch/launched_rank.hpp"
 #include "harness/launch/mesh_places.hpp"
 #include "record/exit_file.hpp"
 #include "record/progress_page.hpp"
@@ -17,6 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds still_stopped{3};
 /// A rank that waits naps between two looks, thousands of times in this time; one that hangs in its wait does not.
 constexpr std::chrono::seconds without_a_nap{1};
+/// Every process of the tree is looked at, which takes time.
+constexpr std::chrono::milliseconds between_looks_for_stopped{250};
 
 /// Nothing when there is none, or none that can be read: a rank that died while writing it has no exit file.
 std::optional<ExitFile> exit_of(const fs::path& folder) {
@@ -55,8 +59,38 @@ void RankWatch::look_for_mesh() {
   }
 }
 
+/// A rank without a page is known by what its launcher tells it of its number.
+void RankWatch::look_for_stopped() {
+  const auto now = std::chrono::steady_clock::now();
+  if (all_seen() || now - last_look_for_stopped_ < between_looks_for_stopped) return;
+  last_look_for_stopped_ = now;
+  std::set<std::int64_t> stopped;
+  for (const auto& process : tree_.living()) {
+    if (process.state != 'T') continue;
+    const auto rank = launched_rank(process.pid);
+    if (!rank || *rank >= std::ssize(ranks_) || ranks_[static_cast<std::size_t>(*rank)].pid != 0) continue;
+    stopped.insert(*rank);
+    Rank& it = ranks_[static_cast<std::size_t>(*rank)];
+    it.last_stopped = now;
+    if (!it.stopped_since) it.stopped_since = now;
+  }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (!stopped.contains(static_cast<std::int64_t>(rank))) ranks_[rank].stopped_since.reset();
+  }
+}
+
+std::chrono::steady_clock::duration RankWatch::stopped_before_its_start() const {
+  const auto now = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration longest{0};
+  for (const auto& rank : ranks_) {
+    if (rank.pid == 0 && rank.stopped_since) longest = std::max(longest, now - *rank.stopped_since);
+  }
+  return longest;
+}
+
 void RankWatch::glance() {
   look_for_mesh();
+  look_for_stopped();
   bool lost_some = false;
   for (auto& rank : ranks_) {
     if (rank.gone) continue;

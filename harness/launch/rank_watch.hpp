@@ -26,6 +26,8 @@ class RankWatch {
   bool trouble() const { return trouble_; }
   bool any_seen() const;
   bool all_seen() const;
+  /// For how long the rank that has stood still for longest has been stopped (SIGSTOP) before its first sign of life.
+  std::chrono::steady_clock::duration stopped_before_its_start() const;
   /// Whether this process was seen to be a rank.
   bool is_rank(pid_t pid) const;
   /// The ranks with their pages and exit files as they stand on disk now.
@@ -42,8 +44,9 @@ class RankWatch {
     std::vector<std::int64_t> pipeline;  ///< whom its page calls 0, 1, ...; empty where these are the run's own numbers
     pid_t pid = 0;
     bool gone = false;
-    std::optional<std::chrono::steady_clock::time_point> last_stopped;  ///< when it was last seen in state T or t
-    bool traced = false;                                                ///< that was t
+    std::optional<std::chrono::steady_clock::time_point> last_stopped;   ///< when it was last seen in state T or t
+    std::optional<std::chrono::steady_clock::time_point> stopped_since;  ///< before its first sign of life
+    bool traced = false;                                                 ///< that was t
     std::optional<ProgressSnapshot> page_when_stopped;
     std::int64_t naps = 0;
     std::chrono::steady_clock::time_point last_nap = {};  ///< when `naps` was last seen to have grown
@@ -52,12 +55,14 @@ class RankWatch {
     std::int64_t peak_bytes = 0, private_bytes = 0;
   };
   void look_for_mesh();
+  void look_for_stopped();
   bool died_unseen(const ProgressSnapshot& page) const;
   static void note_stop(Rank& rank, char state);
 
   std::filesystem::path record_;
   const ProcessTree& tree_;
   std::vector<Rank> ranks_;
+  std::chrono::steady_clock::time_point last_look_for_stopped_ = {};
   std::int64_t glances_with_losses_ = 0;
   bool trouble_ = false;
 };

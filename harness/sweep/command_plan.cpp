@@ -86,7 +86,7 @@ class CommandPlanner {
 
   /// By what its command was told, where that is another thing in another cell.
   std::string reference_id(const CommandCell& cell, const PlannedCommand& command) const {
-    std::string id = sweep_.name;
+    std::string id = sweep_.id;
     for (const auto& name : cell.own) {
       if (uses_placeholder(command, name))
         id.append("-").append(name).append("-") += as_part_of_id(cell.values.at(name));

@@ -5,6 +5,7 @@
 
 #include "harness/judge/request/partition_asked.hpp"
 #include "harness/sweep/command_request.hpp"
+#include "harness/sweep/model_config.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
@@ -21,11 +22,11 @@ namespace fs = std::filesystem;
 class Asked {
  public:
   Asked(const fs::path& run, const RunChanges& changes)
-      : run_(run), changes_(changes), file_(TomlTable::read(run)), config_(read_json(path_of("model", "config"))) {}
+      : run_(run), changes_(changes), file_(TomlTable::read(run)), config_(model_config(path_of("model", "config"))) {}
 
   Request training(const std::string& device, const std::string& level) const {
     Request request;
-    request.model_digest = model_digest(config_);
+    request.model_digest = config_->digest;
     request.seed = static_cast<std::uint64_t>(integer("train", "seed", 1));
     request.dtype = text("train", "precision", text("train", "dtype", "float32"));
     request.steps = integer("train", "steps", 0);
@@ -65,7 +66,7 @@ class Asked {
   /// Nothing for a config.json that is no Llama's: the trainers say what is wrong with it.
   std::optional<judging::ExpectedModel> model() const {
     try {
-      return judging::expected_model(config_);
+      return judging::expected_model(config_->json);
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -204,7 +205,7 @@ class Asked {
   fs::path run_;
   const RunChanges& changes_;
   TomlTable file_;
-  Json config_;
+  std::shared_ptr<const ModelConfig> config_;
 };
 
 /// The rows of one step, as long as they are padded to.
@@ -241,6 +242,11 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   const bool from_file = !cell.plan.schedule_csv.empty();
   const std::int32_t chunks = cell.placement.chunks_per_rank;
   const auto microbatches = static_cast<std::int32_t>(request.microbatches->size());
+  if (!from_file && microbatches == 0) {
+    throw InputError(
+        cell.run.string() +
+        ", key data.lengths: gives no microbatch; write one row length for each, for example [96, 33, 64]");
+  }
   const std::string csv =
       from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, world, microbatches, chunks));
   request.schedule = RequestedSchedule{cell.plan.schedule, chunks, hash_hex(csv)};

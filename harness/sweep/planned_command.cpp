@@ -59,6 +59,11 @@ bool uses_placeholder(const PlannedCommand& command, const std::string& name) {
          std::ranges::any_of(command.environment, [&](const auto& each) { return holds(each.second); });
 }
 
+bool trains_on_gpus(const PlannedCommand& command) {
+  const auto device = command.values.find("device");
+  return device != command.values.end() && device->second == "cuda";
+}
+
 std::string identity_of(const PlannedCommand& command) {
   const StartedCommand started = started_command(command, {"{record}", 0, {launcher_word}});
   std::string identity = join(started.words, "\n") + "\n\n";

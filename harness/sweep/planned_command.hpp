@@ -44,6 +44,9 @@ StartedCommand started_command(const PlannedCommand& command, const LaunchPlace&
 /// Whether a word or variable of it holds the placeholder.
 bool uses_placeholder(const PlannedCommand& command, const std::string& name);
 
+/// Whether its value `device` says so.
+bool trains_on_gpus(const PlannedCommand& command);
+
 /// What makes two runs the same one: everything but where they write.
 std::string identity_of(const PlannedCommand& command);
 

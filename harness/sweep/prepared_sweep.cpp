@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "harness/launch/launcher.hpp"
+#include "harness/launch/visible_gpus.hpp"
 #include "harness/sweep/kept_sweep.hpp"
 #include "harness/sweep/make_request.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/sweep_commands.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/paths.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 
@@ -24,6 +27,27 @@ std::vector<std::string> wanted_cells(const SweepOptions& options, const Prepare
     if (still) wanted.push_back(kept.id);
   }
   return wanted;
+}
+
+/// Whether some run takes GPUs of its slots: one whose environment names them itself does not.
+bool takes_gpus_of_slots(const PreparedSweep& sweep) {
+  if (!sweep.file.commands) return sweep.file.device == "cuda";
+  const auto takes = [](const auto& planned) {
+    return planned.command && trains_on_gpus(*planned.command) &&
+           !planned.command->environment.contains(visible_gpus_variable);
+  };
+  return std::ranges::any_of(sweep.plan.references, takes) || std::ranges::any_of(sweep.plan.cells, takes);
+}
+
+/// Side by side every slot is a GPU.
+void refuse_more_jobs_than_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
+  if (jobs <= 1 || !takes_gpus_of_slots(sweep)) return;
+  const auto visible = visible_gpus();
+  if (!visible || jobs <= std::ssize(*visible)) return;
+  throw SystemError(
+      "--jobs " + std::to_string(jobs) + ": this process may use " + std::to_string(visible->size()) +
+      (visible->size() == 1 ? " GPU" : " GPUs") + (visible->empty() ? "" : " (" + join(*visible, ",") + ")") +
+      ", and runs side by side take one GPU a rank; give at most so many, or set " + visible_gpus_variable);
 }
 
 }  // namespace
@@ -47,7 +71,8 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
     for (const char* program : {reference_program, pipeline_program})
       find_program((options.trainers / program).string());
   }
-  sweep.folder = options.out.value_or(new_run_folder(sweep.file.name));
+  refuse_more_jobs_than_gpus(sweep, options.jobs);
+  sweep.folder = options.out.value_or(new_run_folder(part_of_id(sweep.file.name)));
   sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge, sweep.inputs);
   SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);
   return sweep;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/sweep/kept_verdict.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
@@ -43,7 +44,7 @@ bool record_was_removed(const fs::path& record) {
 
 std::optional<Verdict> kept_of_reference(const fs::path& record) {
   if (!record_was_removed(record)) return std::nullopt;
-  Verdict kept = read_verdict(record / kept_reference_name);
+  Verdict kept = read_kept_verdict(record / kept_reference_name);
   if (kept.references.size() != 1)
     throw InputError((record / kept_reference_name).string() + ": is not as this program writes it");
   return kept;
@@ -69,7 +70,7 @@ void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, con
     kept.started = verdict.started;
     kept.machine = verdict.machine;
     kept.references = {*found};
-    write_verdict(record / kept_reference_name, kept);
+    write_kept_verdict(record / kept_reference_name, kept);
     remove_record(record);
   }
 }

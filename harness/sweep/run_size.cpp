@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/sweep/make_request.hpp"
+#include "harness/sweep/model_config.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
@@ -31,7 +32,8 @@ RunSize run_size(const SweepFile& sweep, const PlannedReference& reference) {
   RunSize size;
   try {
     const Request request = make_request(sweep, reference);
-    const Json config = read_json(read_run_facts(reference.run, reference.changes).config);
+    const auto model = model_config(read_run_facts(reference.run, reference.changes).config);
+    const Json& config = model->json;
     if (!config.is_object()) return {};
     size.hidden = number(config, "hidden_size", 0);
     size.layers = number(config, "num_hidden_layers", 0);

@@ -2,7 +2,10 @@
 
 #include <sstream>
 
+#include "harness/sweep/model_config.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/run_paths.hpp"
+#include "schedule/csv_import.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -112,7 +115,8 @@ std::vector<std::int64_t> numbers_of(const toml::node& node) {
 
 void read_model_facts(RunFacts& facts) {
   try {
-    const Json json = read_json(facts.config);
+    const auto config = model_config(facts.config);
+    const Json& json = config->json;
     if (!json.is_object()) return;
     if (json.contains("num_hidden_layers") && json.at("num_hidden_layers").is_number_integer()) {
       const auto layers = json.at("num_hidden_layers").get<std::int64_t>();
@@ -134,9 +138,9 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   if (!config) throw InputError(run.string() + ", key model.config: is missing; name the model's config.json");
   RunFacts facts;
   facts.config = (run.parent_path() / *config).lexically_normal();
-  facts.model = facts.config.filename() == "config.json" && facts.config.has_parent_path()
-                    ? facts.config.parent_path().filename().string()
-                    : facts.config.stem().string();
+  const std::string folder = fs::absolute(facts.config).lexically_normal().parent_path().filename().string();
+  facts.model = facts.config.filename() == "config.json" && !folder.empty() ? folder : facts.config.stem().string();
+  facts.name = name_in_run_file(run).value_or(name_of_file(run));
   read_model_facts(facts);
   if (const auto weights = root["model"]["weights"].value<std::string>()) {
     facts.weights = (run.parent_path() / *weights).lexically_normal();
@@ -147,8 +151,8 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
-    facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   }
+  facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
@@ -171,6 +175,11 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   return facts;
 }
 
+bool takes_dialect_of(const RunFacts& facts, const std::string& schedule) {
+  return facts.schedule_dialect && names_schedule_file(schedule) &&
+         (schedule == facts.schedule || !tells_dialect(schedule));
+}
+
 std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
   toml::table root = changed(run, changes);
   root.erase("pipeline");
@@ -186,7 +195,7 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
   } else {
     pipeline.insert_or_assign("schedule", schedule);
   }
-  if (schedule != read_run_facts(run, changes).schedule) pipeline.erase("schedule_dialect");  // of the run's own file
+  if (!takes_dialect_of(read_run_facts(run, changes), schedule)) pipeline.erase("schedule_dialect");
   // A sweep starts processes; ranks as threads of one process are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
   return text_for(std::move(root), run, folder);

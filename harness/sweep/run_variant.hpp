@@ -14,6 +14,7 @@ namespace plumbline {
 
 /// What the harness has to know of a run, the changes put in.
 struct RunFacts {
+  std::string name;                              ///< for people: its key `name`, else name_of_file
   std::filesystem::path config;                  ///< the model's config.json
   std::optional<std::filesystem::path> weights;  ///< that the model starts from
   std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
@@ -34,6 +35,10 @@ struct RunFacts {
 
 /// Throws InputError naming the file: not readable, not TOML, without a model.
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
+
+/// Whether the run file's dialect is that of this schedule: of its own file, and of another whose cells do not tell
+/// one.
+bool takes_dialect_of(const RunFacts& facts, const std::string& schedule);
 
 /// TOML texts for a file that will lie in `folder`: paths in them are relative to it. The optimiser's own keys go when
 /// another is asked for. `schedule`: a name, or a CSV file's path from here. The reference's has no [pipeline] table,

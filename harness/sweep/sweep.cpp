@@ -13,7 +13,9 @@
 #include "harness/launch/stop_signals.hpp"
 #include "harness/sweep/audited_dumps.hpp"
 #include "harness/sweep/calibrate.hpp"
+#include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/kept_sweep.hpp"
+#include "harness/sweep/original_words.hpp"
 #include "harness/sweep/prepared_sweep.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/run_size.hpp"
@@ -32,23 +34,6 @@ namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A trainer's words with the user's run file in place of the sweep's copy of it, whose lines are others.
-std::string with_original(std::string words, const fs::path& copy, const fs::path& original) {
-  const std::string name = copy.string();
-  if (const auto at = words.find(name); at != std::string::npos) {
-    const auto end = words.find_first_not_of("0123456789:", at + name.size());
-    const bool key_follows = end != std::string::npos && words[end] == ',';
-    words.replace(at, end == std::string::npos ? end : end - at, original.string() + (key_follows ? "" : ":"));
-  } else {
-    words = original.string() + ": " + words;
-  }
-  return words;
-}
-
-bool asks_for(const CellPlan& plan, const std::string& check) {
-  return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
-}
 
 /// Why a cell does not hold, in one line.
 std::string complaint(const CellVerdict& cell) {
@@ -83,10 +68,12 @@ class Sweep {
         trainers_(file_, sweep.inputs, options.trainers, folder_, signals_, [this] { at_glance(); }),
         second_runs_(file_, plan_, folder_, trainers_, services, signals_),
         references_(plan_.references.size()),
-        lost_references_(plan_.references.size()) {}
+        lost_references_(plan_.references.size()),
+        not_finite_(plan_.references.size()) {}
 
   Verdict run() {
     for (const std::string& note : file_.notes) progress_.line(note);
+    for (const auto& why : folder_.forgotten()) progress_.line(why + "; the cell is judged again");
     try {
       run_references();
       run_cells();
@@ -94,8 +81,7 @@ class Sweep {
       if (stopped_by_.empty()) stopped_by_ = error.what();
       if (error.code() == ExitCode::bad_input && cells_.empty() && !options_.resume) {
         // Nothing was found out, and the corrected file would be another sweep: the folder is free again.
-        std::error_code ignored;
-        fs::remove_all(folder_.path(), ignored);
+        folder_.discard();
         throw;
       }
       // What has finished is worth its verdict whatever stopped the rest; on a full disk it is lost, and the first
@@ -110,7 +96,11 @@ class Sweep {
       if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }
-    return finish();
+    const Verdict verdict = finish();
+    if (!plan_.cells.empty() && without_machine_.size() == plan_.cells.size())
+      throw SystemError("no cell of the sweep could run on this machine: " + *without_machine_.begin() +
+                        "; report: " + (folder_.path() / "report.html").string());
+    return verdict;
   }
 
  private:
@@ -187,8 +177,18 @@ class Sweep {
       throw InputError(with_original(last_words(folder_.launch(id) / "stderr.txt", reference_program),
                                      folder_.launch(id) / "run.toml", reference.run));
     }
-    const bool done = finding.exit_code == 0 && !finding.timed_out;
-    say(id, done ? "done" : "FAILED: " + finding.words, finding.seconds);
+    const auto why = why_unusable(index);
+    const bool ended_well = finding.exit_code == 0 && !finding.timed_out;
+    say(id, why ? "FAILED: " + (ended_well ? *why : finding.words) : "done", finding.seconds);
+  }
+
+  /// Why no cell can be compared with a reference that has ended.
+  std::optional<std::string> why_unusable(std::size_t index) {
+    const LaunchFinding& finding = *references_[index];
+    if (finding.exit_code != 0 || finding.timed_out) return "its reference did not finish: " + finding.words;
+    if (!not_finite_[index])
+      not_finite_[index] = why_not_finite(folder_.reference(plan_.references[index].id)).value_or("");
+    return not_finite_[index]->empty() ? std::nullopt : not_finite_[index];
   }
 
   /// Runs that go alone have all slots.
@@ -273,9 +273,9 @@ class Sweep {
         ++said_;
         continue;
       }
-      const LaunchFinding& reference = *references_[cell.reference];
-      if (reference.exit_code != 0 || reference.timed_out) {
-        not_run_[cell.plan.id] = "its reference did not finish: " + reference.words;
+      if (const auto why = why_unusable(cell.reference)) {
+        not_run_[cell.plan.id] = *why;
+        note_machine(cell, *references_[cell.reference]);
         continue;
       }
       runs.push_back({cell.plan.world,
@@ -288,6 +288,7 @@ class Sweep {
                       },
                       [this, &cell, &own = ended[index]] {
                         progress_.end(cell.plan.id);
+                        note_machine(cell, *own.plan.launch);
                         to_judge_.push_back(std::move(own));
                         judge_next();
                       }});
@@ -295,6 +296,12 @@ class Sweep {
     run_side_by_side(runs, options_.jobs, [this] { at_glance(); });
     settle_all();
     run_failures_again();
+  }
+
+  /// Of our own trainers: their exit code says whose sake it was for.
+  void note_machine(const PlannedCell& cell, const LaunchFinding& ended) {
+    if (!cell.command && ended.exit_code == static_cast<int>(ExitCode::harness_failure))
+      without_machine_.push_back(cell.plan.id + ": " + ended.words);
   }
 
   void run_failures_again() {
@@ -408,8 +415,10 @@ class Sweep {
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::optional<LaunchFinding>> references_;  ///< in the plan's order
   std::vector<bool> lost_references_;                     ///< likewise: whose records somebody has removed
+  std::vector<std::optional<std::string>> not_finite_;    ///< likewise: why, empty where they are; once looked at
   std::vector<CellVerdict> cells_;
   std::map<std::string, std::string> not_run_;
+  std::vector<std::string> without_machine_;  ///< cells whose trainers the machine kept from running, with why
   std::string stopped_by_;
   std::size_t said_ = 0;
   std::deque<Ended> to_judge_;

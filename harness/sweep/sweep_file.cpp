@@ -4,6 +4,7 @@
 
 #include "harness/judge/judge.hpp"
 #include "harness/launch/default_launcher.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/read_user_commands.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
@@ -202,7 +203,8 @@ void read_launcher(const TomlTable& table, SweepFile& sweep) {
 SweepFile read_sweep_file(const fs::path& path) {
   const TomlTable table = TomlTable::read(path);
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key : {"world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
+  for (const char* key :
+       {"name", "world_sizes", "schedules", "checks", "repeat", "launcher", "device", "time_limit_s", "cell"})
     table.has(key);
   for (const auto* keys : {&command_keys(), &run_file_keys()}) {
     for (const auto& key : *keys) table.has(key);
@@ -211,7 +213,9 @@ SweepFile read_sweep_file(const fs::path& path) {
   const fs::path folder = path.parent_path();
   SweepFile sweep;
   sweep.path = path;
-  sweep.name = path.stem().string();
+  const auto name = table.text("name");
+  sweep.name = name ? checked_name(*name, table.where("name")) : name_of_file(path);
+  sweep.id = name ? part_of_id(*name) : path.stem().string();
   if (starts_commands(table)) {
     sweep.commands = read_user_commands(table, folder);
     read_for_all(table, sweep);

@@ -44,7 +44,8 @@ struct ExtraCell {
 
 struct SweepFile {
   std::filesystem::path path;
-  std::string name;  ///< the file's name without its ending
+  std::string name;  ///< for people: its key `name`, else name_of_file
+  std::string id;    ///< the same in the names of folders: the key, else the file's name without its ending
   std::vector<std::filesystem::path> runs;
   std::vector<std::int64_t> world_sizes;
   std::vector<std::string> schedules;  ///< names, or paths of CSV files; empty: each run file's own

@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "harness/sweep/kept_verdict.hpp"
 #include "record/json_keys.hpp"
 #include "record/writer.hpp"
 #include "support/error.hpp"
@@ -74,6 +75,7 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const Sw
                          bool resume, const Json& plan)
     : path_(path), started_(now_text()) {
   refuse_unless_usable(path, fingerprint, resume);
+  was_there_ = path_exists(path);
   make_folder(path);
   lock_.emplace(path);
   SweepFingerprint all = fingerprint;
@@ -81,7 +83,7 @@ SweepFolder::SweepFolder(const fs::path& path, const std::string& name, const Sw
     const auto kept = read_sweep(path / "sweep.json");
     started_ = kept.started;
     all.runs.insert(kept.fingerprint.runs.begin(), kept.fingerprint.runs.end());  // cells of another selection
-    if (kept.fingerprint.judge != fingerprint.judge) forget_verdicts();
+    forget_verdicts(kept.fingerprint.judge != fingerprint.judge);
   }
   write_sweep(path, name, all, started_, plan);
 }
@@ -95,12 +97,31 @@ void SweepFolder::write_sweep(const fs::path& path, const std::string& name, con
                                    {"plan", plan}});
 }
 
-void SweepFolder::forget_verdicts() const {
+void SweepFolder::discard() const {
+  std::error_code ignored;
+  if (!was_there_) {
+    fs::remove_all(path_, ignored);
+    return;
+  }
+  for (const auto& entry : fs::directory_iterator(path_, ignored)) fs::remove_all(entry.path(), ignored);
+}
+
+void SweepFolder::forget_verdicts(bool all) {
   std::error_code none;
   for (const auto& folder : fs::directory_iterator(path_ / "cells", none)) {
+    const fs::path file = folder.path() / "cell.json";
+    if (!path_exists(file)) continue;
+    if (!all) {
+      try {
+        finished_cell(folder.path().filename().string());
+        continue;
+      } catch (const InputError& error) {
+        forgotten_.emplace_back(error.what());
+      }
+    }
     std::error_code error;
-    fs::remove(folder.path() / "cell.json", error);
-    if (error) throw SystemError((folder.path() / "cell.json").string() + ": cannot be removed: " + error.message());
+    fs::remove(file, error);
+    if (error) throw SystemError(file.string() + ": cannot be removed: " + error.message());
   }
 }
 
@@ -108,16 +129,9 @@ std::optional<CellVerdict> SweepFolder::finished_cell(const std::string& id) con
   const fs::path file = cell(id) / "cell.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
-  Verdict kept;
-  try {
-    kept = read_verdict(file);
-  } catch (const InputError& error) {
-    throw InputError(std::string(error.what()) + "; remove the file to have the cell judged again");
-  }
-  if (kept.cells.size() != 1 || kept.cells.front().id != id) {
-    throw InputError(file.string() + ": does not hold the verdict on " + id +
-                     "; remove the file to have the cell judged again");
-  }
+  const Verdict kept = read_kept_verdict(file);
+  if (kept.cells.size() != 1 || kept.cells.front().id != id)
+    throw InputError(file.string() + ": does not hold the verdict on " + id);
   return kept.cells.front();
 }
 
@@ -129,7 +143,7 @@ void SweepFolder::keep_cell(const CellVerdict& verdict) const {
   kept.cells = {verdict};
   kept.machine = Json::object();
   make_folder(cell(verdict.id));  // a run that never started has made none
-  write_verdict(cell(verdict.id) / "cell.json", kept);
+  write_kept_verdict(cell(verdict.id) / "cell.json", kept);
 }
 
 std::optional<LaunchFinding> SweepFolder::finished_reference(const std::string& id) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/sweep/sweep_fingerprint.hpp"
 #include "record/launch_finding.hpp"
@@ -24,8 +25,8 @@ namespace plumbline {
 class SweepFolder {
  public:
   /// Makes the folder, or goes on in it when `resume` and nothing of this fingerprint has changed since; `plan` is kept
-  /// in its sweep.json. Verdicts of another judge go; what they were given on stays. Throws InputError: it holds
-  /// anything else, or another plumbline works in it.
+  /// in its sweep.json. Verdicts of another judge go, and those that are not as they were written; what they were given
+  /// on stays. Throws InputError: it holds anything else, or another plumbline works in it.
   SweepFolder(const std::filesystem::path& path, const std::string& name, const SweepFingerprint& fingerprint,
               bool resume, const Json& plan);
   /// What the one above throws of a folder that is not free, without making or taking it.
@@ -45,7 +46,12 @@ class SweepFolder {
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
-  /// What an earlier run of this sweep has finished; nothing when it has not, or was interrupted.
+  /// Leaves the place as it was found: free, and the folder there only where somebody else had made it.
+  void discard() const;
+  /// Why verdicts of an earlier run are not believed, a line for each.
+  const std::vector<std::string>& forgotten() const { return forgotten_; }
+  /// What an earlier run of this sweep has finished; nothing when it has not, or was interrupted. Throws InputError:
+  /// the file is not as it was written, or is another cell's.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_reference(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
@@ -58,10 +64,12 @@ class SweepFolder {
   void make_way(const std::filesystem::path& record, const std::filesystem::path& launch) const;
 
  private:
-  void forget_verdicts() const;
+  void forget_verdicts(bool all);
 
   std::filesystem::path path_;
   std::string started_;
+  std::vector<std::string> forgotten_;
+  bool was_there_ = false;
   std::optional<FolderLock> lock_;
 };
 

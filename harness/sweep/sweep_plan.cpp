@@ -8,6 +8,7 @@
 
 #include "harness/sweep/cell_patterns.hpp"
 #include "harness/sweep/command_plan.hpp"
+#include "harness/sweep/names.hpp"
 #include "harness/sweep/run_size.hpp"
 #include "harness/sweep/run_variant.hpp"
 #include "schedule/accumulation_order.hpp"
@@ -106,7 +107,7 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
 RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
   ScheduleRequest request;
   request.schedule = schedule;
-  if (facts.schedule_dialect && schedule == facts.schedule) {
+  if (takes_dialect_of(facts, schedule)) {
     request.dialect = parse_csv_dialect(*facts.schedule_dialect);
   }
   request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";
@@ -158,13 +159,15 @@ std::vector<std::string> ids_of(const SweepPlan& plan) {
   return ids;
 }
 
-/// "a" of x/a.toml; where another of the sweep's run files has that name, with so many of its folders before it as tell
-/// them apart: "x-a".
+/// In ids. A run file's own name, else "a" of x/a.toml; where another of the sweep's run files has that name, with so
+/// many of its folders before it as tell them apart: "x-a".
 std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
   std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
   for (const auto& cell : sweep.cells) runs.insert(cell.run);
-  const auto name_of = [](const fs::path& run, int folders) {
-    std::string name = run.stem().string();
+  std::map<fs::path, std::string> own;
+  for (const auto& run : runs) own[run] = part_of_id(name_in_run_file(run).value_or(run.stem().string()));
+  const auto name_of = [&own](const fs::path& run, int folders) {
+    std::string name = own.at(run);
     fs::path folder = fs::absolute(run).parent_path();
     for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path()) {
       name = folder.filename().string() + "-" + name;
@@ -350,7 +353,7 @@ class Planner {
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
-    plan.run = run_name;
+    plan.run = facts.name;
     plan.model = facts.model;
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();

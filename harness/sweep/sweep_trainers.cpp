@@ -2,12 +2,11 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <sstream>
 #include <utility>
 
 #include "harness/launch/free_port.hpp"
+#include "harness/launch/visible_gpus.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/make_request.hpp"
 #include "harness/sweep/run_variant.hpp"
@@ -26,19 +25,14 @@ namespace {
 constexpr const char* run_file = "run.toml";
 constexpr const char* accumulation_file = "accumulation.csv";
 
-/// Those of the slots, among those that this process may see.
+/// Those of the slots, among those that this process may see: prepare_sweep has refused more slots than these.
 void take_gpus(const std::vector<std::int64_t>& slots, std::map<std::string, std::string>& environment) {
-  if (slots.empty() || environment.contains("CUDA_VISIBLE_DEVICES")) return;
-  std::vector<std::string> visible;
-  const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
-  std::istringstream names(own != nullptr ? own : "");
-  for (std::string name; std::getline(names, name, ',');) visible.push_back(name);
+  if (slots.empty() || environment.contains(visible_gpus_variable)) return;
+  const auto visible = visible_gpus();
   std::vector<std::string> taken;
-  for (const std::int64_t slot : slots) {
-    const auto index = static_cast<std::size_t>(slot);
-    taken.push_back(index < visible.size() ? visible[index] : std::to_string(slot));
-  }
-  environment["CUDA_VISIBLE_DEVICES"] = join(taken, ",");
+  for (const std::int64_t slot : slots)
+    taken.push_back(visible ? visible->at(static_cast<std::size_t>(slot)) : std::to_string(slot));
+  environment[visible_gpus_variable] = join(taken, ",");
 }
 
 /// As a shell runs it again.
@@ -206,8 +200,7 @@ LaunchFinding SweepTrainers::run_command(const PlannedCommand& command, const st
   launch.folder = place;
   launch.record = record;
   launch.ranks = command.ranks;
-  const auto device = planned.values.find("device");
-  if (device != planned.values.end() && device->second == "cuda") take_gpus(slots_, launch.environment);
+  if (trains_on_gpus(planned)) take_gpus(slots_, launch.environment);
   write_file(place / "command.txt", command_text(launch));
   return end_of(std::move(launch), id);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
+#include "harness/sweep/finite_reference.hpp"
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
@@ -75,6 +76,11 @@ ReferenceVerdict reference_verdict(const KeptSweep& sweep, const KeptReference& 
   if (finding) verdict.seconds = finding->seconds;
   if (!verdict.finished) return verdict;
   const fs::path record = folder.reference(kept.id);
+  if (const auto why = why_not_finite(record)) {
+    verdict.finished = false;
+    verdict.reason = *why;
+    return verdict;
+  }
   verdict.request = request_of(folder.launch("reference-" + kept.id));
   const Json manifest = manifest_of(record);
   verdict.versions = versions_of(manifest);

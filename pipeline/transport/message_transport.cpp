@@ -17,6 +17,12 @@
 namespace plumbline {
 namespace {
 
+/// A rank that waits looks so often, so that it knows for how long it has run meanwhile.
+constexpr std::chrono::steady_clock::duration between_looks = std::chrono::milliseconds(200);
+/// The most that the time between two looks counts towards a deadline: where it was more, this process was stopped, and
+/// in one process of threads the rank that is waited for was, too.
+constexpr std::chrono::steady_clock::duration longest_between_looks = std::chrono::milliseconds(1000);
+
 Channel header_channel(Direction direction) {
   return direction == Direction::forward ? Channel::forward_header : Channel::backward_header;
 }
@@ -196,19 +202,23 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
 
 void MessageTransport::wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended,
                                   bool starting) {
+  using Clock = std::chrono::steady_clock;
   const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  while (true) {
+  Clock::duration waited{0};
+  for (auto last_look = Clock::now();;) {
     // Read before looking: a rank that was stopped looks once more before it blames another.
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
+    waited += std::min<Clock::duration>(now - last_look, longest_between_looks);
+    last_look = now;
     progress();
     if (ended()) return;
-    if (now >= deadline) {
+    if (waited >= timeout) {
       throw DeadlineError(waiting_text(rank(), what(), timeout) + ": that is the time limit" +
                           (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
                           (starting ? "start_timeout_ms" : "timeout_ms"));
     }
-    link_->idle(payloads_->needs_looking_at() ? std::min(deadline, now + std::chrono::microseconds(100)) : deadline);
+    const Clock::duration patience = payloads_->needs_looking_at() ? std::chrono::microseconds(100) : between_looks;
+    link_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
 }
 

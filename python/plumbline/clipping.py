@@ -6,8 +6,8 @@ import functools
 import math
 import sys
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator
+import weakref
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import meshes
 
@@ -30,6 +30,8 @@ def coefficient(norm: Any, limit: float, epsilon: float) -> float:
 
 
 _steps = threading.local()  # records whose step is under way in this thread
+_users: weakref.WeakSet[Record] = weakref.WeakSet()  # that have torch's functions watched
+_undo: list[Callable[[], None]] = []
 
 
 def _recording() -> list[Record]:
@@ -44,9 +46,6 @@ def _tell_norm(record: Record, norm: Any, limit: float) -> None:
 
 
 def _watch_torch(torch: Any) -> None:
-    """Once and for good: outside of a step nothing is told to anybody."""
-    if hasattr(torch.nn.utils.clip_grad_norm_, "told_by_plumbline"):
-        return
     clip, clip_with = torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grads_with_norm_
 
     @functools.wraps(clip)
@@ -65,20 +64,40 @@ def _watch_torch(torch: Any) -> None:
             record._lacks.attempt("norm", _tell_norm, record, total_norm, max_norm)
         return clip_with(parameters, max_norm, total_norm, *args, **kwargs)
 
-    clip_grad_norm_.told_by_plumbline = True  # type: ignore[attr-defined]
+    def put(place: Any, name: str, new: Any) -> None:
+        original = getattr(place, name, None)  # torch's module has one of the two
+        setattr(place, name, new)
+
+        def undo() -> None:
+            if getattr(place, name, None) is not new:
+                return  # somebody has wrapped it in turn; without a record ours only calls the original
+            delattr(place, name) if original is None else setattr(place, name, original)
+
+        _undo.append(undo)
+
     for place in (torch.nn.utils, torch.nn.utils.clip_grad):
-        place.clip_grad_norm_, place.clip_grads_with_norm_ = clip_grad_norm_, clip_grads_with_norm_
+        put(place, "clip_grad_norm_", clip_grad_norm_)
+        put(place, "clip_grads_with_norm_", clip_grads_with_norm_)
 
 
-@contextmanager
-def watched(record: Record) -> Iterator[None]:
-    """torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ tell the record what they do, also where a script
-    calls them as torch.nn.utils.clip_grad.*. A name that was imported before is not seen: record.gradients() says so."""
+def _release(user: weakref.ref[Record]) -> None:
+    """The last record that ends gives torch its own functions back."""
+    record = user()
+    if record is not None:
+        _users.discard(record)
+    while _undo and not _users:
+        _undo.pop()()
+
+
+def watch(record: Record) -> Callable[[], None]:
+    """torch.nn.utils.clip_grad_norm_ and clip_grads_with_norm_ tell the record what they do until the function is called that this one gives,
+    also where a script calls them as torch.nn.utils.clip_grad.*. A name that was imported before is not seen: record.gradients() says so."""
     torch = sys.modules.get("torch")
-    if torch is not None:
-        _watch_torch(torch)
-    _recording().append(record)
-    try:
-        yield
-    finally:
-        _recording().remove(record)
+    if torch is not None and record not in _users:
+        if not _undo:
+            _watch_torch(torch)
+        _users.add(record)
+        record._undo.append(functools.partial(_release, weakref.ref(record)))
+    recording = _recording()
+    recording.append(record)
+    return lambda: recording.remove(record) if record in recording else None

@@ -20,6 +20,29 @@ class Microbatch:
     digest: str
 
 
+UNKNOWN = Microbatch(1, 1, 1, 1, "")
+
+
+def parts(inputs: Any, targets: Any, microbatches: int, of_a_call: int) -> list[tuple[Any, Any]]:
+    """Of a batch that is split first by the calls of a pipeline, and then by the microbatches of each."""
+    if inputs is None:
+        raise ValueError("every rank gives the step its batch, also one that is fed none of it: sizes are told by all")
+
+    def of(batch: Any) -> list[Any]:
+        if batch is None:
+            return [None] * microbatches
+        if isinstance(batch, (list, tuple)):
+            split_up = list(batch)
+        else:
+            calls = split(local(batch), microbatches // of_a_call)
+            split_up = [part for call in calls for part in split(call, of_a_call)]
+        if len(split_up) != microbatches:
+            raise ValueError(f"the step was given {len(split_up)} microbatches, and the record was made for {microbatches}")
+        return split_up
+
+    return list(zip(of(inputs), of(targets)))
+
+
 def split(tensor: Any, parts: int) -> list[Any]:
     """As torch.distributed.pipelining splits a batch: torch.tensor_split along the first dimension."""
     if is_torch(tensor):

@@ -10,6 +10,8 @@ from typing import Any, Iterator
 import numpy
 import xxhash
 
+from .meshes import local
+
 CHUNK_BYTES = 16 << 20  # of a tensor on a GPU, this much is on the host at a time
 
 
@@ -65,6 +67,7 @@ def digest(tensor: Any) -> str:
     >>> digest(numpy.array([1, 2, 3], dtype="float32"))
     'e9ae472f8e0534b67486a13c09695146'
     """
+    tensor = local(tensor)
     state = xxhash.xxh3_128(f"{dtype_name(tensor)}|{shape_text(tensor.shape)}|".encode())
     for piece in pieces(tensor):
         state.update(piece)

@@ -6,12 +6,25 @@ import sys
 from typing import Any, Callable, Iterable
 
 
+def tell(words: str) -> None:
+    """On stderr, where that can be written to."""
+    try:
+        print(f"plumbline: {words}", file=sys.stderr, flush=True)
+    except Exception:
+        pass
+
+
+def words_of(error: BaseException) -> str:
+    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
+
+
 class Lacks:
     """Of one rank. `entries` is `not_recorded` of exit.json and, with all ranks' together, of the manifest."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, str]] = []
-        self.watched: set[str] = set()  # kinds that hooks see by themselves, so that it is no fault of the trainer where they are not seen
+        self.notes: list[str] = []  # what else people should know of the record
+        self._told: set[str] = set()
 
     def __contains__(self, what: str) -> bool:
         return what in self.kinds()
@@ -29,7 +42,19 @@ class Lacks:
         self.entries += [entry for entry in entries if entry["what"] in new]
         listed = ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else new[0]
         uncounted = len(new) == 1 and not new[0].endswith("s")
-        print(f"plumbline: {why}: {listed} {'is' if uncounted else 'are'} not recorded", file=sys.stderr, flush=True)
+        tell(f"{why}: {listed} {'is' if uncounted else 'are'} not recorded")
+
+    def tell_once(self, words: str) -> None:
+        """What the record lacks nothing by."""
+        if words not in self._told:
+            self._told.add(words)
+            tell(words)
+
+    def note(self, words: str) -> None:
+        """The same, and the record says it."""
+        if words not in self.notes:
+            self.notes.append(words)
+            tell(words)
 
     def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
         """Calls `tell`, unless these kinds are no longer recorded. Where it raises, they are not from now on, and None is returned."""
@@ -38,7 +63,7 @@ class Lacks:
         try:
             return tell(*args)
         except Exception as error:
-            self.say(what, f"{type(error).__name__}: {error}".splitlines()[0])
+            self.say(what, words_of(error))
             return None
 
 

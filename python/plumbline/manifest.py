@@ -7,7 +7,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import lacks, training
+from . import lacks, machine, training
+from .counts import shifted
 from .digests import dtype_name, hash_hex
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class Told:
     stages: list[tuple[int, list[str]]]  # number, units
     frozen: list[str]
     tied: list[list[str]]
-    optimizer: dict[str, Any]
+    optimizer: dict[str, Any] | None
+    names_stripped: list[str] = field(default_factory=list)
     not_recorded: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -34,6 +36,7 @@ def told_by(record: Record) -> Told:
         [name for name, parameter in named if not getattr(parameter, "requires_grad", True)],
         tied_in(named),
         training.optimizer_of_all(record._optimizers or [record._optimizer]),
+        sorted(record.names_stripped),
         record._lacks.entries,
     )
 
@@ -55,24 +58,39 @@ def make_folder(record: Record, everyone: list[Told], places: list[tuple[int, in
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: is not empty, so it may hold another run; nothing was overwritten")
     folder.mkdir(parents=True, exist_ok=True)
+    _write(record, everyone, places)
+
+
+def write_again(record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]]) -> None:
+    """Once the first step has shown how often a pipeline is called for it."""
+    first = json.loads((record.folder / "manifest.json").read_text())
+    _write(record, everyone, places, {key: first[key] for key in ("run_id", "started")})
+
+
+def _write(record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]], kept: dict[str, Any] | None = None) -> None:
+    folder = record.folder
     schedule = None
     if record.schedule_rows is not None:
-        schedule = "".join(",".join(row) + "\n" for row in record.schedule_rows)
+        starts = range(0, record.microbatches, record.microbatches_of_a_call)
+        rows = [[shifted(action, start) for start in starts for action in row] for row in record.schedule_rows]
+        schedule = "".join(",".join(row) + "\n" for row in rows)
         (folder / "schedule.csv").write_text(schedule)
     accumulation = None
     if record.accumulation == "listed":
         accumulation = "unit,microbatch\n" + "".join(f"{unit},{m}\n" for unit, m in record.accumulation_rows)
         (folder / "accumulation.csv").write_text(accumulation)
-    text = json.dumps(_manifest(record, everyone, places, schedule, accumulation), indent=2) + "\n"
+    manifest = _manifest(record, everyone, places, schedule, accumulation) | (kept or {})
     beside = folder / "manifest.json.part"
-    beside.write_text(text)
+    beside.write_text(json.dumps(manifest, indent=2) + "\n")
     beside.rename(folder / "manifest.json")
 
 
 def _manifest(
     record: Record, everyone: list[Told], places: list[tuple[int, int, list[str]]], schedule: str | None, accumulation: str | None
 ) -> dict[str, Any]:
-    first = next((parameter for _, parameter in _named(record)), None)
+    stage, first = next(((stage, parameter) for stage in record.stages for _, parameter in stage.parameters), (None, None))
+    first = first if stage is None else stage.master(first)
+    stripped = sorted({name for told in everyone for name in told.names_stripped})
     started = training.new_run()
     not_recorded = lacks.merged(told.not_recorded for told in everyone)
     return {
@@ -82,14 +100,14 @@ def _manifest(
         "command": list(sys.argv),
         "model": record._model,
         "seed": record.seed,
-        "dtype": "float32" if first is None else dtype_name(first),
+        "dtype": "float32" if first is None else "mixed" if _has_copies(record) else dtype_name(first),
         "device": record.device or str(getattr(first, "device", "cpu")),
         "world_size": record.world_size,
         "steps": record.steps,
         "data": {"source": record.data_source, "microbatches": record.microbatches},
         "schedule": {
             "name": "by hand" if record.schedule_name == "sequential" and record.world_size > 1 else record.schedule_name,
-            "chunks_per_rank": record.chunks_per_rank,
+            "chunks_per_rank": max([record.chunks_per_rank, *(len(told.stages) for told in everyone)]),
             "microbatches": record.microbatches,
             "digest": None if schedule is None else hash_hex(schedule),
             "accumulation": record.accumulation,
@@ -99,7 +117,7 @@ def _manifest(
         "tied": _tied(record._tied, everyone),
         "frozen": [name for told in everyone for name in told.frozen],
         "loss_scaling": record.loss_scaling,
-        "optimizer": _optimizer(everyone),
+        "optimizer": training.together([told.optimizer for told in everyone]) or {"name": "none", "learning_rate": 0.0},
         "clip_norm": record.clip_norm,
         "norm_order": record.norm_order if record.clip_norm is not None else "canonical",
         "clip_epsilon": record.clip_epsilon if record.clip_norm is not None else 0,
@@ -107,15 +125,12 @@ def _manifest(
         **({"every": record.every} if record.every > 1 else {}),
         **({"mesh": record._mesh} if record._mesh else {}),
         **({"not_recorded": not_recorded} if not_recorded else {}),
+        **({"names_stripped": stripped} if stripped else {}),
+        "machine": machine.machine(),
+        "environment": machine.environment(),
         "versions": training.versions(),
         "started": started["started"],
     }
-
-
-def _optimizer(everyone: list[Told]) -> dict[str, Any]:
-    """Rank 0's; groups with numbers of their own may be another rank's alone."""
-    groups = max(int(told.optimizer.get("groups", 0)) for told in everyone)
-    return everyone[0].optimizer | ({"groups": groups} if groups else {})
 
 
 def _tied(given: list[list[str]], everyone: list[Told]) -> list[list[str]]:
@@ -125,6 +140,15 @@ def _tied(given: list[list[str]], everyone: list[Told]) -> list[list[str]]:
 
 def _named(record: Record) -> list[tuple[str, Any]]:
     return [pair for stage in record.stages for pair in stage.parameters]
+
+
+def has_copy(parameter: Any, master: Any) -> bool:
+    """Whether the model computes with a bfloat16 copy of what the optimiser updates in float32: mixed precision."""
+    return master is not parameter and (dtype_name(master), dtype_name(parameter)) == ("float32", "bfloat16")
+
+
+def _has_copies(record: Record) -> bool:
+    return any(has_copy(parameter, stage.master(parameter)) for stage in record.stages for _, parameter in stage.parameters)
 
 
 def tied_in(named: list[tuple[str, Any]]) -> list[list[str]]:

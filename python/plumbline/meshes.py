@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Iterable
 
 
@@ -34,28 +35,42 @@ def folder_of(mesh: dict[str, Any] | None) -> str:
     return "" if mesh is None else f"replica-{mesh['replica']}"
 
 
-def refuse_shards(named: Iterable[tuple[str, Any]]) -> None:
+def refuse_shards(named: Iterable[tuple[str, Any]], pipeline_ranks: int = 1) -> None:
     """A part of a parameter cannot be held against the whole one: DTensors that are sharded (FSDP2, tensor parallel), and
-    what Megatron marks as such. Shards over axes of size 1 are whole: torchtitan wraps every parameter so."""
-    sharded = [name for name, parameter in named if _is_sharded(parameter)]
+    what Megatron marks as such. Over axes of size 1 every tensor is whole: torchtitan and Megatron mark each parameter so."""
+    marked = tensor_parallel_size(pipeline_ranks) != 1
+    sharded = [name for name, parameter in named if is_part(parameter) or (marked and getattr(parameter, "tensor_model_parallel", False))]
     if sharded:
         raise ValueError(
             f"of {', '.join(sharded)} this rank holds a part, and one device the whole: such a run is not judged; record one "
-            "whose parameters are whole"
+            "whose parameters are whole (tensor parallel and FSDP axes of size 1), or give record.stage the gathered tensors"
         )
+
+
+def tensor_parallel_size(pipeline_ranks: int) -> int | None:
+    """1 where all ranks of the run are this pipeline's, or Megatron says so; None where nobody knows."""
+    state = sys.modules.get("megatron.core.parallel_state")
+    if state is not None and state.model_parallel_is_initialized():
+        return int(state.get_tensor_model_parallel_world_size())
+    torch = sys.modules.get("torch")
+    distributed = torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()
+    if not distributed or torch.distributed.get_world_size() == pipeline_ranks:
+        return 1
+    return None
 
 
 def local(tensor: Any) -> Any:
     """A DTensor's own tensor, where that is the whole; anything else as it is."""
     if not hasattr(tensor, "to_local"):
         return tensor
-    if _is_sharded(tensor):
+    if is_part(tensor):
         raise ValueError(f"this rank holds a part of a tensor of shape {tuple(tensor.shape)}: {tensor.placements}")
-    return tensor.to_local()
+    whole = tensor.to_local()
+    return whole.wait() if hasattr(whole, "wait") else whole
 
 
-def _is_sharded(parameter: Any) -> bool:
-    mesh = getattr(parameter, "device_mesh", None)
-    placements = enumerate(getattr(parameter, "placements", ()))
-    parts = any(not one.is_replicate() and (mesh is None or mesh.size(axis) > 1) for axis, one in placements)
-    return parts or bool(getattr(parameter, "tensor_model_parallel", False))
+def is_part(tensor: Any) -> bool:
+    """Only over an axis of several ranks can a tensor be a shard, or a sum that is not complete."""
+    mesh = getattr(tensor, "device_mesh", None)
+    placements = enumerate(getattr(tensor, "placements", ()))
+    return any(not one.is_replicate() and (mesh is None or mesh.size(axis) > 1) for axis, one in placements)

@@ -1,18 +1,97 @@
-"""Modules and tensors of torch: which modules are a model's units, and which tensors stand in a call.
+"""Modules and tensors of torch: which modules are a model's units, by which names, and which tensors stand in a call.
 
 A *unit* is a module that stands between two cuts; `units_of` finds them: the children of a model, and in place of a
 child that is a list of modules, or holds one, the children of that. Pass `units` to choose others.
+
+Names are the model's own: what torch's wrappers put into them (`_orig_mod.`, `_checkpoint_wrapped_module.`, DistributedDataParallel's
+`module.`) is taken off.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+import inspect
+from typing import Any, Callable, Iterable, Sequence
 
 import torch
 
 from .meshes import local
+from .record import Record
 
 LISTS = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
+WRAPPED = ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module")  # by torch.compile, checkpoint_wrapper, FSDP
+MODULE_WRAPPERS = {"DistributedDataParallel", "DataParallel", "FullyShardedDataParallel", "Float16Module", "DeepSpeedEngine"}  # as `module`
+Names = Callable[..., str]
+NamedParameters = list[tuple[str, torch.nn.Parameter]]
+
+
+def wrapped_as(module: torch.nn.Module) -> str | None:
+    """The name of the child that the module only wraps."""
+    children = dict(module.named_children())
+    for name in WRAPPED:
+        if name in children:
+            return name
+    is_wrapper = bool(MODULE_WRAPPERS & {kind.__name__ for kind in type(module).__mro__})
+    return "module" if is_wrapper and "module" in children else None
+
+
+def core_of(module: torch.nn.Module) -> torch.nn.Module:
+    while (name := wrapped_as(module)) is not None:
+        module = module.get_submodule(name)
+    return module
+
+
+def plain_names(module: torch.nn.Module) -> dict[str, str]:
+    """Of each module within, its name without wrappers."""
+    plain: dict[str, str] = {}
+
+    def walk(inner: torch.nn.Module, path: str, without: str) -> None:
+        plain[path] = without
+        wrapped = wrapped_as(inner)
+        for name, child in inner.named_children():
+            walk(child, f"{path}.{name}" if path else name, without if name == wrapped else f"{without}.{name}" if without else name)
+
+    walk(module, "", "")
+    return plain
+
+
+def named_parameters_of(module: torch.nn.Module) -> tuple[NamedParameters, set[str]]:
+    """By names without wrappers, and what was taken off."""
+    plain, named, stripped = plain_names(module), [], set()
+    own: dict[str, str] = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        path, _, leaf = name.rpartition(".")
+        without = plain.get(path, path)
+        short = f"{without}.{leaf}" if without else leaf
+        if short in own and own[short] != name:
+            raise ValueError(f"parameters {own[short]} and {name} are both {short} without the names of wrappers: give names= to tell them apart")
+        own[short] = name
+        if short != name:
+            stripped |= {f"{part}." for part in path.split(".") if part in (*WRAPPED, "module") and part not in without.split(".")}
+        named.append((short, parameter))
+    return named, stripped
+
+
+def unit_modules(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
+    """The units by their names, each with the wrappers that are around it."""
+
+    def walk(module: torch.nn.Module, prefix: str) -> dict[str, torch.nn.Module]:
+        found: dict[str, torch.nn.Module] = {}
+        for name, child in module.named_children():
+            path, core = prefix + name, core_of(child)
+            holds_a_list = any(_is_list(core_of(inner)) for inner in core.children())
+            if _is_list(core) or (holds_a_list and not prefix):
+                found |= walk(core, path + ".")
+            elif any(True for _ in child.parameters()):
+                found[path] = child
+        return found
+
+    return walk(core_of(model), "")
+
+
+def _is_list(module: torch.nn.Module) -> bool:
+    """Also what tracing leaves of one: a module without a forward of its own whose children are counted."""
+    names = [name for name, _ in module.named_children()]
+    return isinstance(module, LISTS) or (bool(names) and all(name.isdigit() for name in names))
 
 
 def units_of(model: torch.nn.Module) -> list[str]:
@@ -20,19 +99,107 @@ def units_of(model: torch.nn.Module) -> list[str]:
     >>> units_of(torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2), "layers": torch.nn.ModuleList([torch.nn.Linear(2, 2)])}))
     ['first', 'layers.0']
     """
+    return list(unit_modules(model))
 
-    def walk(module: torch.nn.Module, prefix: str) -> list[str]:
-        found: list[str] = []
-        for name, child in module.named_children():
-            path = prefix + name
-            holds_a_list = any(isinstance(inner, LISTS) for inner in child.children())
-            if isinstance(child, LISTS) or (holds_a_list and not prefix):
-                found += walk(child, path + ".")
-            elif any(True for _ in child.parameters()):
-                found.append(path)
-        return found
 
-    return walk(model, "")
+def module_at(model: torch.nn.Module, unit: str) -> torch.nn.Module:
+    """By its name with or without wrappers; with those that are around it."""
+    try:
+        return model.get_submodule(unit)
+    except AttributeError:
+        paths = [path for path, plain in plain_names(model).items() if plain == unit]
+        if not paths:
+            raise
+        return model.get_submodule(min(paths, key=len))
+
+
+def renamed(names: Names | None, stage: int, name: str) -> str:
+    """By names(name) or names(stage, name)."""
+    if names is None:
+        return name
+    try:
+        asked = inspect.signature(names).parameters.values()
+    except ValueError:  # of something built in
+        asked = ()
+    places = [one for one in asked if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty]
+    return str(names(stage, name) if len(places) > 1 else names(name))
+
+
+def watch_parameters(
+    record: Record,
+    number: int,
+    module: torch.nn.Module,
+    units: Sequence[str] | None,
+    names: Names | None,
+    gradient_of: Callable[[Any], Any] | None,
+    master_of: Callable[[Any], Any] | None,
+) -> dict[str, torch.nn.Module]:
+    """Tells the record of a stage, and gives its units' modules by the names that the record has of them."""
+
+    def named() -> NamedParameters:
+        pairs, _ = named_parameters_of(module)
+        return [(renamed(names, number, name), parameter) for name, parameter in pairs]
+
+    pairs, stripped = named_parameters_of(module)
+    record.names_stripped |= stripped
+    found = unit_modules(module)
+    if units is None:
+        found = {_renamed_unit(names, number, unit, [name for name, _ in pairs]): inner for unit, inner in found.items()}
+    else:
+        chosen: dict[str, torch.nn.Module] = {}
+        for unit in units:
+            try:
+                chosen[unit] = module_at(module, unit)
+            except AttributeError:
+                continue  # a name of the whole model's, where the stage has another
+        found = chosen
+    record.stage(number, list(found) if units is None else list(units), named(), gradient_of, master_of)
+    record.stages[-1].again = named
+    watch_order(record, number, found)
+    return found
+
+
+def _renamed_unit(names: Names | None, stage: int, unit: str, parameters: list[str]) -> str:
+    """As a parameter of it is named anew."""
+    first = next((name for name in parameters if name.startswith(unit + ".")), None)
+    if names is None or first is None:
+        return unit
+    behind = first.removeprefix(unit)
+    new = renamed(names, stage, first)
+    return new.removesuffix(behind) if new.endswith(behind) else unit
+
+
+def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -> None:
+    """The list of units is held against the order in which they run in the first step: modules are registered in any."""
+    called: list[str] = []
+    handles: list[Any] = []
+
+    def in_turn(unit: str) -> Callable[..., None]:
+        def called_first(*call: Any) -> None:
+            try:
+                if record.in_step and unit not in called:
+                    called.append(unit)
+                    if len(called) == len(units):
+                        compare()
+            except Exception:
+                stop()
+
+        return called_first
+
+    def compare() -> None:
+        stop()
+        if called != list(units):
+            listed = ", ".join(units)
+            record._lacks.note(f"the units of stage {stage} run in the order {', '.join(called)}, and are listed as {listed}: give units={called!r}")
+
+    def stop() -> None:
+        while handles:
+            handles.pop().remove()
+
+    for unit, module in units.items():
+        if getattr(module, "_compiled_call_impl", None) is None:  # a module that is compiled in its place would trace the hook
+            handles.append(module.register_forward_pre_hook(in_turn(unit)))
+    record._undo.append(stop)
 
 
 def as_one(tensors: Any) -> torch.Tensor:

@@ -1,12 +1,16 @@
-"""Optimisers of torch are watched: the rate that is applied, the time that it takes, and where nothing is clipped, the gradients."""
+"""Optimisers of torch are watched: the rates that are applied, the time that it takes, and where nothing is clipped, the gradients."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .hooks import guarded
+from .steps import apply_rates
+
 if TYPE_CHECKING:
     from .record import Record
-    from .steps import StepInHand
+
+KINDS = ("gradients", "rates", "actions")
 
 
 def watch(record: Record, optimizer: Any) -> None:
@@ -22,20 +26,15 @@ def watch(record: Record, optimizer: Any) -> None:
                 "the optimiser steps, and no gradients were seen before clipping: call record.gradients() and "
                 "record.norm(total_norm), or clip with torch.nn.utils.clip_grad_norm_ by that name"
             )
-            if now.number == 0:  # a line that the trainer forgot; later on no training is ended for it
-                raise RuntimeError(words)
             lacks.say(("gradients", "norm"), f"step {now.number}: {words}")
         lacks.attempt("gradients", record.gradients)
-        lacks.attempt("rates", applied, now, optimizer)
+        lacks.attempt("rates", apply_rates, now, optimizer)
         if now.update is None:  # several optimisers: one STEP, from the first's begin to the last's end
             now.update = lacks.attempt("actions", record._begin_action, min((stage.number for stage in record.stages), default=0), "STEP")
-
-    def applied(now: StepInHand, optimizer: Any) -> None:
-        now.learning_rate = float(optimizer.param_groups[0]["lr"])
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
         if record._now is not None and record._now.update is not None:
             record._lacks.attempt("actions", record._end_action, record._now.update)
 
-    for handle in (optimizer.register_step_pre_hook(before), optimizer.register_step_post_hook(after)):
-        record._undo.append(handle.remove)
+    for register, watching in ((optimizer.register_step_pre_hook, before), (optimizer.register_step_post_hook, after)):
+        record._undo.append(register(guarded(record, KINDS, watching)).remove)

@@ -13,28 +13,36 @@ import torch
 
 from . import waits
 from .hooks import hook, missing
-from .modules import as_one, tensors_in, units_of
+from .modules import Names, as_one, tensors_in, watch_parameters
 from .record import Record
 
-Names = Callable[[int, str], str]
 
-
-def watch_pipelining(record: Record, schedule: Any, units: Callable[[int], Sequence[str]] | None = None, names: Names | None = None) -> None:
+def watch_pipelining(
+    record: Record,
+    schedule: Any,
+    units: Callable[[int], Sequence[str]] | None = None,
+    names: Names | None = None,
+    gradient_of: Callable[[Any], Any] | None = None,
+    master_of: Callable[[Any], Any] | None = None,
+) -> None:
     """Any schedule of torch.distributed.pipelining: every boundary, loss and action of this rank's stages.
 
     `units(stage)` gives a stage's units where its module's children do not; `names(stage, name)` the whole model's name
-    of a stage's parameter.
+    of a stage's parameter. gradient_of, master_of: as of watch_model.
+
+    A schedule that is called several times for one step of the optimiser is counted on: microbatches are those of all calls, and the record
+    may be told those of one call.
     """
     if not torch.distributed.is_available():
         raise RuntimeError("this torch was built without torch.distributed, so it has no pipeline; watch_model and watch_stage work with it")
     microbatches = getattr(schedule, "_n_microbatches", record.microbatches)
-    if microbatches != record.microbatches:
-        raise ValueError(f"the schedule has {microbatches} microbatches, the record {record.microbatches}")
+    if record.microbatches % microbatches:
+        raise ValueError(f"the schedule has {microbatches} microbatches a call, the record {record.microbatches} a step")
+    record.microbatches_of_a_call = microbatches
     record.schedule_name = type(schedule).__name__.removeprefix("Schedule")
     if getattr(schedule, "scale_grads", False) and record.microbatches > 1:
         record.loss_scaling = "after"
     stages = stages_of(schedule)
-    record._lacks.watched.add("losses")
     if not stages:
         all_kinds = ("sends", "receives", "actions", "losses", "labels", "inputs", "schedule", "parameters", "gradients")
         record._lacks.say(all_kinds, f"{missing(schedule, '_stages')} and no _stage")
@@ -43,9 +51,7 @@ def watch_pipelining(record: Record, schedule: Any, units: Callable[[int], Seque
     record.schedule_rows = record._lacks.attempt("schedule", compute_rows, schedule, stages[0].group_size)
     for stage in stages:
         number = stage.stage_index
-        own_units = list(units(number)) if units else units_of(stage.submod)
-        named = stage.submod.named_parameters(remove_duplicate=False)
-        record.stage(number, own_units, [(names(number, name) if names else name, parameter) for name, parameter in named])
+        watch_parameters(record, number, stage.submod, units(number) if units else None, names, gradient_of, master_of)
     loss = WatchedLoss(record, schedule)
     here = {stage.stage_index for stage in stages}
     for stage in stages:
@@ -134,20 +140,25 @@ class WatchedLoss:
 
         def loss_fn(*args: Any, **kwargs: Any) -> Any:
             loss = inner(*args, **kwargs)
-            microbatch, self.microbatch = self.microbatch, None
-            if microbatch is not None and self.record.in_step:
-                target = next(iter(tensors_in(argument(args, kwargs, 1, "target"))), None)
-                self.record._lacks.attempt("losses", self.record.loss, loss, microbatch)
-                self.record._lacks.attempt("labels", self.record.fed, microbatch, None, target)
+            self.record._lacks.attempt(("losses", "labels"), self.told, loss, args, kwargs)
             return loss
 
         self.schedule._loss_fn, self.watched, self.inner = loss_fn, loss_fn, inner
+
+    def told(self, loss: Any, args: Any, kwargs: Any) -> None:
+        microbatch, self.microbatch = self.microbatch, None
+        if microbatch is None or not self.record.in_step:
+            return
+        self.record._lacks.attempt("losses", self.record._set_loss, loss, microbatch)
+        target = next(iter(tensors_in(argument(args, kwargs, 1, "target"))), None)
+        if target is not None:
+            self.record._lacks.attempt("labels", self.record._set_fed, microbatch, 1, target)
 
     def given(self, loss: Any, microbatch: int) -> None:
         """To the last stage's backward: where the function was not seen, the loss is."""
         now = self.record._now
         if loss is not None and now is not None and microbatch not in now.losses:
-            self.record.loss(loss, microbatch)
+            self.record._set_loss(loss, microbatch)
 
     def undo(self) -> None:
         if self.watched is not None and getattr(self.schedule, "_loss_fn", None) is self.watched:
@@ -162,128 +173,121 @@ class WatchedStage:
         self.receives: dict[tuple[str, int], tuple[list[Any] | None, list[torch.Tensor]]] = {}  # under way: action's row, tensors
         before, after = self.number - 1, self.number + 1
         self.local = {other for other in (before, after) if other in here}
-        self.forward_kinds = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
-        self.backward_kinds = ("actions", "receives", *(("losses",) if stage.is_last else ()))
-        hook(record, stage, "forward_one_chunk", self.forward_kinds, self.forward)
-        hook(record, stage, "backward_one_chunk", ("actions", "receives"), self.backward)
-        hook(record, stage, "backward_weight_one_chunk", "actions", self.weights)
         self.ran = False  # a forward within a recorded step
+        forward_kinds = ("actions", "receives", *(("inputs",) if stage.is_first else ()), *(("labels",) if stage.is_last else ()))
+        backward_kinds = ("actions", "receives", *(("losses",) if stage.is_last else ()))
+        hook(record, stage, "forward_one_chunk", forward_kinds, self.forward, self.forwarded)
+        hook(record, stage, "backward_one_chunk", backward_kinds, self.backward, self.ended)
+        hook(record, stage, "backward_weight_one_chunk", "actions", self.weights, self.ended)
 
         def exchanges(other: int, with_this_rank: bool) -> Callable[[], bool]:
             there = 0 <= other < stage.num_stages and (other in here) == with_this_rank
             return lambda: self.ran and there
 
-        hook(record, stage, "get_fwd_send_ops", "sends", lambda original: self.send(original, "SEND_F", after), exchanges(after, False))
-        hook(record, stage, "get_bwd_send_ops", "sends", lambda original: self.send(original, "SEND_B", before), exchanges(before, False))
-        hook(record, stage, "get_fwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_F"), exchanges(before, False))
-        hook(record, stage, "get_bwd_recv_ops", "receives", lambda original: self.receive(original, "RECV_B"), exchanges(after, False))
-        if before in here:
-            hook(record, stage, "set_local_fwd_input", "receives", lambda original: self.take_over(original, "RECV_F"), exchanges(before, True))
-        if after in here:
-            hook(record, stage, "set_local_bwd_input", "receives", lambda original: self.take_over(original, "RECV_B"), exchanges(after, True))
+        for name, kind, other in (("get_fwd_send_ops", "SEND_F", after), ("get_bwd_send_ops", "SEND_B", before)):
+            hook(record, stage, name, "sends", self.recording, self.sending(kind, other), exchanges(other, False))
+        for name, kind, other in (("get_fwd_recv_ops", "RECV_F", before), ("get_bwd_recv_ops", "RECV_B", after)):
+            hook(record, stage, name, "receives", self.recording, self.receiving(kind, other), exchanges(other, False))
+        for name, kind, other in (("set_local_fwd_input", "RECV_F", before), ("set_local_bwd_input", "RECV_B", after)):
+            if other in here:
+                hook(record, stage, name, "receives", self.recording, self.taking_over(kind), exchanges(other, True))
 
-    def recording(self) -> bool:
+    def recording(self, *call: Any) -> bool | None:
         """In a step, and in training: an evaluation within a step has no backward."""
-        return bool(self.record.in_step and getattr(self.stage, "has_backward", True))
+        return True if self.record.in_step and getattr(self.stage, "has_backward", True) else None
 
     def attempt(self, what: str | tuple[str, ...], tell: Callable[..., Any], *args: Any) -> Any:
         return self.record._lacks.attempt(what, tell, *args)
 
-    def computed(self, original: Callable[..., Any], kind: str, microbatch: int, args: Any, kwargs: Any) -> Any:
-        row = self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
-        result = original(*args, **kwargs)
-        if row is not None:
-            self.attempt("actions", self.record._end_action, row)
-        return result
+    def counted(self, kind: str, args: Any, kwargs: Any) -> int:
+        """The number within the step: torch counts from 0 in each call of the schedule."""
+        return self.record._counted((self.number, kind), microbatch_of(args, kwargs), self.record.microbatches_of_a_call)
 
-    def forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def forward_one_chunk(*args: Any, **kwargs: Any) -> Any:
-            microbatch = self.attempt(self.forward_kinds, microbatch_of, args, kwargs) if self.recording() else None
-            if microbatch is None:
-                return original(*args, **kwargs)
-            self.ran = True
-            self.consume("RECV_F", microbatch, self.number - 1)
-            if self.stage.is_first:
-                self.attempt("inputs", self.feed, microbatch, argument(args, kwargs, 1, "args"))
-            if self.stage.is_last:
-                self.attempt("labels", self.loss.watch)
-                self.loss.microbatch = None
-            output = self.computed(original, "F", microbatch, args, kwargs)
-            if self.stage.is_last:
-                self.loss.microbatch = microbatch
-            return output
+    def begin(self, kind: str, microbatch: int) -> tuple[int, list[Any] | None]:
+        return microbatch, self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
 
-        return forward_one_chunk
+    def ended(self, begun: tuple[int, list[Any] | None], result: Any, args: Any, kwargs: Any) -> None:
+        if begun[1] is not None:
+            self.attempt("actions", self.record._end_action, begun[1])
+
+    def forward(self, args: Any, kwargs: Any) -> tuple[int, list[Any] | None] | None:
+        if not self.recording():
+            self.loss.microbatch = None
+            return None
+        microbatch = self.counted("F", args, kwargs)
+        self.ran = True
+        self.consume("RECV_F", microbatch, self.number - 1)
+        if self.stage.is_first:
+            self.attempt("inputs", self.feed, microbatch, argument(args, kwargs, 1, "args"))
+        if self.stage.is_last:
+            self.attempt("labels", self.loss.watch)
+            self.loss.microbatch = None
+        return self.begin("F", microbatch)
+
+    def forwarded(self, begun: tuple[int, list[Any] | None], result: Any, args: Any, kwargs: Any) -> None:
+        self.ended(begun, result, args, kwargs)
+        if self.stage.is_last:
+            self.loss.microbatch = begun[0]
 
     def feed(self, microbatch: int, inputs: Any) -> None:
-        self.record.fed(microbatch, next(iter(tensors_in(inputs)), None))
+        first = next(iter(tensors_in(inputs)), None)
+        if first is not None:
+            self.record._set_fed(microbatch, 0, first)
 
-    def backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def backward_one_chunk(*args: Any, **kwargs: Any) -> Any:
-            microbatch = self.attempt(self.backward_kinds, microbatch_of, args, kwargs) if self.recording() else None
-            if microbatch is None:
-                return original(*args, **kwargs)
-            if self.stage.is_last:
-                self.attempt("losses", self.loss.given, argument(args, kwargs, 1, "loss"), microbatch)
-            self.consume("RECV_B", microbatch, self.number + 1)
-            whole = args[2] if len(args) > 2 else kwargs.get("full_backward", True)
-            return self.computed(original, "B" if whole else "I", microbatch, args, kwargs)
+    def backward(self, args: Any, kwargs: Any) -> tuple[int, list[Any] | None] | None:
+        if not self.recording():
+            return None
+        microbatch = self.counted("B", args, kwargs)
+        if self.stage.is_last:
+            self.attempt("losses", self.loss.given, argument(args, kwargs, 1, "loss"), microbatch)
+        self.consume("RECV_B", microbatch, self.number + 1)
+        whole = args[2] if len(args) > 2 else kwargs.get("full_backward", True)
+        return self.begin("B" if whole else "I", microbatch)
 
-        return backward_one_chunk
+    def weights(self, args: Any, kwargs: Any) -> tuple[int, list[Any] | None] | None:
+        return self.begin("W", self.counted("W", args, kwargs)) if self.recording() else None
 
-    def weights(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def backward_weight_one_chunk(*args: Any, **kwargs: Any) -> Any:
-            microbatch = self.attempt("actions", microbatch_of, args, kwargs) if self.recording() else None
-            if microbatch is None:
-                return original(*args, **kwargs)
-            return self.computed(original, "W", microbatch, args, kwargs)
+    def sending(self, kind: str, other: int) -> Callable[..., None]:
+        def sent(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
+            if not ops or self.skips(ops, other, "sends"):
+                return
+            microbatch = self.counted(kind, args, kwargs)
+            self.record._crossed(self.number, other, microbatch, as_one([op.tensor for op in ops]), "send")
+            self.attempt("actions", lambda: self.record._end_action(self.record._begin_action(self.number, kind, microbatch)))  # waited for elsewhere
 
-        return backward_weight_one_chunk
+        return sent
 
-    def send(self, original: Callable[..., Any], kind: str, other: int) -> Callable[..., Any]:
-        def get_send_ops(*args: Any, **kwargs: Any) -> Any:
-            ops = original(*args, **kwargs)
-            if ops and self.recording():
-                self.attempt("sends", self.sent, kind, other, args, kwargs, list(ops))  # a list of ours: torch 2.15 clears its own
-            return ops
+    def receiving(self, kind: str, other: int) -> Callable[..., None]:
+        def receives(begun: Any, ops: Any, args: Any, kwargs: Any) -> None:
+            if not ops or self.skips(ops, other, "receives"):
+                return
+            microbatch = self.counted(kind, args, kwargs)
+            _, row = self.begin(kind, microbatch)
+            self.receives[kind, microbatch] = (row, [op.tensor for op in ops])
 
-        return get_send_ops
+        return receives
 
-    def sent(self, kind: str, other: int, args: Any, kwargs: Any, ops: list[Any]) -> None:
-        microbatch = microbatch_of(args, kwargs)
-        self.record.sent(self.number, other, microbatch, as_one([op.tensor for op in ops]))
-        self.attempt("actions", lambda: self.record._end_action(self.record._begin_action(self.number, kind, microbatch)))  # waited for elsewhere
+    def skips(self, ops: Any, other: int, what: str) -> bool:
+        """A traced model may hand tensors past a stage. At the cuts between no one tensor crosses then that a reference could have."""
+        to = {waits.rank_of(op.peer, getattr(self.stage, "group", None)) for op in ops}
+        neighbour = self.record._on_rank.get(other)
+        if to <= {neighbour}:
+            return False
+        ranks = ", ".join(str(rank) for rank in sorted(to - {neighbour}))
+        words = f"stage {self.number} exchanges tensors with rank {ranks}, past its neighbour (a skip connection), which is no tensor at a cut"
+        self.record._lacks.say(("sends", "receives", "boundaries"), words)
+        return True
 
-    def receive(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        def get_recv_ops(*args: Any, **kwargs: Any) -> Any:
-            ops = original(*args, **kwargs)
-            if ops and self.recording():
-                self.attempt("receives", self.receiving, kind, args, kwargs, list(ops))
-            return ops
-
-        return get_recv_ops
-
-    def receiving(self, kind: str, args: Any, kwargs: Any, ops: list[Any]) -> None:
-        microbatch = microbatch_of(args, kwargs)
-        row = self.attempt("actions", self.record._begin_action, self.number, kind, microbatch)
-        self.receives[kind, microbatch] = (row, [op.tensor for op in ops])
-
-    def take_over(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    def taking_over(self, kind: str) -> Callable[..., None]:
         """From the other stage of this rank: (tensors, microbatch)."""
 
-        def set_local_input(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
-            if self.recording():
-                self.attempt("receives", self.taken_over, kind, args, kwargs)
-            return result
+        def taken_over(begun: Any, result: Any, args: Any, kwargs: Any) -> None:
+            tensors = list(tensors_in(args[0] if args else next(iter(kwargs.values()))))
+            if tensors:
+                microbatch = self.record._counted((self.number, kind), int(argument(args, kwargs, 1, "mb_index")), self.record.microbatches_of_a_call)
+                self.receives[kind, microbatch] = (None, tensors)
 
-        return set_local_input
-
-    def taken_over(self, kind: str, args: Any, kwargs: Any) -> None:
-        handed = args[0] if args else next(iter(kwargs.values()))
-        tensors = [tensor for tensor in tensors_in(handed)]
-        if tensors:
-            self.receives[kind, int(argument(args, kwargs, 1, "mb_index"))] = (None, tensors)
+        return taken_over
 
     def consume(self, kind: str, microbatch: int, other: int) -> None:
         """The receive has ended, now that its consumer starts."""
@@ -291,10 +295,5 @@ class WatchedStage:
         if row is not None:
             self.attempt("actions", self.record._end_action, row, True)
         if tensors:
-            self.attempt("receives", self.received, microbatch, other, tensors)
-
-    def received(self, microbatch: int, other: int, tensors: list[torch.Tensor]) -> None:
-        if other in self.local:
-            self.record.handed_over(other, self.number, microbatch, as_one(tensors))
-        else:
-            self.record.received(self.number, other, microbatch, as_one(tensors))
+            side = "local" if other in self.local else "receive"
+            self.attempt("receives", lambda: self.record._crossed(other, self.number, microbatch, as_one(tensors), side))

@@ -43,13 +43,14 @@ class Rows:
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
 
-    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any) -> None:
+    def tensor(self, step: int, kind: str, name: str, stage: int, tensor: Any, rate: float | None = None) -> None:
+        """`rate`: of a parameter, that its group was updated by."""
         if self.level == "summary":
             return
         tensor = local(tensor)
         found = statistics(tensor)
         said = [number_text(found.l2), number_text(found.max_abs), found.nonzero, _cell(found.nonzero_rows), found.nan, found.inf]
-        self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *said)
+        self.add("tensors", step, kind, name, stage, dtype_name(tensor), shape_text(tensor.shape), digest(tensor), *said, number_text(rate))
         self._keep(f"{kind}/{name}", tensor)
 
     def boundary(

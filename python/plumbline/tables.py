@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 COLUMNS = {
     "microbatches": "step,microbatch,sequence_length,batch,tokens,valid_tokens,loss,data_digest",
-    "tensors": "step,kind,name,stage,dtype,shape,digest,l2,max_abs,nonzero,nonzero_rows,nan,inf",
+    "tensors": "step,kind,name,stage,dtype,shape,digest,l2,max_abs,nonzero,nonzero_rows,nan,inf,learning_rate",
     "boundaries": "step,microbatch,direction,cut,from_stage,to_stage,side,peer,dtype,shape,digest,bytes",
     "actions": "step,index,action,stage,microbatch,start_ns,end_ns,wait_ns",
     "memory": "step,peak_bytes,parameter_bytes,gradient_bytes,optimizer_bytes,activation_peak_bytes,buffer_bytes,process_peak_bytes",

@@ -7,7 +7,8 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from .modules import as_one, tensors_in, units_of
+from .hooks import guarded
+from .modules import Names, as_one, module_at, tensors_in, units_of, watch_parameters
 from .pipelining import accumulation_of, compute_rows, watch_pipelining
 from .record import Record
 
@@ -23,29 +24,50 @@ def crossing_of(unit: str, args: Any, kwargs: Any) -> list[torch.Tensor]:
 
 
 def watch_model(
-    record: Record, model: torch.nn.Module, units: Sequence[str] | None = None, crossing: Callable[[str, Any, Any], list[torch.Tensor]] = crossing_of
+    record: Record,
+    model: torch.nn.Module,
+    units: Sequence[str] | None = None,
+    crossing: Callable[[str, Any, Any], list[torch.Tensor]] = crossing_of,
+    names: Names | None = None,
+    gradient_of: Callable[[Any], Any] | None = None,
+    master_of: Callable[[Any], Any] | None = None,
 ) -> None:
     """Of a run on one device: every call of the model with gradients is a microbatch, its cuts are before its units.
 
     What stands at a cut is what `crossing(unit, args, kwargs)` gives of the unit's call; several tensors count as one, as where they
     are sent together. The unit is handed views of them, whose gradients are what a pipeline sends back: a tensor's own gradient would
     count its uses before the cut too.
+
+    `names(name)` gives the record's name of a parameter. `gradient_of(parameter)` gives a gradient that lies elsewhere than in .grad, and
+    `master_of(parameter)` what the optimiser updates in the parameter's place.
     """
-    names = list(units) if units is not None else units_of(model)
-    record.stage(0, names, list(model.named_parameters(remove_duplicate=False)))
+    for unit in units or ():
+        module_at(model, unit)  # one that the model does not have is refused by name
+    found = watch_parameters(record, 0, model, units, names, gradient_of, master_of)
     calls = _Calls(record, crossing)
-    handles = [model.register_forward_pre_hook(calls.begin), model.register_forward_hook(calls.end)]
-    for unit in names[1:]:
-        module = model.get_submodule(unit)
-        handles.append(module.register_forward_pre_hook(functools.partial(calls.at_cut, unit), with_kwargs=True))
+    handles = [
+        model.register_forward_pre_hook(guarded(record, ("actions", "boundaries"), calls.begin)),
+        model.register_forward_hook(guarded(record, ("actions", "boundaries"), calls.end)),
+    ]
+    for unit, module in list(found.items())[1:]:
+        at_cut = guarded(record, "boundaries", functools.partial(calls.at_cut, unit))
+        handles.append(module.register_forward_pre_hook(at_cut, with_kwargs=True))
     record._undo += [handle.remove for handle in handles]
 
 
-def watch_stage(record: Record, number: int, module: torch.nn.Module, units: Sequence[str] | None = None) -> None:
+def watch_stage(
+    record: Record,
+    number: int,
+    module: torch.nn.Module,
+    units: Sequence[str] | None = None,
+    names: Names | None = None,
+    gradient_of: Callable[[Any], Any] | None = None,
+    master_of: Callable[[Any], Any] | None = None,
+) -> None:
     """A stage of a pipeline written by hand, whose crossings the trainer tells itself (record.sent, record.received): its units, by the
-    same rule as a whole model's, and its parameters."""
-    named = list(module.named_parameters(remove_duplicate=False))
-    record.stage(number, list(units) if units is not None else units_of(module), named)
+    same rule as a whole model's, and its parameters. `names(name)`, or `names(stage, name)`, gives the whole model's name of a parameter,
+    where the stage counts its layers from 0, say; units that are found are named so, too. gradient_of, master_of: as of watch_model."""
+    watch_parameters(record, number, module, units, names, gradient_of, master_of)
 
 
 class _Calls:
@@ -78,7 +100,7 @@ class _Calls:
             self.record._lacks.attempt("actions", self.record._end_action, self.row)
         first = next((tensor for tensor in tensors_in(output) if tensor.requires_grad), None)
         if first is not None:
-            first.register_hook(functools.partial(self._backward, self.microbatch))
+            first.register_hook(guarded(self.record, "actions", functools.partial(self._backward, self.microbatch)))
 
     def _backward(self, microbatch: int, gradient: torch.Tensor) -> None:
         row = self.record._lacks.attempt("actions", self.record._begin_action, 0, "B", microbatch)
@@ -88,10 +110,6 @@ class _Calls:
     def at_cut(self, unit: str, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         if not self.inside:
             return None
-        result: tuple[Any, Any] | None = self.record._lacks.attempt("boundaries", self._at_cut, unit, args, kwargs)
-        return result
-
-    def _at_cut(self, unit: str, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
         tensors = self.crossing(unit, args, kwargs)
         if not tensors:
             raise TypeError(f"unit {unit} is called without a tensor, so there is none at its cut")

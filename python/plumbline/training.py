@@ -20,10 +20,13 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     if isinstance(optimizer, dict):
         return optimizer
     groups = getattr(optimizer, "param_groups", [])
-    differ = any(_numbers(group) != _numbers(groups[0]) for group in groups) or len({float(group["lr"]) for group in groups}) > 1
+    told = [_numbers(group) | {"lr": float(group.get("initial_lr", group["lr"]))} for group in groups]
+    differ = any(one != told[0] for one in told)
     values = dict(optimizer.defaults)
-    if groups and not differ:  # torchtitan gives its numbers to a single group, and none to the optimiser
-        values |= _numbers(groups[0]) | {"lr": groups[0].get("initial_lr", groups[0]["lr"])}
+    for one in told:  # torchtitan gives its numbers to a single group, and none to the optimiser
+        values |= one
+    if differ:
+        values |= {key: max(one[key] for one in told) for key in ("lr", "weight_decay") if key in values}  # as many ranks as there are
     name = type(optimizer).__name__.lower()
     known: dict[str, Any] = {"name": name, "learning_rate": float(values.pop("lr"))}
     if name in ("adamw", "adam"):
@@ -33,22 +36,64 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
         known["weight_decay"] = float(values.pop("weight_decay"))
     if name == "sgd":
         known["momentum"] = float(values.pop("momentum"))
-    how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed
+    how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed, but in which kernels
+    form = form_of(optimizer)
+    if form:
+        known["implementation"] = form
     if differ:
         known["groups"] = len(groups)  # with numbers of their own
     known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
     return known
 
 
-def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any]:
-    """The first one's; where another has other numbers, all of them are groups of one, and of several kinds the name has each."""
-    told = [optimizer_of(one) for one in optimizers]
-    first, names = told[0], sorted({str(one["name"]) for one in told})
-    if all(one == first for one in told):
+def optimizer_of_all(optimizers: list[Any]) -> dict[str, Any] | None:
+    """Of one rank, or of none where it has no optimiser."""
+    return together([optimizer_of(one) for one in optimizers if one is not None])
+
+
+def together(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Of several optimisers, or of all ranks', the same whoever holds which: where numbers differ they are groups of one, and the largest
+    rate and decay stand for all; of several kinds the name has each."""
+    every = [one for one in told if one]
+    if not every:
+        return None
+    first, names = every[0], sorted({str(one["name"]) for one in every})
+    for one in every:  # what a rank that was given the numbers by hand does not say
+        first = one | first
+    if all(first | one == first for one in every):
         return first
     if len(names) > 1:
         first = {"name": "+".join(names), "learning_rate": first["learning_rate"]}
-    return first | {"groups": sum(int(one.get("groups", 1)) for one in told)}
+    for key in ("learning_rate", "weight_decay"):
+        if key in first:
+            first = first | {key: max(float(one.get(key, 0)) for one in every)}
+    if len({str(one.get("implementation", "")) for one in every} - {""}) > 1:
+        first = first | {"implementation": "mixed"}
+    return first | {"groups": sum(int(one.get("groups", 1)) for one in every)}
+
+
+def form_of(optimizer: Any) -> str | None:
+    """Which of torch's forms of the step runs: they round at other places."""
+    groups = getattr(optimizer, "param_groups", [])
+    forms = {_form_of_group(group) for group in groups if "foreach" in group}
+    return forms.pop() if len(forms) == 1 else "mixed" if forms else None
+
+
+def _form_of_group(group: dict[str, Any]) -> str:
+    if group.get("fused"):
+        return "fused"
+    foreach = group.get("foreach")
+    if foreach is None and group.get("fused") is None:  # torch chooses by where the parameters lie
+        from torch.optim import optimizer as torch_optimizer
+
+        choose = getattr(torch_optimizer, "_default_to_fused_or_foreach", None)
+        foreach = choose(group["params"], bool(group.get("differentiable")), use_fused=False)[1] if choose else False
+    return "foreach" if foreach else "single_tensor"
+
+
+def rates_of(optimizer: Any) -> dict[int, float]:
+    """Of each parameter, by its id."""
+    return {id(parameter): float(group["lr"]) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 def _numbers(group: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from .hooks import hook
 from .record import Record
@@ -14,32 +14,29 @@ def watch(record: Record, group: Any = None) -> None:
 
     peers: dict[int, int] = {}  # of transfers under way, by the object that is waited for
 
-    def begun(works: list[Any], ops: list[Any]) -> None:
-        if len({id(getattr(op, "group", None)) for op in ops}) > 1:
-            return  # torch calls this function again for each group's
-        peers.update((id(work), rank_of(op.peer, group)) for work, op in zip(works, ops))
+    def begun(started: Any, works: list[Any], args: Any, kwargs: Any) -> None:
+        ops = args[0] if args else next(iter(kwargs.values()))
+        if len({id(getattr(op, "group", None)) for op in ops}) == 1:  # else torch calls this function again for each group's
+            peers.update((id(work), rank_of(op.peer, group)) for work, op in zip(works, ops))
 
-    def begin(original: Callable[..., Any]) -> Callable[..., Any]:
-        def batch_p2p(p2p_ops: list[Any], *args: Any, **kwargs: Any) -> Any:
-            works = original(p2p_ops, *args, **kwargs)
-            if record.in_step:
-                record._lacks.attempt("waits", begun, works, p2p_ops)
-            return works
+    def waits(args: Any, kwargs: Any) -> Any:
+        work = args[0] if args else next(iter(kwargs.values()))
+        waited_for = [peers.pop(id(one), -1) for one in work]
+        known = [peer for peer in waited_for if peer >= 0]
+        if not known or not record.in_step:
+            return None
+        record._waits_for(known[0])
+        return known
 
-        return batch_p2p
+    def waited(known: Any, result: Any, args: Any, kwargs: Any) -> None:
+        record._waits_for(-1)
 
-    def wait(original: Callable[..., Any]) -> Callable[..., Any]:
-        def wait_batch_p2p(work: list[Any], *args: Any, **kwargs: Any) -> Any:
-            if not record.in_step or "waits" in record._lacks:
-                return original(work, *args, **kwargs)
-            for one in work:
-                with record.waiting(peers.pop(id(one), -1)):
-                    original([one], *args, **kwargs)
+    def begins(args: Any, kwargs: Any) -> Any:
+        ops = args[0] if args else next(iter(kwargs.values()))
+        return True if record.in_step and ops else None
 
-        return wait_batch_p2p
-
-    hook(record, schedules, "_batch_p2p", "waits", begin)
-    hook(record, schedules, "_wait_batch_p2p", "waits", wait)
+    hook(record, schedules, "_batch_p2p", "waits", begins, begun)
+    hook(record, schedules, "_wait_batch_p2p", "waits", waits, waited)
 
 
 def rank_of(peer: int, group: Any) -> int:

@@ -104,7 +104,7 @@ class Recorder:
             "frozen": [],
             "loss_scaling": "before",
             "boundary_gradient_factor": 1,
-            "optimizer": run.optimizer,
+            "optimizer": run.optimizer | {"implementation": "fused" if run.optimizer["name"] == "adamw" else "single_tensor"},
             "learning_rate_schedule": {
                 "warmup_steps": run.warmup_steps,
                 "start_factor": run.start_factor,

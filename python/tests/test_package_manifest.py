@@ -33,7 +33,9 @@ class ManifestTest(unittest.TestCase):
         found = self.written(steps=1, model={"kind": "plain"})
         self.assertRegex(found.pop("run_id"), r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
         self.assertRegex(found.pop("started"), r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-        versions = found.pop("versions")
+        versions, machine, environment = (found.pop(key) for key in ("versions", "machine", "environment"))
+        own = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
+        self.assertEqual(own, {"machine": machine, "environment": environment, "versions": versions})
         self.assertEqual((versions["python"], versions["plumbline-python"]), ("%d.%d.%d" % sys.version_info[:3], plumbline.__version__))
         self.assertEqual(versions.get("torch"), str(sys.modules["torch"].__version__) if "torch" in sys.modules else None)
         self.assertEqual(found, {
@@ -96,11 +98,15 @@ class ManifestTest(unittest.TestCase):
         self.assertEqual(self.written("none", stages=[{}])["dtype"], "float32")
 
     def test_groups_of_another_rank_alone_are_told(self):
-        from plumbline.manifest import Told, _optimizer
+        from plumbline.manifest import Told
+        from plumbline.training import together
 
         told = [Told((1, 1, 1, "full"), [], [], [], {"name": "sgd"} | more) for more in ({}, {"groups": 3}, {"groups": 2})]
-        self.assertEqual(_optimizer(told), {"name": "sgd", "groups": 3})
-        self.assertEqual(_optimizer(told[:1]), {"name": "sgd"})
+        self.assertEqual(together([one.optimizer for one in told]), {"name": "sgd", "groups": 6})
+        self.assertEqual(together([None, told[0].optimizer, {}]), {"name": "sgd"})
+        self.assertIsNone(together([None]))
+        rates = [{"name": "sgd", "learning_rate": rate} for rate in (0.25, 0.5)]  # each rank's only group: no rank's own number
+        self.assertEqual(together(rates), together(rates[::-1]), {"name": "sgd", "learning_rate": 0.5, "groups": 2})
 
     def test_an_optimiser_of_another_kind_needs_its_defaults_alone(self):
         class Descent:

@@ -204,7 +204,7 @@ class TablesTest(unittest.TestCase):
             with record.step(*batch(1)):  # nothing crosses
                 record.loss(1), record.loss(1), record.learning_rate(RATE)
         made = sorted(file.name for file in (self.folder / "summary" / "rank-0").iterdir())
-        self.assertEqual(made, ["actions.csv", "exit.json", "memory.csv", "microbatches.csv", "progress", "steps.csv"])
+        self.assertEqual(made, ["actions.csv", "exit.json", "machine.json", "memory.csv", "microbatches.csv", "progress", "steps.csv"])
         dumps = self.folder / "dump" / "rank-0" / "dumps"
         self.assertEqual(sorted(file.name for file in dumps.iterdir()), ["step-0.safetensors", "step-1.safetensors", "step-initial.safetensors"])
         self.assertEqual(tensors(dumps / "step-initial.safetensors"), {"parameter/first.weight": ("F32", [3, 4], before.tobytes())})

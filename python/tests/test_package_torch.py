@@ -5,8 +5,11 @@ import importlib.util
 import io
 import pathlib
 import struct
+import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import plumbline
 from plumbline import waits
@@ -276,11 +279,81 @@ class TorchTest(unittest.TestCase):
             place_of(Mesh(), "pp", "a group")
 
     def test_a_parameter_that_a_rank_holds_in_part_is_refused_by_name(self):
+        from plumbline.meshes import refuse_shards
+
         model = made()
-        model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards
-        record = recorded(self.folder / "one", torch.optim.AdamW(model.parameters()))
-        with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part"):
+        model.conv2.weight.tensor_model_parallel = True  # as Megatron marks its shards, and also what is whole at size 1
+        for state, pipeline_ranks, refused in ((None, 1, False), (1, 2, False), (2, 2, True)):
+            module = types.SimpleNamespace(model_parallel_is_initialized=lambda: True, get_tensor_model_parallel_world_size=lambda state=state: state)
+            with mock.patch.dict(sys.modules, {"megatron.core.parallel_state": module} if state else {}):
+                with self.assertRaisesRegex(ValueError, "of conv2.weight this rank holds a part") if refused else contextlib.nullcontext():
+                    refuse_shards(model.named_parameters(), pipeline_ranks)
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_the_rate_of_each_group_is_held_to_the_references(self):
+        def trained(name, rates):
+            model = made()
+            groups = [{"params": one.parameters(), "lr": rate} for one, rate in zip((model.conv1, model.conv2, model.conv3, model.head), rates)]
+            optimizer = torch.optim.SGD(groups, lr=0.1)
+            record = recorded(self.folder / name, optimizer, clip_norm=None, steps=1)
             plumbline.torch.watch_model(record, model)
+            inputs, targets = next(batches())
+            with record.step(inputs, targets):
+                for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                    loss = torch.nn.functional.cross_entropy(model(x), y)
+                    record.loss(loss), loss.backward()
+                optimizer.step()
+            return self.folder / name
+
+        one = trained("one", (0.1, 0.05, 0.025, 0.2))
+        right = plumbline.compare(one, trained("right", (0.1, 0.05, 0.025, 0.2)))
+        self.assertTrue(right, right)
+        found = plumbline.compare(one, trained("wrong", (0.1, 0.05, 0.05, 0.2))).first_divergence
+        self.assertEqual((found["item"], found["expected"], found["got"]), ("learning_rate of conv3.weight", "0.025", "0.05"))
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
+        def trained(name, wrong=None, **ways):
+            model = made().to(torch.bfloat16)
+            masters = {one: one.detach().float().clone().requires_grad_() for one in model.parameters()}
+            sums = {one: torch.zeros(one.shape) for one in masters}
+            optimizer = torch.optim.AdamW(masters.values(), lr=0.1)
+            record = recorded(self.folder / name, optimizer, clip_norm=None)
+            plumbline.torch.watch_model(record, model, **(ways or {"gradient_of": sums.get, "master_of": masters.get}))
+            for inputs, targets in batches():
+                with record.step(inputs, targets):
+                    for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                        loss = torch.nn.functional.cross_entropy(model(x.to(torch.bfloat16)).float(), y) / MICROBATCHES
+                        record.loss(loss), loss.backward()
+                        for one, total in sums.items():
+                            total += one.grad
+                            one.grad = None
+                    for one, master in masters.items():
+                        master.grad = sums[one] * (1.5 if wrong == "gradient" else 1)
+                        sums[one] = master.grad if wrong == "gradient" else sums[one]
+                    optimizer.step(), optimizer.zero_grad()
+                    with torch.no_grad():
+                        for one, master in masters.items():
+                            one.copy_(master if wrong != "copy" or one.dim() > 1 else one)
+                for total in sums.values():
+                    total.zero_()
+            return self.folder / name
+
+        one = trained("one")
+        found = plumbline.read(one)
+        self.assertEqual(found.manifest["dtype"], "mixed")
+        kinds = {kind: {row["dtype"] for row in found.tensors if row["kind"] == kind} for kind in ("parameter", "copy", "gradient", "moment1")}
+        self.assertEqual(kinds, {"parameter": {"float32"}, "copy": {"bfloat16"}, "gradient": {"float32"}, "moment1": {"float32"}})
+        right = plumbline.compare(one, trained("right"))
+        self.assertTrue(right, right)
+        self.assertEqual((right.checks["gradients"].outcome, right.checks["audit"].outcome), ("holds", "holds"))
+        for wrong, item in (("gradient", "gradients"), ("copy", "parameters")):
+            seen = plumbline.compare(one, trained(wrong, wrong))
+            self.assertEqual(seen.checks[item].outcome, "fails", seen)
+        untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
+        self.assertTrue(untold, untold)
+        self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
+        self.assertIn("HOLDS, but not recorded: moments, gradients", str(untold))
 
     def test_units_are_the_modules_between_cuts(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
@@ -302,7 +375,7 @@ class TorchTest(unittest.TestCase):
 
         parameters = list(made().parameters())
         own = {"lr": 0.25, "betas": (0.5, 0.75), "eps": 0.125, "weight_decay": 0.0625}  # as torchtitan gives them; the defaults are others
-        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625}
+        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "implementation": "single_tensor"}
         for groups in ([parameters], [parameters[:1], parameters[1:]]):
             optimizer = torch.optim.AdamW([{"params": [(str(id(one)), one) for one in group]} | own for group in groups])
             torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5)
@@ -333,16 +406,20 @@ class TorchTest(unittest.TestCase):
             found = plumbline.compare(*records)
             self.assertTrue(found.holds, str(found))
 
-    def test_clipping_that_is_not_seen_is_said(self):
+    def test_clipping_that_is_not_seen_is_said_and_ends_no_training(self):
         model = made()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        record = recorded(self.folder / "one", optimizer)
+        record = recorded(self.folder / "one", optimizer, steps=1)
         plumbline.torch.watch_model(record, model)
         inputs, targets = next(batches())
-        with self.assertRaisesRegex(RuntimeError, "call record.gradients\\(\\) and record.norm"):
-            with record.step(inputs, targets):
-                torch.nn.functional.cross_entropy(model(inputs[:2]), targets[:2]).backward()
-                optimizer.step()
+        with contextlib.redirect_stderr(io.StringIO()), record.step(inputs, targets):
+            for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                record.loss(loss), loss.backward()
+            optimizer.step()
+        ended = plumbline.read(self.folder / "one").exits[0]
+        self.assertEqual([entry["what"] for entry in ended["not_recorded"]], ["gradients", "norm"])
+        self.assertIn("call record.gradients() and record.norm", ended["not_recorded"][0]["why"])
 
     def test_whom_a_rank_waits_for_stands_on_its_page(self):
         from torch.distributed.pipelining import schedules

@@ -26,6 +26,13 @@ std::string first_unit_after(const Site& site) {
   return first_unit({site.world, site.rank + 1});
 }
 
+/// The last of it, where a wrong gradient of the whole stage is seen first.
+std::string last_unit(const Site& site) {
+  if (site.rank + 1 == site.world) return "lm_head";
+  const int next = first_unit_after(site).back() - '0';
+  return next == 0 ? "embed_tokens" : "layers." + std::to_string(next - 1);
+}
+
 /// `with`: what stands behind the rank, ",microbatch=4".
 Canary at(const std::string& fault, const Site& site, const std::string& with, Canary expected) {
   expected.name = fault + "_rank" + std::to_string(site.rank) + "_of" + std::to_string(site.world);
@@ -53,7 +60,7 @@ Canary backward_of(const std::string& cut, std::int64_t microbatch) {
 Canary gradient_of(const Site& site) {
   return {.check = "gradients",
           .step = 0,
-          .item = first_unit(site),
+          .item = last_unit(site),
           .still_hold = {"completion", "data"},
           .rank = site.rank};
 }
@@ -113,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](const Site& site) {
                   Canary canary = gradient_of(site);
                   canary.schedule = "zb-h1";
-                  if (site.rank == 0) canary.item = "layers.0.self_attn.q_proj";
+                  if (site.rank == 0) canary.item = "layers.1.mlp.down_proj";
                   return canary;
                 }),
         at_each("G7", {{2, 0}, {3, 0}, {5, 0}}, "",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -78,6 +79,45 @@ TEST(ClockAlignment, OfOneMachineThatHasSeveralClocksTheyAreSetApart) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_LE(std::abs(clocks[rank].origin - clocks[0].origin - ahead[rank]), clocks[0].skew) << rank;
   }
+}
+
+/// One clock, of which rank 1 answers as soon as it is asked, and rank 2 last of all.
+class UnevenAnswers : public mutant::ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+
+  std::string broadcast(const std::string& bytes) override {
+    asked_ = monotonic_ns();
+    return inner_.broadcast(bytes);
+  }
+  std::vector<std::string> gather(const std::string& bytes) override {
+    std::vector<std::string> all = inner_.gather(bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (all.size() == 3) all[1] = std::to_string(asked_), all[2] = std::to_string(monotonic_ns());
+    return all;
+  }
+
+ private:
+  std::int64_t asked_ = 0;
+};
+
+// Each is off by half of what an exchange takes, to its own side: between the two it is the whole.
+TEST(ClockAlignment, TwoRanksOtherThanTheFirstMayBothBeOff) {
+  const auto transports = make_threads_transports(3, {});
+  std::vector<AlignedClock> clocks(3);
+  {
+    std::vector<std::jthread> ranks;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      ranks.emplace_back([&, rank] {
+        UnevenAnswers uneven(*transports[rank]);
+        clocks[rank] = align_clocks(uneven, false);
+        transports[rank]->finish();
+      });
+    }
+  }
+
+  EXPECT_GT(std::abs(clocks[1].origin - clocks[2].origin), 4'000'000) << "they have one clock";
+  EXPECT_LE(std::abs(clocks[1].origin - clocks[2].origin), clocks[0].skew);
 }
 
 TEST(ClockAlignment, OnlyTheRankWhoseClockIsAnotherIsSetApart) {

@@ -26,6 +26,18 @@ TEST_F(DisturbedMpi, AStragglerIsWaitedFor) {
   expect_a_straggler_to_be_waited_for(launcher, program, "--transport mpi");
 }
 
+class DisturbedThreads : public DisturbedRanks {};
+
+// All of them stand still: no deadline passes meanwhile, as nobody had the time to keep it.
+TEST_F(DisturbedThreads, AStopOfTheProcessCountsTowardsNoDeadline) {
+  run("", program, "--transport threads --world 2", 100, 2000, [](pid_t pid, std::chrono::milliseconds since) {
+    kill(pid, since.count() < 5000 ? SIGSTOP : SIGCONT);
+  });
+
+  EXPECT_EQ(finding_.exit_code, 0) << finding_.words << said();
+  EXPECT_GE(finding_.seconds, 5) << "it did stand still";
+}
+
 // As ranks of two machines, each with a clock of its own: rank 1 reads one that is 1000 s ahead.
 TEST(ClocksOfTwoMachines, AreAlignedBeforeTheFirstStep) {
   if (std::system("unshare --time --fork --monotonic 1000 true 2>/dev/null") != 0) {

@@ -52,8 +52,12 @@ TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {
   pages({{1, 0}});
   const auto folder = folder_.path() / rank_folder(0);
   std::filesystem::create_directories(folder);
-  const ProgressPage page(folder / "progress");
+  ProgressPage page(folder / "progress");
   EXPECT_EQ(behind(1), "; rank 0, which has not begun its first action");
+  ProgressNow now;
+  now.step = 1;
+  page.update(now);
+  EXPECT_EQ(behind(1), "; rank 0, which has not begun its first action of step 1");
 }
 
 TEST_F(WaitChain, NothingIsSaidWithoutPages) {

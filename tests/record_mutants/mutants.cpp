@@ -53,6 +53,13 @@ std::optional<std::string> large_change(const std::string& text) {
   return std::nullopt;
 }
 
+/// Of a column of numbers that have fractions.
+std::optional<std::string> not_finite(const std::string& column, const std::string& text, const std::string& value) {
+  static const std::set<std::string> columns = {
+      "loss", "gradient_norm", "clip_coefficient", "learning_rate", "seconds", "recording_seconds", "l2", "max_abs"};
+  return columns.contains(column) && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
 std::optional<std::string> negative_change(const std::string& text) {
   if (const auto whole = parse_integer(text)) return to_text(-*whole - 7);
   if (const auto number = parse_double(text)) return to_text(-*number - 7);
@@ -123,6 +130,8 @@ class TableMutants {
     set("small", small_change(name, text));
     set("large", large_change(text));
     set("negative", negative_change(text));
+    set("not a number", not_finite(name, text, "nan"));
+    set("infinite", not_finite(name, text, "inf"));
     set("blank", "");
   }
 

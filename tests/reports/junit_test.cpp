@@ -135,7 +135,37 @@ TEST(Junit, AReferenceThatDidNotFinishIsAnError) {
   verdict.references[0].reason = "it ended with code 1";
 
   EXPECT_THAT(junit_xml(verdict),
-              HasSubstr("<error type=\"crash\" message=\"did not end well: it ended with code 1\">"));
+              HasSubstr("<error type=\"crash\" message=\"nothing can be compared with it: it ended with code 1\">"));
+}
+
+TEST(Junit, TotalsAreTheSumsOfTheSuites) {
+  Verdict verdict = two_cells();
+  testing::break_check(verdict, 1, "boundaries");
+  CheckResult& completion = check_of(verdict.cells[0], "completion");
+  completion.outcome = Outcome::fails;
+  verdict.references[0].finished = false;
+  verdict.not_run = {"c: why"};
+
+  const std::string xml = junit_xml(verdict);
+
+  for (const auto& [counted, least] :
+       {std::pair<std::string, long>("tests", 34), {"failures", 2}, {"errors", 2}, {"skipped", 2}}) {
+    long total = -1, sum = 0;
+    const std::string begin = " " + counted + "=\"";
+    for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
+      const long number = std::atol(xml.c_str() + at + begin.size());
+      (total < 0 ? total : sum) += total < 0 ? number + 1 : number;
+    }
+    EXPECT_EQ(total, sum) << counted;
+    EXPECT_GE(total, least) << counted;
+  }
+}
+
+TEST(Junit, WhatIsNotKnownLeavesNoHoleInAName) {
+  CellVerdict cell;
+  cell.run = "mine";
+  cell.world = 2;
+  EXPECT_EQ(suite_name(cell), "mine/P2");
 }
 
 TEST(Junit, AnUnstableCellFailsByThatName) {

@@ -288,6 +288,16 @@ TEST_F(Report, ACellWithAnotherModelHasNoReference) {
   EXPECT_FALSE(evidence.reference_of.contains(verdict.cells[1].id));
 }
 
+TEST_F(Report, ACellThatWasGoneOnWithHasTheReferenceThatItsVerdictNames) {
+  Json manifest = read_json(cell(1) / "manifest.json");
+  manifest["data_digest"] = std::string(32, '0');
+  manifest["dtype"] = "bfloat16";
+  write_file(cell(1) / "manifest.json", manifest.dump());
+  ASSERT_FALSE(verdict.cells[1].reference.empty());
+
+  EXPECT_TRUE(gather_evidence(folder.path(), verdict).reference_of.contains(verdict.cells[1].id));
+}
+
 TEST_F(Report, ARecordMayLieInAFolderOfItsOwn) {
   fs::rename(cell(0), folder / "moved");
   fs::create_directories(cell(0));

@@ -48,6 +48,11 @@ TEST(Words, ATitleAndALabelSayWhatTellsACellFromOthers) {
   cell.world = 2;
   cell.run = "tiny-sgd";
   EXPECT_EQ(cell_title(cell), "tiny, sgd, 1f1b, P = 2");
+  CellVerdict unnamed;
+  unnamed.run = unnamed.model = "mine";
+  unnamed.world = 2;
+  EXPECT_EQ(cell_title(unnamed), "mine, P = 2");
+  EXPECT_EQ(run_label(unnamed), "P = 2");
   EXPECT_EQ(run_label(cell), "1f1b, P = 2");
   cell.balance = {2, 0};
   cell.variant = "resumed";

@@ -130,5 +130,21 @@ TEST(JsonFile, AKeyThatStandsTwiceInOneObjectIsRefused) {
   EXPECT_NO_THROW(read_json(folder.file("f.json", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})")));
 }
 
+TEST(SameContent, ComparesIntegersDigitByDigit) {
+  struct Case {
+    const char *one, *other;
+    bool same;
+  };
+  for (const auto& [one, other, same] :
+       {Case{"1", "1.0", true}, Case{"9007199254740993", "9007199254740992", false},
+        Case{"9007199254740993", "9007199254740992.0", false}, Case{"18446744073709551615", "-1", false},
+        Case{"18446744073709551615", "1.8446744073709551615e19", false}, Case{"true", "1", false},
+        Case{R"({"a": [1, {"b": 2}], "c": 3})", R"({"c": 3.0, "a": [1, {"b": 2}]})", true},
+        Case{R"({"a": 1})", R"({"b": 1})", false}, Case{"[1, 2]", "[2, 1]", false}, Case{"null", "0", false}}) {
+    EXPECT_EQ(same_content(Json::parse(one), Json::parse(other)), same) << one << " and " << other;
+    EXPECT_EQ(same_content(Json::parse(other), Json::parse(one)), same) << other << " and " << one;
+  }
+}
+
 }  // namespace
 }  // namespace plumbline

@@ -63,7 +63,7 @@ StepProgress line_of(std::int64_t done, std::int64_t total, std::optional<double
           .loss = loss,
           .evaluation_loss = std::nullopt,
           .learning_rate = std::nullopt,
-          .tokens_so_far = tokens,
+          .step_tokens = tokens,
           .epochs = std::nullopt};
 }
 
@@ -73,7 +73,7 @@ TEST(StepLine, SaysStepLossRateAndTimeLeft) {
                        .loss = 5.43211,
                        .evaluation_loss = 5.678,
                        .learning_rate = 0.00125,
-                       .tokens_so_far = 36900,
+                       .step_tokens = 12300,
                        .epochs = 1.256},
                       3.0),
             "step 3/5  loss 5.4321  evaluation 5.6780  rate 1.25e-03  epoch 1.26  12.3k tokens/s  remaining 2 s");
@@ -81,7 +81,7 @@ TEST(StepLine, SaysStepLossRateAndTimeLeft) {
 
 TEST(StepLine, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(step_line({.done = 0, .total = 5}, 0), "step 0/5");
-  EXPECT_THAT(step_line(line_of(95, 100, 1, 500), 10, 90), HasSubstr("remaining 10 s"))
+  EXPECT_THAT(step_line(line_of(95, 100, 1, 500), 10, 90), HasSubstr("  250 tokens/s  remaining 10 s"))
       << "of a run that went on at step 90";
   EXPECT_THAT(step_line(line_of(1, 5, std::nullopt, 10), 1), Not(HasSubstr("loss")));
 }

@@ -38,7 +38,7 @@ RecordAudit::RecordAudit(const Record& record, const AuditOptions& options)
   }
   no_rows_ = incomplete();
   if (no_rows_ || level < RecordLevel::dump || dumps_were_removed(record.path) || !options.values) return;
-  if (record.in_part() || !record.manifest.recorded(of_updates())) return;
+  if (record.in_part() || record.manifest.every > 1 || !record.manifest.recorded(of_updates())) return;
   dumps_.emplace(record);
   dump_bytes_ = dumps_->bytes();
   if (dump_bytes_ > options.most_dump_bytes) dumps_.reset();
@@ -123,9 +123,10 @@ Audit RecordAudit::conclude() {
   append(audit, std::move(copies_));
   if (!manifest.recorded({"sends", "receives", "boundaries"}))
     not_audited("whether all that was sent arrived: the recorder could not see both");
-  if (manifest.role == "external")
-    not_audited(
-        "gradient norms and first moments against l2 and max_abs: an external trainer may compute these in any way");
+  if (manifest.role == "external") {
+    const std::string norms = manifest.clip_norm ? "" : "gradient norms and ";
+    not_audited(norms + "first moments against l2 and max_abs: an external trainer may compute these in any way");
+  }
   if (unknown_dtype_) {
     not_audited(*unknown_dtype_);
     return audit;
@@ -135,8 +136,8 @@ Audit RecordAudit::conclude() {
   audit.power = std::move(values_.power);
   audit.from_values = values_.from_values;
   append(audit, std::move(values_));
-  const Json& optimizer = manifest.json.at("optimizer");
-  if (const std::string why = why_no_form(optimizer); !why.empty()) not_audited("the optimiser's step: " + why);
+  if (const std::string why = why_not_recomputed(manifest); !why.empty())
+    not_audited("the optimiser's step is not recomputed: " + why);
   if (manifest.level < RecordLevel::dump) not_audited("values: a record of level full holds none");
   if (manifest.level == RecordLevel::dump && dumps_were_removed(record_.path)) {
     std::string removed = "values: the record's dumps were removed, as its ";
@@ -144,6 +145,9 @@ Audit RecordAudit::conclude() {
   }
   if (manifest.level == RecordLevel::dump && record_.in_part())
     not_audited("values: the steps before step " + std::to_string(record_.first_step) + " were left out");
+  if (manifest.level == RecordLevel::dump && manifest.every > 1)
+    not_audited("values: one step of " + std::to_string(manifest.every) +
+                " was recorded, and an update follows from the step before it");
   if (manifest.level == RecordLevel::dump && !manifest.recorded(of_updates()))
     not_audited("values: the recorder could not see all that updates are computed from");
   if (dump_bytes_ > options_.most_dump_bytes)

@@ -18,12 +18,6 @@ AuditedStep::AuditedStep(const Record& record, std::int64_t step, const std::vec
     for (const TensorRow& row : rank.tensors)
       before_by_key_.emplace(Key{rank.rank, row.stage, row.kind, row.name}, &row);
   }
-  const std::string embedding = "model.embed_tokens.weight";
-  for (const auto& names : record.manifest.tied) {
-    for (const auto& name : names) {
-      if (name != embedding) tied_again_.insert(name);
-    }
-  }
 }
 
 const TensorRow* AuditedStep::find(const Rows& rows, const std::string& kind, const TensorPlace& like) {
@@ -37,16 +31,6 @@ const TensorRow* AuditedStep::beside(const std::string& kind, const TensorPlace&
 
 const TensorRow* AuditedStep::before(const std::string& kind, const TensorPlace& like) const {
   return find(before_by_key_, kind, like);
-}
-
-std::vector<TensorPlace> AuditedStep::gradients_once() const {
-  std::vector<TensorPlace> once;
-  std::set<std::string> seen;
-  for (const TensorPlace& place : tensors_) {
-    if (place.row->kind != "gradient" || tied_again_.contains(place.row->name)) continue;
-    if (seen.insert(place.row->name).second) once.push_back(place);
-  }
-  return once;
 }
 
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -41,8 +40,6 @@ class AuditedStep {
   const TensorRow* beside(const std::string& kind, const TensorPlace& like) const;
   /// The same in the step before.
   const TensorRow* before(const std::string& kind, const TensorPlace& like) const;
-  /// Rows of the step's gradients, a tied weight once.
-  std::vector<TensorPlace> gradients_once() const;
 
  private:
   using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::string>;  ///< rank, stage, kind, name
@@ -55,7 +52,6 @@ class AuditedStep {
   const std::vector<RowsBefore>& rows_before_;
   std::vector<TensorPlace> tensors_;
   Rows by_key_, before_by_key_;
-  std::set<std::string> tied_again_;  ///< names of a tied weight beyond its first
 };
 
 /// "rank-1/steps.csv:3": the first row stands in line 2.

@@ -14,19 +14,17 @@ namespace {
 void audit_norm(const AuditedStep& audited, Dumps& dumps, Audit& audit) {
   const std::int64_t step = audited.step();
   long double squares = 0;
-  double elements = 0, tensors = 0, largest = 1;
-  for (const TensorPlace& place : audited.gradients_once()) {
-    const SafetensorsEntry* tensor = dumps.find(place.rank, step, "gradient/" + place.row->name);
+  double elements = 0;
+  for (const auto& [rank, row] : gradients_once(audited.record())) {
+    const SafetensorsEntry* tensor = dumps.find(rank, step, "gradient/" + row->name);
     if (!tensor) return;  // audit_rows_by_values says so
     const std::vector<double> values = values_of(*tensor);
     for (const double value : values) squares += static_cast<long double>(value) * static_cast<long double>(value);
     elements += static_cast<double>(values.size());
-    largest = std::max(largest, static_cast<double>(values.size()));
-    ++tensors;
   }
   double allowed = (elements + 2) * 0x1p-53;
-  if (audited.manifest().norm_order == "per_rank")
-    allowed = std::max(allowed, norm_rounding(audited.manifest().dtype, tensors, largest));
+  const auto by_rows = norm_by_rows(audited.record());
+  if (by_rows && summed_by_rank(audited.manifest())) allowed = std::max(allowed, by_rows->limit);
   const auto norm = static_cast<double>(std::sqrt(squares));
   const RankRecord& rank = audited.record().ranks.front();  // all ranks have the same, which audit_step_rows demands
   for (std::size_t i = 0; i < rank.steps.size(); ++i) {

@@ -1,16 +1,85 @@
 #include "harness/judge/audit/norm_rounding.hpp"
 
+#include <algorithm>
 #include <cmath>
-
-#include "harness/judge/audit/number_format.hpp"
-#include "record/precision.hpp"
+#include <set>
 
 namespace plumbline::auditing {
+namespace {
 
-double norm_rounding(const std::string& dtype, double tensors, double largest) {
-  const std::string trained = trained_dtype(dtype);
-  return (tensors + 4 * std::sqrt(largest)) *
-         unit_roundoff(is_storage(trained) ? storage_of(trained) : Storage::float32);
+constexpr const char* embedding = "model.embed_tokens.weight";
+
+/// Names that tying makes another name of a weight: of each group all but the embedding's, or but the first one that
+/// has a gradient.
+std::set<std::string> other_names(const Record& record) {
+  std::set<std::string> with_gradient, others;
+  for (const RankRecord& rank : record.ranks) {
+    for (const TensorRow& row : rank.tensors) {
+      if (row.kind == "gradient") with_gradient.insert(row.name);
+    }
+  }
+  for (const auto& names : record.manifest.tied) {
+    const auto has = [&](const std::string& name) { return with_gradient.contains(name); };
+    auto kept = std::find(names.begin(), names.end(), embedding);
+    if (kept == names.end() || !has(*kept)) kept = std::find_if(names.begin(), names.end(), has);
+    for (auto name = names.begin(); name != names.end(); ++name) {
+      if (name != kept) others.insert(*name);
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
+double rounding_to(const std::string& dtype) {
+  if (dtype == "bfloat16") return 0x1p-8;
+  if (dtype == "float16") return 0x1p-11;
+  return dtype == "float64" ? 0x1p-53 : 0x1p-24;
+}
+
+double norm_rounding(const NormTerms& terms) {
+  // Roundings of a square count half in its root. A sum in blocks errs as the root of its terms do, never as their
+  // number; the tensors' squares are added one after another.
+  const double accumulated = rounding_to(terms.dtype == "float64" ? "float64" : "float32");
+  const double sums = (std::sqrt(terms.largest / 2) + terms.tensors / 2) * accumulated;
+  const double of_tensor = 1 + 0.5, of_rank = 0.5, over_ranks = std::sqrt(terms.ranks - 1) / 2, in_all = 1;
+  return sums + (of_tensor + of_rank + over_ranks + in_all) * rounding_to(terms.dtype);
+}
+
+bool summed_by_rank(const Manifest& manifest) {
+  return manifest.norm_order == "per_rank" || (manifest.role == "external" && !manifest.clip_norm);
+}
+
+std::vector<GradientRow> gradients_once(const Record& record) {
+  const std::set<std::string> again = other_names(record);
+  std::vector<GradientRow> once;
+  std::set<std::string> seen;
+  for (const RankRecord& rank : record.ranks) {
+    for (const TensorRow& row : rank.tensors) {
+      if (row.kind != "gradient" || again.contains(row.name)) continue;
+      if (seen.insert(row.name).second) once.push_back({rank.rank, &row});
+    }
+  }
+  return once;
+}
+
+std::optional<NormByRows> norm_by_rows(const Record& record) {
+  if (!record.manifest.recorded({"gradients"})) return std::nullopt;
+  const auto gradients = gradients_once(record);
+  if (gradients.empty()) return std::nullopt;
+  NormTerms terms;
+  terms.tensors = static_cast<double>(gradients.size());
+  terms.ranks = static_cast<double>(record.manifest.world_size);
+  terms.dtype = gradients.front().row->dtype;
+  long double squares = 0;
+  for (const auto& [rank, row] : gradients) {
+    squares += static_cast<long double>(row->l2) * static_cast<long double>(row->l2);
+    double elements = 1;
+    for (const auto size : row->shape) elements *= static_cast<double>(size);
+    terms.largest = std::max(terms.largest, elements);
+    if (rounding_to(row->dtype) > rounding_to(terms.dtype)) terms.dtype = row->dtype;
+  }
+  return NormByRows{static_cast<double>(std::sqrt(squares)), norm_rounding(terms)};
 }
 
 }  // namespace plumbline::auditing

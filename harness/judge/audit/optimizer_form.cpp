@@ -18,11 +18,28 @@ Bounds exactly(Real value) {
 std::string why_no_form(const Json& optimizer) {
   const std::string name = optimizer.value("name", "");
   if (name != "adamw" && name != "sgd") return "no formula is known for " + (name.empty() ? "it" : name);
+  const Json implementation = optimizer.value("implementation", Json("fused"));
+  if (implementation != "fused" && implementation != "foreach" && implementation != "single_tensor")
+    return "no formula is known for " + name + " with implementation = " + json_text(implementation);
   for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"}) {
     const Json value = optimizer.value(key, Json());
     const bool none = value.is_null() || value == Json(false) || value == Json(0) || value == Json(0.0);
     if (!none) return "no formula is known for " + name + " with " + key + " = " + json_text(value);
   }
+  return "";
+}
+
+std::string why_not_recomputed(const Manifest& manifest) {
+  const Json& optimizer = manifest.json.at("optimizer");
+  if (const std::string why = why_no_form(optimizer); !why.empty()) return why;
+  const std::string name = optimizer.value("name", "");
+  if (manifest.dtype != "bfloat16") return "";
+  const bool told = optimizer.contains("implementation");
+  if (manifest.role == "external" && name == "adamw" && !told)
+    return "the manifest does not say which form of adamw ran (optimizer.implementation: single_tensor, foreach, "
+           "fused), and each rounds to bfloat16 at other places";
+  if (name == "sgd" && told && optimizer.at("implementation") == "fused")
+    return "no formula is known for fused sgd in bfloat16";
   return "";
 }
 
@@ -33,6 +50,7 @@ std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
   form.adamw = name == "adamw";
   form.weight_decay = optimizer.at("weight_decay").get<double>();
   form.decays_matrices_alone = optimizer.value("decay", Json("all")) == "matrices";
+  form.fused = optimizer.value("implementation", Json("fused")) == "fused";
   if (form.adamw) {
     form.beta1 = optimizer.at("beta1").get<double>();
     form.beta2 = optimizer.at("beta2").get<double>();
@@ -92,8 +110,44 @@ Element<Real> StepForm<Real>::exact(const Element<Real>& before, Real gradient) 
 }
 
 template <typename Real>
-ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const {
-  return form_.adamw ? adamw_bounds(before, gradient) : sgd_bounds(before, gradient, buffer);
+ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient,
+                                     std::optional<Element<Real>> recorded) const {
+  if (!form_.adamw) return sgd_bounds(before, gradient, recorded);
+  return form_.fused ? fused_adamw_bounds(before, gradient) : adamw_bounds(before, gradient, recorded);
+}
+
+/// What may be stored of a number between the two.
+template <typename Real>
+Bounds StepForm<Real>::stored(Real lowest, Real highest, Real magnitudes) const {
+  return {bounds_of(storage_, Sum<Real>{lowest, magnitudes}).lowest,
+          bounds_of(storage_, Sum<Real>{highest, magnitudes}).highest};
+}
+
+/// torch.optim's single_tensor and foreach: mul, lerp, mul, addcmul, sqrt, div, add, addcdiv, each of which stores its
+/// result. Numbers that scale are used as they are.
+template <typename Real>
+ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gradient,
+                                           std::optional<Element<Real>> recorded) const {
+  ElementBounds after = fused_adamw_bounds(before, gradient);
+  const auto low = [](const Bounds& bounds) { return static_cast<Real>(bounds.lowest); };
+  const auto high = [](const Bounds& bounds) { return static_cast<Real>(bounds.highest); };
+  const Real square = (1 - beta2_) * gradient * gradient, kept = beta2_ * before.moment2;
+  const Bounds decayed2 = stored(kept, kept, kept);
+  after.moment2 = stored(low(decayed2) + square, high(decayed2) + square, high(decayed2) + square);
+  const Bounds moment1 = recorded ? exactly(recorded->moment1) : after.moment1;
+  const Bounds moment2 = recorded ? exactly(recorded->moment2) : after.moment2;
+  const Real most_root = std::sqrt(high(moment2)), correction = std::sqrt(correction2_);
+  const Bounds root = stored(std::sqrt(std::max(low(moment2), Real{0})), most_root, most_root);
+  const Bounds corrected =
+      stored(low(root) / correction, high(root) / correction, high(root) / correction * (1 + correction_roundings_));
+  const Bounds divisor = stored(low(corrected) + eps_, high(corrected) + eps_, high(corrected) + eps_);
+  const Real factor = 1 - rate_ * decay_;
+  const Bounds decayed = stored(factor * before.parameter, factor * before.parameter, std::abs(before.parameter));
+  const auto [least, most] = std::minmax({size_ * low(moment1) / low(divisor), size_ * low(moment1) / high(divisor),
+                                          size_ * high(moment1) / low(divisor), size_ * high(moment1) / high(divisor)});
+  const Real update = std::max(std::abs(least), std::abs(most)) * (1 + correction_roundings_);
+  after.parameter = stored(low(decayed) - most, high(decayed) - least, std::abs(before.parameter) + update);
+  return after;
 }
 
 /// LibTorch computes beta^t and 1 - beta^t in double, whatever the dtype: of a float64 step a rounding of beta^t is one
@@ -101,7 +155,7 @@ ElementBounds StepForm<Real>::bounds(const Element<Real>& before, Real gradient,
 /// m), whose terms are larger: those are the magnitudes here. In bfloat16 the parameter follows from moments that are
 /// not rounded yet.
 template <typename Real>
-ElementBounds StepForm<Real>::adamw_bounds(const Element<Real>& before, Real gradient) const {
+ElementBounds StepForm<Real>::fused_adamw_bounds(const Element<Real>& before, Real gradient) const {
   const Element<Real> after = exact(before, gradient);
   const Real terms = std::abs(before.moment1) + (1 - beta1_) * (std::abs(gradient) + std::abs(before.moment1));
   const Real root = std::sqrt(after.moment2 / correction2_) + eps_;
@@ -131,15 +185,14 @@ Bounds StepForm<Real>::add(const Bounds& one, const Bounds& factor, const Bounds
   const Real high = std::max(highest, static_cast<Real>(rounded(storage_, highest)));
   const auto one_low = static_cast<Real>(one.lowest), one_high = static_cast<Real>(one.highest);
   const Real magnitudes = std::max(std::abs(one_low), std::abs(one_high)) + std::max(std::abs(low), std::abs(high));
-  return {bounds_of(storage_, Sum<Real>{one_low + low, magnitudes}).lowest,
-          bounds_of(storage_, Sum<Real>{one_high + high, magnitudes}).highest};
+  return stored(one_low + low, one_high + high, magnitudes);
 }
 
 /// Each operation stores its result, so that in bfloat16 each rounds to bfloat16: bounds are carried from one to the
 /// next. The momentum is never rounded: LibTorch is given it as a tensor.
 template <typename Real>
 ElementBounds StepForm<Real>::sgd_bounds(const Element<Real>& before, Real gradient,
-                                         std::optional<double> buffer) const {
+                                         std::optional<Element<Real>> recorded) const {
   const Bounds parameter = exactly(before.parameter);
   Bounds direction = exactly(gradient);
   if (decay_ != 0) direction = add(direction, factor(decay_), parameter);
@@ -150,7 +203,7 @@ ElementBounds StepForm<Real>::sgd_bounds(const Element<Real>& before, Real gradi
       direction = add(kept, exactly(Real{1}), direction);
     }
     after.moment1 = direction;
-    if (buffer) direction = {*buffer, *buffer};
+    if (recorded) direction = exactly(recorded->moment1);
   }
   after.parameter = add(parameter, factor(-rate_), direction);
   return after;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/judge/audit/bounds.hpp"
+#include "record/manifest.hpp"
 #include "record/rows.hpp"
 #include "support/json.hpp"
 
@@ -18,6 +19,7 @@ struct OptimizerForm {
   double momentum = 0;
   double weight_decay = 0;
   bool decays_matrices_alone = false;
+  bool fused = true;  ///< AdamW in one kernel; else in several, each of which stores what it computes
 
   bool keeps_moment1() const { return adamw || momentum != 0; }
   bool keeps_moment2() const { return adamw; }
@@ -26,6 +28,8 @@ struct OptimizerForm {
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
 /// Why it has none: another name, or a variant of a known one (Nesterov, groups with numbers of their own). Else empty.
 std::string why_no_form(const Json& optimizer);
+/// The same of a run: its manifest may also not say which form of an optimiser ran, where that decides what is rounded.
+std::string why_not_recomputed(const Manifest& manifest);
 
 /// What acts on a parameter of this shape: one of fewer than two dimensions, a norm's or a bias, may be left undecayed.
 OptimizerForm form_for(const OptimizerForm& form, const Shape& shape);
@@ -49,15 +53,17 @@ class StepForm {
 
   /// `gradient`: clipped.
   Element<Real> exact(const Element<Real>& before, Real gradient) const;
-  /// `buffer`: SGD's momentum buffer as it was recorded after the step, from which the parameter has to follow; without
-  /// it what the buffer may be decides.
-  ElementBounds bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const;
+  /// `recorded`: moments after the step, from which the parameter has to follow where they are stored before it is
+  /// computed; without them what they may be decides.
+  ElementBounds bounds(const Element<Real>& before, Real gradient, std::optional<Element<Real>> recorded) const;
 
  private:
-  ElementBounds adamw_bounds(const Element<Real>& before, Real gradient) const;
-  ElementBounds sgd_bounds(const Element<Real>& before, Real gradient, std::optional<double> buffer) const;
+  ElementBounds fused_adamw_bounds(const Element<Real>& before, Real gradient) const;
+  ElementBounds adamw_bounds(const Element<Real>& before, Real gradient, std::optional<Element<Real>> recorded) const;
+  ElementBounds sgd_bounds(const Element<Real>& before, Real gradient, std::optional<Element<Real>> recorded) const;
   static Real correction1_of(const OptimizerForm& form, std::int64_t step);
   Bounds factor(Real number) const;
+  Bounds stored(Real lowest, Real highest, Real magnitudes) const;
   Bounds add(const Bounds& one, const Bounds& factor, const Bounds& other) const;
 
   OptimizerForm form_;

@@ -32,7 +32,8 @@ class StepRows {
       norm();
       coefficient();
       if (rate_ && (row_->learning_rate || audited_.manifest().recorded({"rates"})))
-        exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step)), row_->learning_rate);
+        exactly(Place::learning_rate, "learning_rate", std::optional(rate_->at(row_->step * audited_.manifest().every)),
+                row_->learning_rate);
       totals(sums);
     }
   }

@@ -12,8 +12,8 @@ namespace plumbline::auditing {
 /// norm on all ranks.
 void audit_step_rows(const AuditedStep& audited, Audit& audit);
 
-/// The gradient norm against the square root of the sum of `l2` squared, at 1e-10. Not of an external record, whose
-/// `l2` may come from elsewhere than fp64.
+/// The gradient norm against the square root of the sum of `l2` squared, at 1e-10; that of an external record which
+/// clips within the limit of norm_rounding.hpp.
 void audit_norms_by_l2(const AuditedStep& audited, Audit& audit);
 
 /// Of step 0: `l2` and `max_abs` of the moments, which begin at 0, against those of the clipped gradient: within the

@@ -154,13 +154,14 @@ class ParameterUpdate {
       const Element<Real> element{static_cast<Real>(before.parameter[i]), static_cast<Real>(before.moment1[i]),
                                   static_cast<Real>(before.moment2[i])};
       const auto gradient = static_cast<Real>(clipped(storage, raw[i], numbers_.coefficient));
-      const ElementBounds bounds = step.bounds(element, gradient, after.moment1[i]);
+      const Element<Real> recorded{0, static_cast<Real>(after.moment1[i]), static_cast<Real>(after.moment2[i])};
+      const ElementBounds bounds = step.bounds(element, gradient, recorded);
       found.parameter.look(i, after.parameter[i], bounds.parameter);
       if (form_.keeps_moment1()) found.moment1.look(i, after.moment1[i], bounds.moment1);
       if (form_.keeps_moment2()) found.moment2.look(i, after.moment2[i], bounds.moment2);
-      // With SGD's recorded buffer taken for granted no mistake before it would show in the parameter.
+      // With recorded moments taken for granted no mistake before them would show in the parameter.
       found.mistakes.weigh(element, static_cast<Real>(raw[i]), gradient,
-                           form_.adamw ? bounds : step.bounds(element, gradient, std::nullopt));
+                           form_.adamw && form_.fused ? bounds : step.bounds(element, gradient, std::nullopt));
     }
     return found;
   }
@@ -214,8 +215,8 @@ std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankReco
 }  // namespace
 
 void audit_updates(const AuditedStep& audited, Dumps& dumps, UpdatesByParameter& so_far, Audit& audit) {
+  if (!why_not_recomputed(audited.manifest()).empty()) return;  // audit_record says so
   const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
-  if (!form) return;  // audit_record says so
   for (const RankRecord& rank : audited.record().ranks) {
     const auto numbers = numbers_of(audited, rank);
     if (!numbers) continue;

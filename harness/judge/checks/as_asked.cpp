@@ -85,9 +85,10 @@ class AsAskedCheck::OfRecord {
     demand("role", request_.role, manifest.role);
     demand("world_size", request_.world_size, ranks_of_run());
     demand("model_digest", request_.model_digest, model_digest(value_or_null(manifest.json, "model")));
-    demand("seed", request_.seed, static_cast<std::uint64_t>(manifest.seed));
+    if (request_.seed) demand_equal("seed", *request_.seed, manifest.seed);
     demand("dtype", request_.dtype, manifest.dtype);
-    demand("steps", request_.steps, manifest.steps);
+    if (request_.steps)  // of which one in `every` is recorded
+      demand_equal("steps", (*request_.steps + manifest.every - 1) / manifest.every, manifest.steps);
     demand("first_step", request_.first_step, manifest.first_step);
     demand("device", request_.device, manifest.device);
     if (request_.threads && manifest.json.contains("threads"))
@@ -124,9 +125,7 @@ class AsAskedCheck::OfRecord {
   void demand_equal(const std::string& item, const Json& asked, const Json& ran, std::optional<std::int64_t> rank = {},
                     std::int64_t step = -1, Part part = Part::manifest) {
     judgement_.compare_or_look_at(candidate_, "facts");
-    // Numbers are compared as numbers: 1 and 1.0 are the same request.
-    const bool equal = asked.is_number() && ran.is_number() ? asked.get<double>() == ran.get<double>() : asked == ran;
-    if (!equal) report(part, item, text(asked), text(ran), rank, step);
+    if (!same_content(asked, ran)) report(part, item, text(asked), text(ran), rank, step);
   }
 
   void demand_object(const char* key, const std::optional<Json>& asked) {
@@ -174,7 +173,7 @@ class AsAskedCheck::OfRecord {
       for (const auto& row : rank.steps) {
         if (!row.learning_rate) continue;
         judgement_.compare_or_look_at(candidate_, "learning_rates");
-        const double asked = rates_->at(row.step);
+        const double asked = rates_->at(step_of_run(row.step));
         const double allowed = rate_limit * asked + (external_ ? cosine_limit * rates_->peak : 0);
         if (!(std::abs(*row.learning_rate - asked) <= allowed))
           report(Part::rates, "learning_rate", to_text(asked), to_text(*row.learning_rate), rank.rank, row.step);
@@ -205,6 +204,9 @@ class AsAskedCheck::OfRecord {
       }
     }
   }
+
+  /// Where not each step was recorded.
+  std::int64_t step_of_run(std::int64_t step) const { return step * record_.manifest.every; }
 
   bool data_recorded() const { return record_.manifest.recorded({"inputs", "labels"}); }
 
@@ -245,7 +247,7 @@ class AsAskedCheck::OfRecord {
         for (const auto& row : rank.microbatches) {
           if (!source_ || row.data_digest.empty() || row.microbatch >= std::ssize(*request_.microbatches)) continue;
           auto& digest = expected[row.microbatch];
-          if (digest.empty()) digest = source_->data_digest(row.step, row.microbatch);
+          if (digest.empty()) digest = source_->data_digest(step_of_run(row.step), row.microbatch);
           judgement_.compare_or_look_at(candidate_, "data_digests");
           if (digest != row.data_digest)
             report(Part::data, "ids and labels of microbatch " + std::to_string(row.microbatch), digest,

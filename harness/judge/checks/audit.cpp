@@ -34,7 +34,7 @@ ExecutionPoint point_of(const auditing::Finding& finding) {
     case auditing::Place::backward:  // these run from the last cut to the first
       return at_backward(finding.step, finding.microbatch.value_or(0), -after_comparisons, BoundaryEnd::sent);
     case auditing::Place::gradient:
-      return at_gradient(finding.step, after_comparisons, 0);
+      return at_gradient(finding.step, -after_comparisons, 0);
     case auditing::Place::norm:
       return behind(at_norm(finding.step));
     case auditing::Place::learning_rate:

@@ -51,7 +51,7 @@ class BoundaryComparison::Rows {
                                           [](const auto& placed) { return placed.row->side == "computed"; });
     if (any && !records_its_cuts_) {
       records_its_cuts_ = true;
-      for (step_ = 0; step_ < now_->step; ++step_)
+      for (step_ = evidence_.first_step(); step_ < now_->step; ++step_)
         for_each_cut([&](std::int64_t m, const std::string& direction, std::size_t unit) {
           at_cut(m, direction, unit);
           report_absent();
@@ -108,6 +108,7 @@ class BoundaryComparison::Rows {
     const std::int64_t to_rank = forward ? crossing.to_rank : crossing.from_rank;
 
     const BoundaryRow* computed = reference_boundary(now_->reference_rows, microbatch, direction, crossing.cut);
+    if (!computed && !forward && all_frozen_before(crossing.cut)) return unneeded(crossing, from_rank, to_rank);
     if (!computed && (evidence_.reference.manifest.world_size > 1 || reference_may_lack_))
       return carried(crossing, from_rank, to_rank);
     if (!computed) return report_no_reference({});
@@ -156,10 +157,30 @@ class BoundaryComparison::Rows {
     }
   }
 
-  /// At a cut that the reference, a pipeline itself, does not have: what arrives is what was sent.
+  bool all_frozen_before(const std::string& cut) const {
+    const auto position = evidence_.model.unit_position(cut).value_or(0);
+    return std::ranges::all_of(evidence_.model.parameters, [&](const ExpectedParameter& parameter) {
+      return evidence_.model.unit_position(parameter.unit).value_or(0) >= position ||
+             is_frozen(evidence_.reference.manifest, parameter.name);
+    });
+  }
+
+  /// A gradient that no trained parameter needs: one device computes none, and a pipeline may send one all the same.
+  void unneeded(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
+    judgement_.look_at("crossings");
+    if (now_->candidate_rows.boundaries(microbatch_, direction_, cut_).empty()) return;
+    arrives(crossing, from_rank, to_rank);
+  }
+
+  /// At a cut that the reference, a pipeline itself, does not have.
   void carried(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     judgement_.look_at("crossings");
     judgement_.look_at("crossings_of_the_candidate_alone");
+    arrives(crossing, from_rank, to_rank);
+  }
+
+  /// What arrives is what was sent.
+  void arrives(const Crossing& crossing, std::int64_t from_rank, std::int64_t to_rank) {
     if (crossing.local()) {
       find({"local", to_rank, to_rank}, BoundaryEnd::sent);
       return;

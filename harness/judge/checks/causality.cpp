@@ -1,6 +1,7 @@
 #include "harness/judge/checks/causality.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -56,6 +57,13 @@ class TimesComparison::Times {
   }
 
   bool waits_recorded() const { return record_.manifest.recorded({"waits"}); }
+  std::string contradiction() const {
+    if (contradicting_.empty()) return "";
+    const double milliseconds = std::round(static_cast<double>(contradiction_) / 1e4) / 100;
+    const std::string by = milliseconds > 0 ? to_text(milliseconds) + " ms" : to_text(contradiction_) + " ns";
+    return whose_ + ": timestamps of " + contradicting_ + " contradict each other by " + by +
+           "; the order across ranks was not judged";
+  }
   bool clocks_compared() const { return skew_.has_value() || record_.manifest.world_size == 1; }
 
   void step(std::int64_t step) {
@@ -135,7 +143,10 @@ class TimesComparison::Times {
       const auto send = sends.find(key);
       if (!skew_ || send == sends.end()) continue;
       judgement_.look_at("messages");
-      if (before(receive->row->end_ns, send->second->row->start_ns))
+      if (!before(receive->row->end_ns, send->second->row->start_ns)) continue;
+      if (record_.manifest.role == "external")
+        note_contradiction(*receive, *send->second);
+      else
         report(receive->rank, *receive->row, "an end after the start of " + send->second->row->action, "ends before");
     }
     for (const Timed& timed : timed_) {
@@ -165,6 +176,14 @@ class TimesComparison::Times {
     }
   }
 
+  void note_contradiction(const Timed& receive, const Timed& send) {
+    const std::int64_t by = send.row->start_ns - receive.row->end_ns;
+    if (by <= contradiction_) return;
+    contradiction_ = by;
+    const auto [one, other] = std::minmax(receive.rank, send.rank);
+    contradicting_ = "ranks " + std::to_string(one) + " and " + std::to_string(other);
+  }
+
   /// By more than the clocks may differ.
   bool before(std::int64_t one, std::int64_t other) const {
     return static_cast<double>(one) + *skew_ < static_cast<double>(other);
@@ -184,6 +203,8 @@ class TimesComparison::Times {
   bool on_gpu_;
   std::optional<double> skew_;  ///< absent: unknown
   std::int64_t step_ = 0;
+  std::int64_t contradiction_ = 0;           ///< the largest, in nanoseconds
+  std::string contradicting_;                ///< the ranks
   std::vector<std::int64_t> last_step_end_;  ///< by rank
   std::vector<Timed> timed_;                 ///< of the step, rank by rank
 };
@@ -202,6 +223,10 @@ TimesComparison::TimesComparison(const Record& record, const std::string& whose,
 }
 
 TimesComparison::~TimesComparison() = default;
+
+std::string TimesComparison::contradiction() const {
+  return times_ ? times_->contradiction() : "";
+}
 
 void TimesComparison::step(std::int64_t step) {
   if (times_) times_->step(step);

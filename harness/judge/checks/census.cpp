@@ -15,7 +15,10 @@ namespace {
 class CensusCheck : public StepCheck {
  public:
   explicit CensusCheck(const CellEvidence& evidence)
-      : evidence_(evidence), judgement_("census", "census", "exact: a disjoint cover of the model") {}
+      : evidence_(evidence),
+        judgement_("census", "census", "exact: a disjoint cover of the model"),
+        same_units_(external(evidence.candidate.manifest) &&
+                    units_of(evidence.reference.manifest) == units_of(evidence.candidate.manifest)) {}
 
   /// All of it is of the start.
   void step(const StepEvidence& now) override {
@@ -39,6 +42,26 @@ class CensusCheck : public StepCheck {
   }
 
  private:
+  static bool external(const Manifest& manifest) { return manifest.role == "external"; }
+  static std::multiset<std::string> units_of(const Manifest& manifest) {
+    std::multiset<std::string> units;
+    for (const StageEntry& stage : manifest.stages) units.insert(stage.units.begin(), stage.units.end());
+    return units;
+  }
+  /// A model without a head of its own is mostly one whose head is tied, and whose config does not say so.
+  std::string head_hint(const std::string& name) const {
+    const bool untied_head = evidence_.model.llama && !evidence_.model.tied && name.starts_with("lm_head");
+    return untied_head ? "; a head that is the embedding's own weight is said by tie_word_embeddings = true in the "
+                         "model's config, and tied= names both"
+                       : "";
+  }
+  /// What makes names alike that differ by how modules are wrapped, or are counted from 0 in each stage.
+  static std::string names_hint(const Manifest& manifest) {
+    return external(manifest) ? "; where the names alone differ, names= (and units=) of watch_model, watch_stage or "
+                                "watch_pipelining give the whole model's"
+                              : "";
+  }
+
   void units(const StageMap& map, const Manifest& manifest, const std::string& whose) {
     std::vector<std::string> listed;
     for (std::size_t i = 0; i < map.stages.size(); ++i) {
@@ -55,18 +78,24 @@ class CensusCheck : public StepCheck {
     for (std::size_t u = 0; u < model.size(); ++u) {
       const auto times = std::count(listed.begin(), listed.end(), model[u]);
       judgement_.compare_or_look_at(&manifest == &evidence_.candidate.manifest, "units");
-      if (times == 0) report(model[u], u, {}, "one stage", "none", whose + ": " + model[u] + " stands on no stage");
+      if (times == 0)
+        report(model[u], u, {}, "one stage", "none",
+               whose + ": " + model[u] + " stands on no stage" + head_hint(model[u]) + names_hint(manifest));
       if (times > 1)
         report(model[u], u, {}, "one stage", std::to_string(times),
-               whose + ": " + model[u] + " stands on " + std::to_string(times) + " stages");
+               whose + ": " + model[u] + " stands on " + std::to_string(times) + " stages" + names_hint(manifest));
     }
     for (const auto& unit : listed) {
       if (!evidence_.model.unit_position(unit))
-        report(unit, 0, {}, "a unit of the model", unit, whose + ": " + unit + " is no unit of this model");
+        report(unit, 0, {}, "a unit of the model", unit,
+               whose + ": " + unit + " is no unit of this model" + names_hint(manifest));
     }
     if (!judgement_.diverged() && listed != model) {
       report("stages", 0, {}, join(model, ", "), join(listed, ", "),
-             whose + ": the units are not in the order of the model");
+             whose + ": the units are not in the order of the model" +
+                 (external(manifest) ? "; the recorder takes the order in which modules are registered: where they run "
+                                       "in another, list them by units= of watch_model, watch_stage or watch_pipelining"
+                                     : ""));
     }
   }
 
@@ -83,7 +112,7 @@ class CensusCheck : public StepCheck {
       if (found.size() != 1) {
         report(parameter.unit, unit, {}, "one rank", std::to_string(found.size()),
                whose + ": " + parameter.name + " of " + parameter.unit + " is held " + std::to_string(found.size()) +
-                   " times, not once");
+                   " times, not once" + (found.empty() ? head_hint(parameter.name) : "") + names_hint(manifest));
         continue;
       }
       const auto& row = *found.front().row;
@@ -105,7 +134,7 @@ class CensusCheck : public StepCheck {
       const auto& row = *placed.row;
       if (row.kind != "parameter" || evidence_.model.parameter_position(row.name)) continue;
       report(row.name, 0, placed.rank, "no such parameter", row.name,
-             whose + ": " + row.name + " is no parameter of this model");
+             whose + ": " + row.name + " is no parameter of this model" + names_hint(manifest));
     }
     if (matched == 0)
       report("parameters", 0, {}, "initial parameters", "none", whose + ": no parameter is listed at step -1");
@@ -130,7 +159,10 @@ class CensusCheck : public StepCheck {
       const Manifest& reference = evidence_.reference.manifest;
       if (groups(manifest) != groups(reference))
         report("tied", evidence_.model.units.size(), {}, json_text(reference.tied), json_text(manifest.tied),
-               whose + ": tied weights of the manifest");
+               whose + ": tied weights of the manifest" +
+                   (external(manifest) ? "; one rank finds its own alone: both records list all by tied= of "
+                                         "plumbline.Record, with the whole model's names"
+                                       : ""));
       return;
     }
     const bool listed = std::any_of(manifest.tied.begin(), manifest.tied.end(), [](const auto& names) {
@@ -152,11 +184,14 @@ class CensusCheck : public StepCheck {
     divergence.expected = expected;
     divergence.got = got;
     divergence.words = words + " (expected " + expected + ", got " + got + ")";
-    judgement_.diverge(at_structure(Structure::census, static_cast<std::int64_t>(position)), std::move(divergence));
+    const auto at = static_cast<std::int64_t>(position);
+    judgement_.diverge(same_units_ ? beside(-1, Beside::whole_record, 0, at) : at_structure(Structure::census, at),
+                       std::move(divergence));
   }
 
   const CellEvidence& evidence_;
   Judgement judgement_;
+  bool same_units_;  ///< in both records: where they are in another order, or grouped otherwise, values say more
 };
 
 }  // namespace

@@ -66,6 +66,17 @@ class ConformanceCheck : public StepCheck {
   }
 
   Judged conclude() override {
+    std::string clocks = reference_times_.contradiction();
+    if (const std::string mine = candidate_times_.contradiction(); !mine.empty())
+      clocks += (clocks.empty() ? "" : "; ") + mine;
+    if (!clocks.empty()) judgement_.not_shown("the order of work across ranks: " + clocks);
+    Judged judged = conclude_lists();
+    if (!clocks.empty()) judged.result.reason.insert(0, clocks + "; ");
+    return judged;
+  }
+
+ private:
+  Judged conclude_lists() {
     if (!evidence_.candidate.schedule_csv) {
       return judgement_.conclude_as(Outcome::not_run,
                                     "the record has no schedule.csv: there is no list to hold the actions against");
@@ -82,7 +93,6 @@ class ConformanceCheck : public StepCheck {
                                {{"actions", (planned_ + of_reference) * evidence_.steps()}});
   }
 
- private:
   /// Each row says one action of the notation, and its cells for stage and microbatch say the same.
   void notation(const std::string& whose, const Record& record) {
     for (const RankRecord& rank : record.ranks) {

@@ -15,11 +15,15 @@ class GradientsCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
+    if (!looked_) none_told_ = without_gradients(now);
+    looked_ = true;
+    if (none_told_ && without_gradients(now)) return;
     compare_tensors(now, "gradient", judgement_);
     compare_tied_copies(now, "gradient", judgement_);
   }
 
   Judged conclude() override {
+    if (none_told_) return judgement_.conclude_as(Outcome::not_applicable, no_gradient_compared);
     if (evidence_.steps() < 2)
       judgement_.not_shown("a gradient that is kept from the step before: the run has one step");
     const auto unused = judgement_.count(absent_in_both);
@@ -36,6 +40,7 @@ class GradientsCheck : public StepCheck {
  private:
   const CellEvidence& evidence_;
   Judgement judgement_;
+  bool looked_ = false, none_told_ = false;  ///< in the first step; a gradient in a later one is then one too many
 };
 
 }  // namespace

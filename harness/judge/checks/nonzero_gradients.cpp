@@ -155,6 +155,9 @@ class NonzeroGradientsCheck : public StepCheck {
 
   void step(const StepEvidence& now) override {
     if (now.step < 0) return;
+    if (!looked_) none_told_ = without_gradients(now);
+    looked_ = true;
+    if (none_told_) return;
     for (auto* record : {&reference_, &candidate_}) {
       record->go_to(now);
       record->parameters();
@@ -163,6 +166,7 @@ class NonzeroGradientsCheck : public StepCheck {
   }
 
   Judged conclude() override {
+    if (none_told_) return judgement_.conclude_as(Outcome::not_applicable, no_gradient_compared);
     if (judgement_.count("gradients_zero_in_both") > 0)
       judgement_.not_shown("gradients that are dropped where both records' are zero");
     if (reference_.rows_rule_left_out() || candidate_.rows_rule_left_out()) {
@@ -179,6 +183,7 @@ class NonzeroGradientsCheck : public StepCheck {
   const CellEvidence& evidence_;
   Judgement judgement_;
   NonzeroGradients reference_, candidate_;
+  bool looked_ = false, none_told_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // parameters (R5): the start, then the learning rate, every parameter and every optimiser moment after each step.
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
@@ -65,8 +67,58 @@ class ParametersCheck : public StepCheck {
     compare_tied_copies(now, kind, judgement_);
   }
 
-  /// The rate applied in a step, on every rank, also on one that owns nothing.
+  /// The rate applied in a step: of each parameter where a record has several and both tell whose they are, else of
+  /// each rank, also of one that owns nothing.
   void compare_learning_rates(const StepEvidence& now) {
+    const auto theirs = rates_of(now.reference_rows), mine = rates_of(now.candidate_rows);
+    const auto several = [](const Rates& rates) {
+      return std::ranges::any_of(rates, [&](const auto& rate) { return rate.second != rates.begin()->second; });
+    };
+    if (theirs.empty() || mine.empty() || (!several(theirs) && !several(mine))) return compare_rates_of_ranks(now);
+    judgement_.compare("learning_rates", std::ssize(now.candidate_rows.steps()));
+    for (const auto& placed : now.candidate_rows.all_tensors()) {
+      if (placed.row->kind != "parameter") continue;
+      const auto text = [&](const Rates& rates) {
+        const auto found = rates.find(placed.row->name);
+        return found == rates.end() ? std::string("absent") : to_text(found->second);
+      };
+      const std::string expected = text(theirs), got = text(mine);
+      if (expected != got) report_rate(now.step, placed.rank, placed.row->name, expected, got);
+    }
+  }
+
+  using Rates = std::map<std::string, double>;
+  static Rates rates_of(const RecordIndex& rows) {
+    Rates rates;
+    for (const auto& placed : rows.all_tensors())
+      if (placed.row->kind == "parameter" && placed.row->learning_rate)
+        rates.emplace(placed.row->name, *placed.row->learning_rate);
+    return rates;
+  }
+
+  void report_rate(std::int64_t step, std::int64_t rank, const std::string& parameter, const std::string& expected,
+                   const std::string& got) {
+    FirstDivergence divergence;
+    divergence.step = step;
+    divergence.rank = rank;
+    divergence.item = "learning_rate" + (parameter.empty() ? "" : " of " + parameter);
+    divergence.expected = expected;
+    divergence.got = got;
+    divergence.words = "learning rate" + (parameter.empty() ? "" : " of " + parameter) + " at " + step_words(step) +
+                       " on rank " + std::to_string(rank) + " is " + got + ", not " + expected;
+    judgement_.diverge(at_learning_rate(step), std::move(divergence));
+  }
+
+  /// Of someone else's: a rank whose parameters are all frozen has no optimiser, and so no rate.
+  bool trains_nothing(const StepEvidence& now, std::int64_t rank) const {
+    const Manifest& manifest = evidence_.candidate.manifest;
+    return manifest.role == "external" &&
+           std::ranges::none_of(now.candidate_rows.all_tensors(), [&](const auto& placed) {
+             return placed.rank == rank && placed.row->kind == "parameter" && !is_frozen(manifest, placed.row->name);
+           });
+  }
+
+  void compare_rates_of_ranks(const StepEvidence& now) {
     const auto& theirs = now.reference_rows.steps();
     const auto text = [](const StepRow& row) { return row.learning_rate ? to_text(*row.learning_rate) : "absent"; };
     const std::string expected = theirs.empty() ? "absent" : text(*theirs.front().row);
@@ -76,16 +128,9 @@ class ParametersCheck : public StepCheck {
           text(*placed.row);  // the shortest text that reads back to the same bits: equal only for equal bits
       if (got == "absent" && !evidence_.candidate.manifest.recorded({"rates"})) continue;
       judgement_.compare("learning_rates");
+      if (got == "absent" && trains_nothing(now, placed.rank)) continue;
       if (expected == got && std::isfinite(placed.row->learning_rate.value_or(NAN))) continue;
-      FirstDivergence divergence;
-      divergence.step = now.step;
-      divergence.rank = placed.rank;
-      divergence.item = "learning_rate";
-      divergence.expected = expected;
-      divergence.got = got;
-      divergence.words = "learning rate at " + step_words(now.step) + " on rank " + std::to_string(placed.rank) +
-                         " is " + divergence.got + ", not " + divergence.expected;
-      judgement_.diverge(at_learning_rate(now.step), std::move(divergence));
+      report_rate(now.step, placed.rank, "", expected, got);
     }
   }
 

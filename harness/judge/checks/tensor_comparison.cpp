@@ -217,6 +217,21 @@ bool unused(const StepEvidence& now, const std::string& parameter) {
          now.candidate_rows.tensors("gradient", parameter).empty();
 }
 
+const char* const no_gradient_compared =
+    "no gradient was compared: neither record holds one. Where gradients lie elsewhere than in .grad, give "
+    "gradient_of= "
+    "(and master_of=) to watch_model, watch_stage or watch_pipelining";
+
+bool without_gradients(const StepEvidence& now) {
+  const CellEvidence& evidence = now.cell;
+  if (evidence.reference.manifest.role != "external" || evidence.candidate.manifest.role != "external") return false;
+  if (evidence.model.parameters.size() <= evidence.reference.manifest.frozen.size()) return false;
+  const auto none = [](const RecordIndex& rows) {
+    return std::ranges::none_of(rows.all_tensors(), [](const auto& placed) { return placed.row->kind == "gradient"; });
+  };
+  return none(now.reference_rows) && none(now.candidate_rows);
+}
+
 std::vector<std::string> parameter_kinds(const StepEvidence& now) {
   if (now.cell.reference.manifest.dtype == mixed_precision) return {"parameter", "copy"};
   return {"parameter"};
@@ -238,6 +253,22 @@ std::vector<std::string> moment_kinds(const StepEvidence& now) {
   return kinds;
 }
 
+namespace {
+
+/// A tied weight has one gradient, that of the embedding.
+std::int64_t position_in_order(const CellEvidence& cell, const std::string& kind, std::size_t parameter) {
+  const auto own = static_cast<std::int64_t>(parameter);
+  if (kind != "gradient") return own;
+  std::int64_t first = own;
+  for (const auto& names : cell.candidate.manifest.tied) {
+    if (std::ranges::find(names, cell.model.parameters[parameter].name) == names.end()) continue;
+    for (const auto& name : names) first = std::min(first, cell.model.parameter_position(name).value_or(own));
+  }
+  return first;
+}
+
+}  // namespace
+
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   RowComparison comparison(now, kind, judgement);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
@@ -246,7 +277,7 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement
     for (const auto& stage : now.cell.stages.stages) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
       held = true;
-      comparison.run(parameter, static_cast<std::int64_t>(i), stage);
+      comparison.run(parameter, position_in_order(now.cell, kind, i), stage);
     }
     if (!held) comparison.report_unheld(parameter, static_cast<std::int64_t>(i));
   }

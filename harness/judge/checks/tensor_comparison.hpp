@@ -11,6 +11,11 @@
 namespace plumbline::judging {
 
 /// `parameter`, and in mixed precision `copy` beside it.
+/// Whether neither record has a gradient of any parameter in this step, though some are trained.
+bool without_gradients(const StepEvidence& now);
+/// Why nothing is then judged of gradients, and what the trainer's own lines are to say.
+extern const char* const no_gradient_compared;
+
 std::vector<std::string> parameter_kinds(const StepEvidence& now);
 
 /// The kinds that the optimiser of the manifest keeps: moment1 and moment2 for AdamW, moment1 for SGD with momentum.

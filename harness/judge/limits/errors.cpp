@@ -19,7 +19,7 @@ class Measuring {
   Measuring(const Record& run, const Record& shadow) : run_(run), shadow_(shadow) {}
 
   std::map<Item, ItemError> all() {
-    for (std::int64_t step = 0; step < shadow_.manifest.steps; ++step) dumped(step);
+    for (std::int64_t step = shadow_.first_step; step < shadow_.manifest.steps; ++step) dumped(step);
     scalars();
     return std::move(errors_);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/judge/limits/calibration_error.hpp"
 #include "harness/judge/limits/relative_error.hpp"
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"
@@ -66,7 +67,7 @@ ComparedValue WithinLimits::loss(std::int64_t step, std::optional<std::int64_t> 
   for (const MicrobatchRow& row : truth.microbatches) {
     if (row.step == step && row.microbatch == microbatch && row.loss) return against(*row.loss);
   }
-  throw InputError(shadow_.path.string() + ": the shadow holds no " + item + " at step " + std::to_string(step));
+  throw CalibrationError(shadow_.path.string() + ": holds no " + item + " at step " + std::to_string(step));
 }
 
 ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float,
@@ -79,7 +80,7 @@ ComparedValue WithinLimits::evaluation_loss(std::int64_t step, std::optional<std
           to_text(candidate));
     }
   }
-  throw InputError(shadow_.path.string() + ": the shadow holds no " + item + " at step " + std::to_string(step));
+  throw CalibrationError(shadow_.path.string() + ": holds no " + item + " at step " + std::to_string(step));
 }
 
 ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double candidate) {
@@ -89,7 +90,7 @@ ComparedValue WithinLimits::gradient_norm(std::int64_t step, double, double cand
                      to_text(candidate));
     }
   }
-  throw InputError(shadow_.path.string() + ": the shadow holds no gradient norm of step " + std::to_string(step));
+  throw CalibrationError(shadow_.path.string() + ": holds no gradient norm of step " + std::to_string(step));
 }
 
 std::string WithinLimits::demand() const {
@@ -113,6 +114,26 @@ const SafetensorsFile& WithinLimits::dump(const Record& record, std::int64_t ran
   return found != dumps_.end() ? found->second : dumps_.emplace(key, SafetensorsFile(path)).first->second;
 }
 
+const SafetensorsEntry& WithinLimits::truth(std::int64_t step, const std::string& key) try {
+  const SafetensorsEntry& entry = dump(shadow_, 0, step).at(key);
+  const std::string digest = tensor_digest(entry.dtype, entry.shape, entry.bytes);
+  const RankRecord& rows = shadow_.ranks.at(0);
+  const bool known =
+      std::ranges::any_of(rows.tensors,
+                          [&](const TensorRow& row) {
+                            return row.digest == digest && row.step == step && row.kind + "/" + row.name == key;
+                          }) ||
+      std::ranges::any_of(rows.boundaries, [&](const BoundaryRow& row) {
+        return row.digest == digest && row.step == step &&
+               boundary_item(row.direction, row.microbatch, row.cut) + "/" + row.side == key;
+      });
+  if (known) return entry;
+  throw InputError(shadow_.path.string() + ": the dump of " + key + " at step " + std::to_string(step) +
+                   " is not the tensor of its table");
+} catch (const InputError& error) {
+  throw CalibrationError(error.what());
+}
+
 Measured WithinLimits::compare(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& key,
                                const std::string& shadow_key, const std::string& digest) {
   const SafetensorsEntry& got = dump(candidate_, rank, step).at(key);
@@ -120,7 +141,7 @@ Measured WithinLimits::compare(std::int64_t rank, std::int64_t step, const std::
     throw RunError("the candidate's dump of " + key + " at step " + std::to_string(step) + " on rank " +
                    std::to_string(rank) + " is not the tensor of its table: the digests differ");
   }
-  return measured({step, item}, relative_error(got, dump(shadow_, 0, step).at(shadow_key)));
+  return measured({step, item}, relative_error(got, truth(step, shadow_key)));
 }
 
 Measured WithinLimits::measured(const Item& item, double error) const {

@@ -16,7 +16,7 @@ namespace plumbline::judging {
 
 /// Reads the dumps of both as it is asked, and the shadow's rows in hand, which are those of the step that is asked of.
 /// Points into all three, which must outlive it. What cannot be measured (no dump, no limit, a dump that is not the
-/// table's) is a RunError or an InputError that says so.
+/// table's) is a RunError or an InputError that says so; for the shadow's sake it is a CalibrationError.
 class WithinLimits : public ValueComparison {
  public:
   WithinLimits(const Calibration& calibration, const Record& shadow, const Record& candidate)
@@ -38,6 +38,8 @@ class WithinLimits : public ValueComparison {
 
  private:
   const SafetensorsFile& dump(const Record& record, std::int64_t rank, std::int64_t step);
+  /// Of the shadow.
+  const SafetensorsEntry& truth(std::int64_t step, const std::string& key);
   Measured compare(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& key,
                    const std::string& shadow_key, const std::string& digest);
   Measured measured(const Item& item, double error) const;

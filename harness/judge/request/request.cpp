@@ -2,13 +2,30 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/json_text.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
+
+/// The library's own conversion cuts off fractions and wraps what does not fit.
+template <class Integer>
+Integer whole(const Json& json) {
+  const bool whole = json.is_number_integer();
+  const bool fits = whole && (json.is_number_unsigned() ? std::in_range<Integer>(json.get<std::uint64_t>())
+                                                        : std::in_range<Integer>(json.get<std::int64_t>()));
+  if (!fits)
+    throw InputError(json_text(json) + " is no whole number from " +
+                     std::to_string(std::numeric_limits<Integer>::min()) + " to " +
+                     std::to_string(std::numeric_limits<Integer>::max()));
+  return json.get<Integer>();
+}
 
 Json stages_json(const std::vector<StageEntry>& stages) {
   return stages;
@@ -17,7 +34,7 @@ Json stages_json(const std::vector<StageEntry>& stages) {
 std::vector<StageEntry> stages_from(const Json& json) {
   std::vector<StageEntry> stages;
   for (const Json& stage : json) {
-    stages.push_back({stage.at("stage").get<std::int64_t>(), stage.at("rank").get<std::int64_t>(),
+    stages.push_back({whole<std::int64_t>(stage.at("stage")), whole<std::int64_t>(stage.at("rank")),
                       stage.at("units").get<std::vector<std::string>>()});
   }
   return stages;
@@ -34,9 +51,9 @@ Json microbatches_json(const std::vector<RequestedMicrobatch>& microbatches) {
 std::vector<RequestedMicrobatch> microbatches_from(const Json& json) {
   std::vector<RequestedMicrobatch> microbatches;
   for (const Json& microbatch : json) {
-    microbatches.push_back(
-        {microbatch.at("lengths").get<std::vector<std::int64_t>>(), microbatch.at("masked").get<bool>()});
-    const auto& lengths = microbatches.back().lengths;
+    microbatches.push_back({{}, microbatch.at("masked").get<bool>()});
+    auto& lengths = microbatches.back().lengths;
+    for (const Json& length : microbatch.at("lengths")) lengths.push_back(whole<std::int64_t>(length));
     if (lengths.empty() || std::ranges::min(lengths) < 1) {
       throw InputError("microbatch " + std::to_string(microbatches.size() - 1) +
                        " needs one length of at least 1 for each row");
@@ -59,13 +76,13 @@ RequestedData data_from(const Json& json) {
   RequestedData data;
   for (const Json& file : json.at("files")) {
     data.files.emplace_back(file.at("path").get<std::string>());
-    data.sizes.push_back(file.at("bytes").get<std::int64_t>());
+    data.sizes.push_back(whole<std::int64_t>(file.at("bytes")));
   }
   data.format = json.at("format").get<std::string>();
   if (data.format != "bytes" && data.format != "uint16" && data.format != "uint32") {
     throw InputError("format `" + data.format + "` is unknown; give bytes, uint16 or uint32");
   }
-  data.seed = json.at("seed").get<std::uint64_t>();
+  data.seed = whole<std::uint64_t>(json.at("seed"));
   data.shuffle = json.value("shuffle", data.shuffle);
   if (data.shuffle != "none" && data.shuffle != "windows") {
     throw InputError("shuffle `" + data.shuffle + "` is unknown; give none or windows");
@@ -82,7 +99,7 @@ Json evaluation_json(const std::optional<RequestedEvaluation>& evaluation) {
 
 std::optional<RequestedEvaluation> evaluation_from(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  return RequestedEvaluation{json.at("every").get<std::int64_t>(), microbatches_from(json.at("microbatches")),
+  return RequestedEvaluation{whole<std::int64_t>(json.at("every")), microbatches_from(json.at("microbatches")),
                              data_from(json.at("data"))};
 }
 
@@ -99,7 +116,12 @@ Field plain(const char* key, std::optional<Value> Request::*member) {
           [member](const Request& request) {
             return request.*member ? Json(*(request.*member)) : Json(Json::value_t::discarded);
           },
-          [member](Request& request, const Json& json) { request.*member = json.get<Value>(); }};
+          [member](Request& request, const Json& json) {
+            if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+              request.*member = whole<Value>(json);
+            else
+              request.*member = json.get<Value>();
+          }};
 }
 
 Field object(const char* key, std::optional<Json> Request::*member, bool may_be_number = false) {
@@ -133,7 +155,7 @@ Json schedule_json(const RequestedSchedule& schedule) {
 
 RequestedSchedule schedule_from(const Json& json) {
   RequestedSchedule schedule{json.at("name").get<std::string>(), {}, {}};
-  if (json.contains("chunks_per_rank")) schedule.chunks_per_rank = json.at("chunks_per_rank").get<std::int64_t>();
+  if (json.contains("chunks_per_rank")) schedule.chunks_per_rank = whole<std::int64_t>(json.at("chunks_per_rank"));
   if (json.contains("digest")) schedule.digest = json.at("digest").get<std::string>();
   return schedule;
 }

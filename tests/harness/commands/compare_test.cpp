@@ -50,6 +50,27 @@ TEST(Compare, ThePageStandsInAFolderOfItsOwnAndIsMadeAgainFromIt) {
   EXPECT_THROW(write_comparison(folder, reference, candidate, verdict), InputError) << "it is not empty";
 }
 
+TEST(Compare, ThePageNamesFoldersAsTheUserDoesAndLeavesNothingWhereItCannotBeMade) {
+  SyntheticCell cell;
+  const auto reference = cell.write_reference(), candidate = cell.write_candidate();
+  const auto folder = reference.parent_path() / "page";
+  const Verdict verdict = comparison(reference / ".", candidate / "");
+  EXPECT_EQ(verdict.references[0].id, reference.filename());
+  EXPECT_EQ(verdict.cells[0].run, candidate.filename());
+
+  write_comparison(folder, reference / ".", candidate / "", verdict);
+  EXPECT_TRUE(std::filesystem::exists(folder / "references" / reference.filename() / "manifest.json"));
+
+  std::filesystem::remove_all(folder);
+  Verdict impossible = verdict;
+  impossible.cells[0].reference = "no/such/place";
+  EXPECT_ANY_THROW(write_comparison(folder, reference, candidate, impossible));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  std::filesystem::create_directory(folder);
+  EXPECT_ANY_THROW(write_comparison(folder, reference, candidate, impossible));
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "the user's own stays";
+}
+
 /// Both are external, as a record must be that has such a key.
 void let_manifests_say(SyntheticCell& cell, const std::string& key, const Json& value) {
   for (auto* run : {&cell.reference, &cell.candidate}) {

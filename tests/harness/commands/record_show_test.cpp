@@ -27,6 +27,15 @@ TEST(RecordShow, TellsWhatIsThereOfEachRank) {
                   HasSubstr("10 microbatches.csv"), HasSubstr("10 send")));
 }
 
+TEST(RecordShow, ARunThatWentOnTellsWhereItBegins) {
+  SyntheticCell cell;
+  begin_with_second_step(cell.candidate);
+
+  EXPECT_THAT(shown_record(cell.write_candidate()),
+              AllOf(HasSubstr("2 ranks, 1 steps of 5 microbatches"),
+                    HasSubstr("begins          with step 1 of 2, going on with run the run before\n")));
+}
+
 TEST(RecordShow, AReplicaOfAMeshAndEveryKthStepAreTold) {
   SyntheticCell cell;
   cell.candidate.manifest["role"] = "external";

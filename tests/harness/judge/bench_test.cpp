@@ -56,6 +56,11 @@ class BenchTest : public ::testing::Test {
   BenchRequest request;
 };
 
+TEST_F(BenchTest, CountsTheStepsThatWereRecorded) {
+  begin_with_second_step(cell.reference);
+  expect_lacking("it has one step");
+}
+
 TEST_F(BenchTest, HoldsForDataThatLetEveryFaultBeSeen) {
   const auto result = judge();
 

@@ -100,6 +100,39 @@ INSTANTIATE_TEST_SUITE_P(
                   "0"}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST(Comparability, EveryOtherKeyOfALlamaIsComparedOrNamed) {
+  struct Case {
+    Json patch;
+    const char* compared;  ///< the words; empty where nothing differs
+    std::vector<std::string> not_judged;
+  };
+  for (
+      const auto& [patch, compared, not_judged] :
+      {Case{
+           {{"attention_dropout", 0.1}}, "model: attention_dropout is 0 in the reference and 0.1 in the candidate", {}},
+       Case{{{"attention_dropout", 0.0}}, "", {}}, Case{{{"initializer_range", 0.02}}, "", {}},
+       Case{{{"initializer_range", 0.01}},
+            "model: initializer_range is 0.02 in the reference and 0.01 in the candidate",
+            {}},
+       Case{{{"sliding_window", 4096}}, "model: sliding_window is null in the reference and 4096 in the candidate", {}},
+       Case{{{"sliding_window", nullptr}}, "", {}},
+       Case{{{"layer_types", {"full_attention", "full_attention"}}}, "", {}},
+       Case{
+           {{"layer_types", {"sliding_attention"}}},
+           "model: layer_types is \"all full_attention\" in the reference and [\"sliding_attention\"] in the candidate",
+           {}},
+       Case{{{"embedding_multiplier", 12.0}}, "", {"embedding_multiplier"}},
+       Case{{{"torch_dtype", "bfloat16"}, {"use_cache", false}, {"_name_or_path", "x"}}, "", {}}}) {
+    const auto reference = reference_manifest(), candidate = candidate_manifest(with_model(patch));
+    const auto words = why_not_comparable(reference, candidate);
+    EXPECT_EQ(words.empty() ? "" : words.front(), compared) << patch;
+    EXPECT_EQ(model_keys_not_judged(reference.manifest, candidate.manifest), not_judged) << patch;
+  }
+  const auto words = why_not_comparable(reference_manifest(with_model({{"embedding_multiplier", 1.0}})),
+                                        candidate_manifest(with_model({{"embedding_multiplier", 12.0}})));
+  EXPECT_THAT(words, ElementsAre("model: embedding_multiplier is 1.0 in the reference and 12.0 in the candidate"));
+}
+
 TEST(Comparability, TwoThatSayTheSameMayBeCompared) {
   EXPECT_THAT(why_not_comparable(reference_manifest(), candidate_manifest()), IsEmpty());
 }

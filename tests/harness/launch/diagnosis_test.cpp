@@ -179,6 +179,7 @@ TEST(Diagnosis, ItIsSaidHowFarARankHadCome) {
 
   EXPECT_EQ(words(false, "", -1), "rank 0 was killed by signal 9 (SIGKILL) before its first sign of life");
   EXPECT_EQ(words(true, "", 0), "rank 0 was killed by signal 9 (SIGKILL) before its first action");
+  EXPECT_EQ(words(true, "", 1), "rank 0 was killed by signal 9 (SIGKILL) before its first action of step 1");
   auto died_in_an_update = sight(0, "", -1);
   died_in_an_update.seen = false;
   died_in_an_update.found = true;

@@ -272,6 +272,27 @@ TEST_F(ExplainEnd, RanksThatTellNothingAreQuoted) {
   EXPECT_EQ(explained("Traceback: KeyError\n").words, limit_passed + no_page + ". It said: Traceback: KeyError");
 }
 
+TEST_F(ExplainEnd, ARecordThatWasRemovedWhileTheRunLastedIsSaidToBeSo) {
+  see(false);
+  end_.any_seen = true;
+  for (auto& sight : end_.sights) sight.found = true;
+  launch_.record = folder_ / "record";
+  const auto finding = explained("trainer: rank 2: rank-2/steps.csv: cannot be written\n");
+  EXPECT_EQ(finding.culprit_rank, 2);
+  EXPECT_EQ(finding.words, "mpirun ended with code 1; the folder of its record, " + launch_.record.string() +
+                               ", was removed while it ran. It said: trainer: rank 2: rank-2/steps.csv: cannot be "
+                               "written");
+}
+
+TEST_F(ExplainEnd, WhatRanksSayToOurOwnEndOfThemExplainsNothing) {
+  finding_.timed_out = true;
+  const std::string before = "trainer: rank 1 waits\n", after = "trainer: ended by SIGTERM\n";
+  end_.said_before = before.size();
+  EXPECT_THAT(explained(before + after).words, ::testing::EndsWith(". It said: trainer: rank 1 waits"));
+  end_.said_before = 0;
+  EXPECT_THAT(explained(before + after).words, Not(HasSubstr("It said")));
+}
+
 TEST_F(ExplainEnd, AnExitFileAloneTellsOfARank) {
   see(false);
   end_.any_seen = true;

@@ -131,6 +131,27 @@ TEST_F(Launcher, HangEndsAtTheTimeLimitAndTheStoppedRankIsNamed) {
             "the time limit of 10 s passed: rank 1 was stopped (SIGSTOP) in 1F1 of step 2; rank 0 waited for it");
 }
 
+const std::string stops_at_once = "[ $FAKE_RANK = 1 ] && exec env RANK=1 sh -c 'kill -STOP $$'; sleep 600";
+
+TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeEndsTheRunAndIsNamed) {
+  given_.stopped_start_limit = milliseconds(500);
+
+  const auto finding = run_ranks(stops_at_once, 2, 60s);
+
+  EXPECT_FALSE(finding.timed_out);
+  EXPECT_LT(finding.seconds, 30);
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_THAT(finding.words, HasSubstr("rank 1 was stopped (SIGSTOP) before its first sign of life, for 0 s"));
+}
+
+TEST_F(Launcher, ARankThatStandsStillBeforeItsFirstSignOfLifeIsNamedAtTheTimeLimitToo) {
+  const auto finding = run_ranks(stops_at_once, 2, 2s);
+
+  EXPECT_TRUE(finding.timed_out);
+  EXPECT_EQ(finding.culprit_rank, 1);
+  EXPECT_EQ(finding.words, "the time limit of 2 s passed: rank 1 was stopped (SIGSTOP) before its first sign of life");
+}
+
 /// Ranks 0 and 2 are one pipeline, 1 and 3 the other; each counts its peers along its own.
 TEST_F(Launcher, RanksOfSeveralPipelinesAreNamedAsTheLauncherCountsThem) {
   Json manifest = synthetic_candidate({}).manifest;

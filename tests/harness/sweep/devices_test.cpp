@@ -41,6 +41,7 @@ TEST_F(Devices, AreToldToAllTrainersAndAloneTheyHaveAllGpus) {
 }
 
 TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwn) {
+  setenv(variable, "0,1,2", 1);
   options_.jobs = 3;
 
   EXPECT_TRUE(run().verdict.holds);
@@ -50,13 +51,27 @@ TEST_F(Devices, SideBySideEachRunHasGpusOfItsOwn) {
 }
 
 TEST_F(Devices, AreTakenOfThoseThatTheSweepMaySee) {
-  setenv(variable, "5", 1);
+  setenv(variable, "2,3", 1);
   options_.jobs = 2;
 
   EXPECT_TRUE(run().verdict.holds);
 
-  EXPECT_EQ(sees("a"), "5\n");
-  EXPECT_EQ(sees("a-1f1b-w2"), "5,1\n") << "there is no second: the ranks' own device then says so";
+  EXPECT_EQ(sees("a"), "2\n");
+  EXPECT_EQ(sees("a-1f1b-w2"), "2,3\n");
+}
+
+TEST_F(Devices, MoreJobsThanVisibleGpusAreRefused) {
+  struct Case {
+    const char* visible;
+    const char* words;
+  };
+  for (const auto& [visible, words] : {Case{"2,3", "may use 2 GPUs (2,3)"}, Case{"5", "may use 1 GPU (5)"},
+                                       Case{"1,2,-1,3,4", "may use 2 GPUs (1,2)"}, Case{"", "may use 0 GPUs,"}}) {
+    setenv(variable, visible, 1);
+    options_.jobs = 4;
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }), AllOf(HasSubstr("--jobs 4: "), HasSubstr(words)));
+    EXPECT_THAT(calls(), IsEmpty());
+  }
 }
 
 TEST_F(Devices, OnTheCpuNothingIsHidden) {

@@ -371,7 +371,7 @@ TEST_F(OwnCommands, WhatARankWasDoingIsReadFromTheRecordThatTheCommandIsTold) {
 
 TEST_F(OwnCommands, ThatTrainOnGpusSideBySideSeeThoseOfTheirSlots) {
   options_.jobs = 2;
-  unsetenv("CUDA_VISIBLE_DEVICES");
+  setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
   sweep_file("device = \"cuda\"\nchecks = [\"gradients\"]\nworld_sizes = [2]\n", trains("right"));
   run();
   EXPECT_THAT(bytes_of(folder_ / "out/launches/w2/command.txt"), HasSubstr("env CUDA_VISIBLE_DEVICES=0,1 "));
@@ -384,6 +384,7 @@ TEST_F(OwnCommands, ThatTrainOnGpusSideBySideSeeThoseOfTheirSlots) {
       trains("right"));
   run();
   EXPECT_THAT(bytes_of(folder_ / "named/launches/w2/command.txt"), HasSubstr("env CUDA_VISIBLE_DEVICES=7 "));
+  unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 }  // namespace

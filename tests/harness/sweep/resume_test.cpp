@@ -177,16 +177,28 @@ TEST_F(Resume, AReferenceThatSomebodyRemovedRunsAgainAndWhatDidNotHoldIsJudgedBy
   EXPECT_EQ(judged_[0].id, "a-1f1b-w2");
 }
 
-TEST_F(Resume, AVerdictThatIsDamagedIsNamedWithWhatToDo) {
+TEST_F(Resume, AKeptVerdictThatIsNotAsItWasWrittenIsGivenAgainFromTheRecord) {
+  behave(dies_twice);
   resume();
-  const fs::path kept = folder_ / "out/cells/b-1f1b-w1/cell.json";
-  write_file(kept, "{}");
+  const fs::path kept = folder_ / "out/cells/b-1f1b-w2/cell.json";
+  const Json written = read_json(kept);
+  ASSERT_FALSE(written["cells"][0]["holds"].get<bool>());
+  Json holds = written, other_world = written, without_a_check = written, of_another_cell = written;
+  holds["holds"] = holds["cells"][0]["holds"] = true;
+  other_world["cells"][0]["world"] = 7;
+  without_a_check["cells"][0]["checks"].erase(0);
+  of_another_cell["cells"][0]["id"] = "b-1f1b-w1";
+  for (const Json& changed : {holds, other_world, without_a_check, of_another_cell, Json::object()}) {
+    write_json(kept, changed);
+    judged_.clear();
 
-  EXPECT_THAT(error_of<InputError>([&] { run(); }),
-              AllOf(HasSubstr("b-1f1b-w1/cell.json"), HasSubstr("remove the file to have the cell judged again")));
-  fs::remove(kept);
-  EXPECT_TRUE(run().verdict.holds);
-  EXPECT_THAT(calls(), IsEmpty());
+    const auto verdict = run().verdict;
+
+    EXPECT_FALSE(verdict.holds) << changed.dump();
+    ASSERT_THAT(judged_, Not(IsEmpty())) << changed.dump();
+    EXPECT_EQ(judged_[0].id, "b-1f1b-w2") << "nothing else";
+    EXPECT_EQ(read_json(kept)["cells"][0]["world"], 2);
+  }
 }
 
 TEST_F(Resume, RefusesAFolderOfAnOlderVersion) {

@@ -23,6 +23,25 @@ TEST_F(SweepFailures, TheLogSaysOfAReferenceHowItEnded) {
                            ::testing::ContainsRegex("reference-b  [0-9.]+ s  FAILED: .*no memory")));
 }
 
+TEST_F(SweepFailures, OfAReferenceThatIsNotFiniteNoCellIsRun) {
+  behave(
+      "[ $(basename $record) = b ] && { mkdir -p $record/rank-0; "
+      "printf 'step,loss,gradient_norm,learning_rate\\n0,8.5,2,1e9\\n1,8.5,inf,1e8\\n2,nan,nan,1e7\\n' "
+      "> $record/rank-0/steps.csv; }\n");
+
+  const auto verdict = run().verdict;
+
+  const std::string why = "the reference is not finite from step 1 on (gradient norm inf; learning rate 1e9)";
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_THAT(verdict.not_run, ElementsAre("b-1f1b-w1: " + why, "b-1f1b-w2: " + why));
+  EXPECT_THAT(calls(), Not(::testing::Contains(HasSubstr("b-1f1b"))));
+  EXPECT_THAT(log(), HasSubstr("FAILED: " + why));
+  EXPECT_FALSE(verdict.references[1].finished);
+  EXPECT_EQ(verdict.references[1].reason, why);
+  options_.resume = true;
+  EXPECT_THAT(run().verdict.not_run, SizeIs(2));
+}
+
 TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay) {
   sweep_file("checks = [\"loss\"]\nrun = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\"]\n");
   services_.judge = [](const CellPlan& plan, const fs::path&, const fs::path&, const std::optional<fs::path>&) {

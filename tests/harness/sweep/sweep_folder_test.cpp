@@ -97,7 +97,7 @@ TEST_F(FolderOfASweep, TheVerdictOnAnotherCellIsNoCells) {
   Json two = read_json(folder.cell("c") / "cell.json");
   two["cells"].push_back(two["cells"][0]);
   write_json(folder.cell("c") / "cell.json", two);
-  EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("c"); }), HasSubstr("does not hold the verdict on c"));
+  EXPECT_THAT(error_of<InputError>([&] { folder.finished_cell("c"); }), HasSubstr("is not as this program wrote it"));
 }
 
 // A rank that an interrupted run had and this one has not would be judged with it.

@@ -47,6 +47,27 @@ class MakePlan : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(MakePlan, NamesAreTheUsersOwnElseOfFolderAndFile) {
+  const std::string whole = "[model]\nconfig = \"config.json\"\n[data]\nlengths = [4, 8]\n";
+  folder_.file("mine/config.json", R"({"num_hidden_layers": 5})");
+  folder_.file("mine/run.toml", whole);
+  folder_.file("mine/other.toml", whole);
+  folder_.file("mine/named.toml", "name = \"My run/2\"\n" + whole);
+  const std::string text = "run = [\"run.toml\", \"other.toml\", \"named.toml\"]\nworld_sizes = [1]\n";
+
+  const SweepFile sweep = read_sweep_file(folder_.file("mine/sweep.toml", text));
+  const auto made = make_plan(sweep);
+
+  EXPECT_EQ(sweep.name, "mine/sweep");
+  EXPECT_THAT(ids(made), ElementsAre("run-1f1b-w1", "other-1f1b-w1", "My-run-2-1f1b-w1"));
+  std::vector<std::string> names;
+  for (const auto& cell : made.cells) names.push_back(cell.plan.model + ", " + cell.plan.run);
+  EXPECT_THAT(names, ElementsAre("mine, mine/run", "mine, other", "mine, My run/2"));
+  EXPECT_EQ(read_sweep_file(folder_.file("mine/sweep.toml", "name = \"Release 3\"\n" + text)).name, "Release 3");
+  EXPECT_THAT(error_of<InputError>([&] { read_sweep_file(folder_.file("mine/bad.toml", "name = \"\"\n" + text)); }),
+              HasSubstr("must be a name of 1 to 80 characters"));
+}
+
 TEST_F(MakePlan, MatrixIsRunsTimesSchedulesTimesWorldsInThisOrder) {
   const auto made = plan("run = [\"a.toml\"]\nworld_sizes = [1, 2]\nschedules = [\"1f1b\", \"afab\"]\n");
 

@@ -298,6 +298,11 @@ TEST_F(RunSweep, RunFileThatTheTrainerRefusesIsAnInputErrorBeforeAnyCellRuns) {
   EXPECT_THAT(calls(), ElementsAre("plumbline-reference a", "plumbline-reference b"));
   EXPECT_FALSE(fs::exists(folder_ / "out")) << "the same command works again once the file is corrected";
 
+  fs::create_directory(folder_ / "out");
+  EXPECT_NE(error_of<InputError>([&] { run(); }), "");
+  ASSERT_TRUE(fs::exists(folder_ / "out")) << "the user made it";
+  EXPECT_TRUE(fs::is_empty(folder_ / "out"));
+
   behave(
       "[ $(basename $record) = b ] && { echo \"plumbline-reference: $run:2:1, key train.steps: is 0\" >&2; exit 2; "
       "}\n");

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/judge/audit/norm_rounding.hpp"
+
 namespace plumbline::auditing {
 namespace {
 
@@ -32,9 +34,8 @@ class AuditedStepOf : public ::testing::Test {
   AuditedStep step() const { return {record_, 1, before_, rows_before_}; }
   std::vector<std::string> counted() const {
     std::vector<std::string> names;
-    for (const TensorPlace& place : step().gradients_once())
-      names.push_back(std::to_string(place.rank) + " " + place.row->kind + " " + place.row->name + " " +
-                      std::to_string(place.row->stage));
+    for (const auto& [rank, row] : gradients_once(record_))
+      names.push_back(std::to_string(rank) + " " + row->kind + " " + row->name + " " + std::to_string(row->stage));
     return names;
   }
 
@@ -54,6 +55,11 @@ TEST_F(AuditedStepOf, OfATiedWeightTheEmbeddingsGradientCounts) {
       if (row.name == "embed") row.name = "model.embed_tokens.weight";
   record_.manifest.tied = {{"head", "model.embed_tokens.weight", "copy"}};
   EXPECT_THAT(counted(), ElementsAre("0 gradient model.embed_tokens.weight 0", "1 gradient layer 1"));
+}
+
+TEST_F(AuditedStepOf, OfATiedWeightOfOtherNamesTheFirstGradientCounts) {
+  record_.manifest.tied = {{"absent", "embed", "copy"}};
+  EXPECT_THAT(counted(), ElementsAre("0 gradient embed 0", "0 gradient head 3", "1 gradient layer 1"));
 }
 
 TEST_F(AuditedStepOf, RowsOfARankStandBehindThoseOfTheStepsBefore) {

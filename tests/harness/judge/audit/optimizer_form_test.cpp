@@ -110,8 +110,77 @@ TEST(StepForm, OfSgdTheParameterFollowsFromTheBufferThatWasRecorded) {
   const StepForm<double> form(sgd_form(0.5, 0.25), Storage::float32, 0.5, 1);
 
   EXPECT_TRUE(form.bounds(filled, 1, {}).parameter.admit(2 - 0.5 * 5.5));
-  EXPECT_TRUE(form.bounds(filled, 1, 5).parameter.admit(2 - 0.5 * 5));
-  EXPECT_FALSE(form.bounds(filled, 1, 5).parameter.admit(2 - 0.5 * 5.5));
+  EXPECT_TRUE(form.bounds(filled, 1, Element<double>{0, 5, 0}).parameter.admit(2 - 0.5 * 5));
+  EXPECT_FALSE(form.bounds(filled, 1, Element<double>{0, 5, 0}).parameter.admit(2 - 0.5 * 5.5));
+}
+
+/// The third step of torch.optim.AdamW(foreach=False) in bfloat16, as torch 2.15.0 made it on a CPU: rate 3e-3, betas
+/// 0.9 and 0.999, eps 1e-8, decay 0.1. The fused form gives another number for each of these.
+struct UnfusedStep {
+  Element<double> before;
+  double gradient;
+  Element<double> after;
+};
+constexpr UnfusedStep unfused_steps[] = {
+    {{-0.1611328125, -0.0011138916015625, 8.568167686462402e-08},
+     0.007171630859375,
+     {-0.1611328125, -0.000286102294921875, 1.3690441846847534e-07}},
+    {{0.055419921875, 0.00035858154296875, 2.775341272354126e-07},
+     0.0155029296875,
+     {0.053955078125, 0.0018768310546875, 5.178153514862061e-07}},
+    {{-0.83984375, -0.00016880035400390625, 2.514570951461792e-08},
+     -0.0052490234375,
+     {-0.83984375, -0.000675201416015625, 5.2619725465774536e-08}},
+    {{-0.09716796875, 0.002105712890625, 2.9616057872772217e-07},
+     -0.0069580078125,
+     {-0.0986328125, 0.00119781494140625, 3.4458935260772705e-07}},
+    {{-0.154296875, -0.00061798095703125, 3.655441105365753e-08},
+     -0.0166015625,
+     {-0.15234375, -0.0022125244140625, 3.129243850708008e-07}},
+    {{-0.7890625, 0.0019378662109375, 2.998858690261841e-07},
+     -0.00677490234375,
+     {-0.7890625, 0.001068115234375, 3.46451997756958e-07}},
+    {{-0.28515625, 0.0004444122314453125, 3.67872416973114e-08},
+     0.004852294921875,
+     {-0.287109375, 0.000885009765625, 6.05359673500061e-08}},
+    {{-0.3125, 0.00072479248046875, 1.3969838619232178e-07},
+     -0.0079345703125,
+     {-0.3125, -0.000141143798828125, 2.0302832126617432e-07}},
+};
+
+TEST(StepForm, OfUnfusedAdamwAdmitsWhatItsKernelsStore) {
+  OptimizerForm form = adamw_form();
+  form.beta1 = 0.9, form.beta2 = 0.999, form.eps = 1e-8, form.weight_decay = 0.1;
+  for (const auto& [before, gradient, after] : unfused_steps) {
+    form.fused = false;
+    const auto unfused = StepForm<double>(form, Storage::bfloat16, 3e-3, 2).bounds(before, gradient, after);
+    EXPECT_TRUE(unfused.parameter.admit(after.parameter)) << before.parameter;
+    EXPECT_TRUE(unfused.moment1.admit(after.moment1)) << before.parameter;
+    EXPECT_TRUE(unfused.moment2.admit(after.moment2)) << before.parameter;
+    EXPECT_FALSE(unfused.parameter.admit(after.parameter * (1 + 0x1p-5))) << before.parameter;
+
+    form.fused = true;
+    const auto fused = StepForm<double>(form, Storage::bfloat16, 3e-3, 2).bounds(before, gradient, after);
+    EXPECT_FALSE(fused.parameter.admit(after.parameter) && fused.moment2.admit(after.moment2)) << before.parameter;
+  }
+}
+
+TEST(OptimizerFormOf, ARunIsRecomputedWhereItSaysWhichFormRan) {
+  const auto why = [](const std::string& role, const std::string& dtype, const std::string& name, const Json& ran) {
+    Manifest manifest;
+    manifest.role = role, manifest.dtype = dtype;
+    manifest.json["optimizer"] = {{"name", name}};
+    if (!ran.is_null()) manifest.json["optimizer"]["implementation"] = ran;
+    return why_not_recomputed(manifest);
+  };
+  for (const char* known : {"single_tensor", "foreach", "fused"})
+    EXPECT_EQ(why("external", "bfloat16", "adamw", known), "");
+  EXPECT_EQ(why("external", "float32", "adamw", nullptr), "");
+  EXPECT_EQ(why("pipeline", "bfloat16", "adamw", nullptr), "");
+  EXPECT_EQ(why("external", "bfloat16", "sgd", nullptr), "");
+  EXPECT_THAT(why("external", "bfloat16", "adamw", nullptr), HasSubstr("does not say which form of adamw ran"));
+  EXPECT_THAT(why("external", "bfloat16", "sgd", "fused"), HasSubstr("fused sgd in bfloat16"));
+  EXPECT_THAT(why("external", "float32", "adamw", "capturable"), HasSubstr("implementation = \"capturable\""));
 }
 
 // What is not done rounds nothing: the first buffer without decay is the gradient itself.

@@ -184,7 +184,7 @@ TEST_F(AuditedRecord, OfAnUnknownOptimiserIsHeldToAllButItsStep) {
 
   for (const Finding& finding : found.findings) ADD_FAILURE() << words_of(finding);
   EXPECT_TRUE(found.from_values);
-  EXPECT_THAT(found.not_audited, Contains("the optimiser's step: no formula is known for lion"));
+  EXPECT_THAT(found.not_audited, Contains("the optimiser's step is not recomputed: no formula is known for lion"));
 }
 
 }  // namespace

@@ -51,6 +51,28 @@ struct DataCell : AskedCell {
   }
 };
 
+// Step i of such a record is step 2 i of the run that was asked for.
+TEST(AsAskedData, OfEverySecondStepTheRunsOwnStepsAreReadAgain) {
+  for (const bool right : {true, false}) {
+    DataCell cell;
+    cell.candidate.manifest["role"] = "external";
+    cell.candidate.manifest["every"] = 2;
+    cell.plan.request->role = "external";
+    cell.plan.request->steps = 2 * synthetic_steps - 1;
+    judging::TokenSource source(*cell.plan.request->data, *cell.plan.request->microbatches);
+    for (RankRecord& rank : cell.candidate.ranks) {
+      for (MicrobatchRow& row : rank.microbatches) {
+        if (!row.data_digest.empty()) row.data_digest = source.data_digest((right ? 2 : 1) * row.step, row.microbatch);
+      }
+    }
+    digest_data_again(cell.candidate);
+
+    const auto result = result_of(cell.judge(), "as_asked");
+
+    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+  }
+}
+
 TEST(AsAskedData, HoldsAndCountsWhatItReadAgain) {
   DataCell cell;
 

@@ -103,6 +103,17 @@ INSTANTIATE_TEST_SUITE_P(
                         Otherwise{"transport", [](Request& r) { r.transport = "nccl"; }},
                         Otherwise{"level", [](Request& r) { r.level = "dump"; }}));
 
+TEST(AsAsked, ComparesIntegersAsIntegers) {
+  constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
+  for (const std::int64_t ran : {large, large - 1}) {
+    AskedCell cell;
+    cell.plan.request->seed = cell.plan.reference_request->seed = large;
+    for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["seed"] = ran;
+
+    EXPECT_EQ(result_of(cell.judge(), "as_asked").outcome, ran == large ? Outcome::holds : Outcome::fails) << ran;
+  }
+}
+
 TEST(AsAsked, IsRedWhereBothTrainersDidTheSameOtherThing) {
   AskedCell cell;
   cell.plan.request->dtype = cell.plan.reference_request->dtype = "bfloat16";

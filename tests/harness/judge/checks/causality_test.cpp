@@ -340,6 +340,29 @@ TEST(Causality, AComputationThatBeginsAsItsReceiveEndsNeedsNoWait) {
   EXPECT_EQ(conformance_of(cell), Outcome::holds);
 }
 
+// Late stamping makes a receive end before its send began: of ours that is wrong, of others their clocks are.
+TEST(Causality, RanksOfAnExternalRecordThatContradictEachOtherHaveBadClocks) {
+  for (const bool external : {true, false}) {
+    SyntheticCell cell;
+    if (external) cell.candidate.manifest["role"] = "external";
+    for (auto& rank : cell.candidate.ranks) {
+      for (auto& row : rank.actions) {
+        const std::int64_t by = rank.rank == 0 ? 10'000'000 : 8'800'000;
+        row.start_ns += by, row.end_ns += by;
+      }
+    }
+
+    const auto verdict = cell.judge();
+    const auto& conformance = result_of(verdict, "conformance");
+
+    EXPECT_EQ(conformance.outcome, external ? Outcome::holds : Outcome::fails) << conformance.reason;
+    if (!external) continue;
+    EXPECT_THAT(conformance.reason,
+                ::testing::StartsWith("candidate: timestamps of ranks 0 and 1 contradict each other by 1."));
+    EXPECT_THAT(conformance.not_shown, Contains(HasSubstr("the order across ranks was not judged")));
+  }
+}
+
 // Another program may sum its norm in any way, and need not have it before a rank's update ends.
 TEST(Causality, AnExternalTrainersUpdateMayEndBeforeAllRanksHaveComputed) {
   SyntheticCell cell;

@@ -40,6 +40,32 @@ TEST(Census, LayerThatThePartitionGaveTwice) {
   expect_census_names(cell, "layers.1");
 }
 
+// The recorder lists modules as they are registered: values tell what another order hides.
+TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
+  for (const bool wrong : {true, false}) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    cell.candidate.manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+    if (wrong) tensor_row(cell.candidate, 1, "gradient", "model.norm.weight").digest = other_digest;
+
+    const auto verdict = cell.judge();
+
+    EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails);
+    if (wrong) {
+      EXPECT_NE(verdict.first_divergence.value().rung, "census");
+    }
+  }
+}
+
+TEST(Census, OfAMissingHeadAsksWhetherItIsTied) {
+  SyntheticPlan untied;
+  untied.tied = false;
+  SyntheticCell cell(untied);
+  drop_tensors(cell.candidate.ranks[1], "lm_head");
+
+  EXPECT_THAT(result_of(cell.judge(), "census").reason, HasSubstr("tie_word_embeddings = true"));
+}
+
 TEST(Census, LayerHeldByTwoRanks) {
   SyntheticCell cell;
   auto copy = tensor_row(cell.candidate, -1, "parameter", "model.layers.1.self_attn.q_proj.weight");
@@ -152,6 +178,23 @@ TEST(Census, FrozenInBothRecordsAreParametersOfTheModel) {
 
   EXPECT_EQ(census.outcome, Outcome::fails);
   EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is no parameter of this model"));
+}
+
+TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
+  const auto reason = [](auto change) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    change(cell.candidate.manifest);
+    return result_of(cell.judge(), "census").reason;
+  };
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"layers.0", "norm", "lm_head"};
+              }),
+              HasSubstr("names= (and units=)"));
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+              }),
+              HasSubstr("list them by units="));
 }
 
 }  // namespace

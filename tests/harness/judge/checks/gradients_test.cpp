@@ -18,7 +18,80 @@ TEST(Gradients, ZeroGradMissingShowsFromTheSecondStepOn) {
       if (row.kind == "gradient" && row.step == 1) row.digest = other_digest;
     }
   }
-  EXPECT_EQ(expect_red(cell, {"gradients"}, embedding_weight, 1).rung, "R3");
+  EXPECT_EQ(expect_red(cell, {"gradients"}, "model.norm.weight", 1).rung, "R3");
+}
+
+// What is wrong goes on to all that stand in front of it: the last in the model is where it began.
+TEST(Gradients, AFaultWithinAStageIsNamedNearestToTheEndOfTheModel) {
+  SyntheticCell cell;
+  for (const char* name : {"self_attn.q_proj", "mlp.gate_proj", "mlp.down_proj", "input_layernorm"})
+    tensor_row(cell.candidate, 0, "gradient", "model.layers.0." + std::string(name) + ".weight").digest = other_digest;
+
+  expect_red(cell, {"gradients"}, "model.layers.0.mlp.down_proj.weight", 0);
+}
+
+/// All gradients of the candidate's first step so many times the reference's.
+void multiply_gradients(SyntheticCell& cell, double factor) {
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.tensors) {
+      if (row.kind != "gradient" || row.step != 0) continue;
+      row.l2 *= factor, row.max_abs *= static_cast<float>(factor);
+      row.digest = "f" + row.digest.substr(1);
+    }
+  }
+}
+
+TEST(Gradients, OfOneFactorAreToldAsThat) {
+  struct Case {
+    double factor;
+    const char* words;
+  };
+  for (const auto& [factor, words] :
+       {Case{5, "all gradients of step 0 are 5 times the reference's: as many as microbatches"},
+        Case{0.2, "all gradients of step 0 are 1/5 of the reference's: as many as microbatches"},
+        Case{10, "all gradients of step 0 are 10 times the reference's: as many as valid tokens in the step"},
+        Case{2, "all gradients of step 0 are 2 times the reference's: as many as stages"},
+        Case{7, "all gradients of step 0 are 7 times the reference's"}}) {
+    SyntheticCell cell;
+    multiply_gradients(cell, factor);
+
+    const auto gradients = result_of(cell.judge(), "gradients");
+
+    EXPECT_EQ(gradients.first_divergence.value().size, words);
+    EXPECT_THAT(gradients.reason, HasSubstr(words));
+  }
+}
+
+TEST(Gradients, ThatHaveNoFactorInCommonOrAreAsLargeAsTheyWereAreNot) {
+  for (const bool equal : {true, false}) {
+    SyntheticCell cell;
+    multiply_gradients(cell, equal ? 1 : 5);
+    if (!equal) tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").l2 *= 1 + 3e-6;
+
+    EXPECT_THAT(result_of(cell.judge(), "gradients").reason, ::testing::Not(HasSubstr("all gradients")));
+  }
+}
+
+TEST(Gradients, OfOneFactorAreTheSizeOfABoundarysGradientAndComeBeforeTheLoss) {
+  SyntheticCell cell;
+  multiply_gradients(cell, 5);
+  for (const char* side : {"send", "receive"})
+    boundary_row(cell.candidate, 0, 0, "backward", "layers.1", side).digest = other_digest;
+  for (auto& rank : cell.candidate.ranks) {
+    for (auto& row : rank.microbatches) {
+      if (row.loss) *row.loss *= 5;
+    }
+    for (auto& row : rank.steps) {
+      if (row.loss) *row.loss *= 5;
+    }
+  }
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(result_of(verdict, "boundaries").first_divergence.value().size, HasSubstr("are 5 times the reference's"));
+  const auto& loss = result_of(verdict, "loss").first_divergence.value();
+  EXPECT_THAT(loss.size, HasSubstr("look at the gradients first: all gradients of step 0 are 5 times"));
+  EXPECT_THAT(loss.size, ::testing::Not(HasSubstr("before they are divided")));
 }
 
 TEST(Gradients, TiedGradientsThatWereNotReducedNameTheTiedWeightOnly) {
@@ -192,6 +265,24 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
 
     EXPECT_THAT(result_of(cell.judge(), check).reason,
                 HasSubstr("the reference's own has another shape than the parameter (expected 6x4, got 4x6)"));
+  }
+}
+
+TEST(Gradients, ThatNeitherRecordHasAreNotComparedAndTheHeadlineSaysSo) {
+  for (const bool both : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["role"] = "external";
+      if (!both && run == &cell.reference) continue;
+      for (auto& rank : run->ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "gradient"; });
+    }
+
+    const auto verdict = cell.judge();
+
+    for (const char* check : {"gradients", "nonzero_gradients"})
+      EXPECT_EQ(result_of(verdict, check).outcome, both ? Outcome::not_applicable : Outcome::fails) << check;
+    ASSERT_EQ(verdict.not_recorded.size(), both ? 2U : 0U);
+    if (both) EXPECT_THAT(verdict.not_recorded.front().why, HasSubstr("gradient_of="));
   }
 }
 

@@ -51,6 +51,15 @@ TEST(Memory, AStepThatEndsWithMoreThanTheFirstIsALeak) {
   EXPECT_EQ(found.rank, 1);
 }
 
+// Owners and sums agree, so that no other rule sees it.
+TEST(Memory, AStepThatEndsWithLessThanTheFirstIsRedToo) {
+  SyntheticCell cell;
+  MemoryRow& row = cell.candidate.ranks[1].memory[1];
+  *row.other_bytes -= 3, *row.live_bytes -= 3, *row.peak_bytes -= 3;
+
+  EXPECT_EQ(expect_memory_red(cell).item, "live_bytes");
+}
+
 TEST(Memory, AReferenceThatLeaksIsNoReference) {
   SyntheticCell cell;
   *cell.reference.ranks[0].memory[1].live_bytes -= 4;

@@ -23,6 +23,18 @@ TEST(ResumeCheck, DoesNotApplyToARunThatBeganAtTheStart) {
   EXPECT_TRUE(verdict.holds);
 }
 
+// It has tensors at the cuts of its model, of the steps that it made.
+TEST(ResumeCheck, OneDeviceThatWentOnHoldsAgainstItself) {
+  SyntheticCell cell;
+  cell.candidate = synthetic_reference({});
+  begin_with_second_step(cell.candidate);
+
+  const auto verdict = cell.judge();
+
+  EXPECT_THAT(with_outcome(verdict, Outcome::fails), IsEmpty());
+  EXPECT_EQ(result_of(verdict, "boundaries").outcome, Outcome::holds) << result_of(verdict, "boundaries").reason;
+}
+
 TEST(ResumeCheck, EveryCheckHoldsFromTheFirstStepOn) {
   for (const bool tied : {true, false}) {
     for (const char* optimizer : {"adamw", "sgd"}) {

@@ -43,12 +43,11 @@ class CalibratedCell {
   CellVerdict compare(const std::function<void(judging::Calibration&)>& change = nullptr);
   /// What compare() wrote, in bits, by the same checks.
   CellVerdict compare_in_bits() const;
+  /// What was written, by that calibration.
+  CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
 
   TemporaryFolder folder;
   DumpedRun reference, shadow, candidate;
-
- private:
-  CellVerdict judge(const std::optional<std::filesystem::path>& calibration) const;
 };
 
 /// The calibration of `folder`/reference, with `folder`/shadow, by runs that were as far off as the reference.

@@ -198,6 +198,22 @@ TEST(CalibratedTier, ADumpMustBeThere) {
   EXPECT_THAT(error_of<InputError>([&] { whole.compare(); }), HasSubstr("has level full"));
 }
 
+TEST(CalibratedTier, ADamagedShadowIsNotTheCandidatesFailure) {
+  for (const bool missing : {true, false}) {
+    CalibratedCell cell;
+    cell.compare();
+    (missing ? cell.shadow.not_dumped : cell.shadow.with_other_digest).insert({1, "gradient/model.norm.weight"});
+    cell.shadow.write(cell.folder / "shadow");
+
+    const auto verdict = cell.judge(cell.folder / "calibration.json");
+
+    EXPECT_FALSE(verdict.holds);
+    EXPECT_THAT(failing_checks(verdict), ::testing::IsEmpty()) << comparison_text(verdict);
+    EXPECT_EQ(result_of(verdict, "gradients").outcome, Outcome::not_run);
+    EXPECT_THAT(result_of(verdict, "gradients").reason, HasSubstr("the calibration's shadow is damaged"));
+  }
+}
+
 TEST(CalibratedTier, ADumpMustBeTheTablesTensor) {
   CalibratedCell cell;
   cell.candidate.with_other_digest.insert({1, "gradient/model.norm.weight"});

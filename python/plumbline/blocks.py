@@ -1,0 +1,57 @@
+"""The `with` blocks of a record. They raise nothing of their own within a training, and hold back nothing of the trainer's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .record import Record
+
+
+class StepBlock:
+    """A step of the training. What is wrong with the set-up is raised where the first one begins."""
+
+    def __init__(self, record: Record, inputs: Any, targets: Any) -> None:
+        self.record, self.inputs, self.targets = record, inputs, targets
+        self.entered = False
+
+    def __enter__(self) -> None:
+        if self.record._rows is None and not self.record._finished:
+            self.record._begin()
+        self.entered = self.record._guarded(self.record._enter, self.inputs, self.targets) is True
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not self.entered:
+            return
+        if error is None:
+            self.record._guarded(self.record._leave)
+        else:
+            self.record._guarded(self.record._failed, error)
+
+
+class ActionBlock:
+    def __init__(self, record: Record, stage: int, kind: str, microbatch: int | None, peer: int) -> None:
+        self.record, self.told, self.row = record, (stage, kind, microbatch, peer), None
+
+    def __enter__(self) -> None:
+        if self.record.in_step:
+            self.row = self.record._lacks.attempt("actions", self.record._begin_counted_action, *self.told)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if self.row is not None and error is None:
+            self.record._lacks.attempt("actions", self.record._end_action, self.row)
+
+
+class WaitingBlock:
+    def __init__(self, record: Record, peer: int) -> None:
+        self.record, self.peer = record, peer
+
+    def __enter__(self) -> None:
+        self._tell(self.peer)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._tell(-1)
+
+    def _tell(self, peer: int) -> None:
+        if self.record.in_step and self.peer >= 0:
+            self.record._lacks.attempt("waits", self.record._waits_for, peer)

@@ -1,0 +1,70 @@
+"""How a rank ended: exit.json, also of a program that leaves early, without a hold on the trainer's model."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import pathlib
+import traceback
+from typing import TYPE_CHECKING
+
+from .digests import hash_hex
+from .lacks import Lacks, tell, words_of
+
+if TYPE_CHECKING:
+    from .rows import Rows
+
+PACKAGE = str(pathlib.Path(__file__).parent)
+
+
+class Ending:
+    """Of a record that has begun. The process knows it, and not the record, until it is written."""
+
+    def __init__(self, rank: int, rows: Rows, lacks: Lacks, run_steps: int) -> None:
+        self.rank, self.rows, self.lacks, self.run_steps = rank, rows, lacks, run_steps
+        self.steps = 0  # of the run, that have ended
+        self.data_digests: list[str] = []
+        self.written = False
+        atexit.register(self.left)
+
+    def write(self, status: str, code: int, where: str | None) -> None:
+        atexit.unregister(self.left)
+        self.written = True
+        try:
+            self.rows.close()
+        except Exception as error:
+            status, code, where = "error", 1, where or unusable_words(error)
+            tell(where)
+        ended = {"rank": self.rank, "status": status, "code": code, "signal": None, "last_action": self.rows.last_action or None}
+        ended["data_digest"] = hash_hex("".join(self.data_digests)) if self.data_digests and all(self.data_digests) else None
+        if where is not None:
+            ended["where"] = where
+        if self.lacks.entries:
+            ended["not_recorded"] = self.lacks.entries
+        if self.lacks.notes:
+            ended["notes"] = self.lacks.notes
+        (self.rows.folder / "exit.json").write_text(json.dumps(ended) + "\n")
+
+    def left(self) -> None:
+        if self.written:
+            return
+        try:
+            self.write("error", 1, f"the program ended after {self.steps} of {self.run_steps} steps")
+        except Exception as error:
+            tell(f"{self.rows.folder}: no exit.json could be written: {words_of(error)}")
+
+
+def unusable_words(error: BaseException) -> str:
+    """Of a failure of the recorder's own, with its line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{pathlib.Path(frames[-1].filename).name}:{frames[-1].lineno}: " if frames else ""
+    return f"the recorder itself failed, and the record is unusable: {place}{words_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """The line in which it arose, and behind it the one within the trainer's `with record.step(...)`."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
+    if not frames:
+        return f"unknown: {type(error).__name__}: {error}"
+    inner, outer = (f"{frame.filename}:{frame.lineno}" for frame in (frames[-1], frames[0]))
+    return f"{inner}: {type(error).__name__}: {error}" + ("" if inner == outer else f" (from {outer})")

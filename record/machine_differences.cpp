@@ -1,0 +1,91 @@
+#include "record/machine_differences.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "record/rank_folder.hpp"
+#include "support/error.hpp"
+#include "support/json_text.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+using Values = std::map<std::string, std::string>;  ///< by key
+
+Json own_of(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return Json::object();
+  try {
+    Json own = read_json(file);
+    return own.is_object() ? own : Json::object();
+  } catch (const InputError&) {  // for people alone: a damaged one changes no verdict
+    return Json::object();
+  }
+}
+
+/// By rank; what a rank does not tell itself is the manifest's.
+std::vector<Values> told_by_ranks(const Record& record) {
+  std::vector<Values> told;
+  for (std::int64_t rank = 0; rank < record.manifest.world_size || told.empty(); ++rank) {
+    const Json own = own_of(record.path / rank_folder(rank) / rank_machine_name);
+    Values& values = told.emplace_back(Values{{"device", record.manifest.device}});
+    for (const std::string part : {"versions", "machine", "environment"}) {
+      const Json object = own.contains(part) ? own.at(part) : record.manifest.json.value(part, Json());
+      if (!object.is_object()) continue;
+      for (const auto& [key, value] : object.items()) {
+        if (!value.is_null())
+          values[part + "/" + key] = value.is_string() ? value.get<std::string>() : json_text(value);
+      }
+    }
+  }
+  return told;
+}
+
+std::string value_of(const Values& values, const std::string& key) {
+  const auto found = values.find(key);
+  return found == values.end() ? "-" : found->second;
+}
+
+/// One value, or each with the ranks that have it.
+std::string text_of(const std::vector<Values>& ranks, const std::string& key) {
+  std::map<std::string, std::vector<std::string>> by_value;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    by_value[value_of(ranks[rank], key)].push_back(std::to_string(rank));
+  if (by_value.size() == 1) return by_value.begin()->first;
+  std::vector<std::string> parts;
+  for (const auto& [value, of] : by_value)
+    parts.push_back(value + " (" + (of.size() > 1 ? "ranks " : "rank ") + join(of, ", ") + ")");
+  return join(parts, ", ");
+}
+
+bool tells(const std::vector<Values>& ranks, const std::string& key_or_part) {
+  return std::ranges::any_of(ranks, [&](const Values& values) {
+    const auto found = values.lower_bound(key_or_part);
+    return found != values.end() && found->first.starts_with(key_or_part);
+  });
+}
+
+}  // namespace
+
+std::vector<MachineDifference> machine_differences(const Record& reference, const Record& candidate) {
+  const auto theirs = told_by_ranks(reference), mine = told_by_ranks(candidate);
+  std::set<std::string> keys;
+  for (const auto* ranks : {&theirs, &mine}) {
+    for (const Values& values : *ranks) {
+      for (const auto& [key, value] : values) keys.insert(key);
+    }
+  }
+  std::vector<MachineDifference> differences;
+  for (const std::string& key : keys) {
+    // Of libraries each program names those that it has: a reference has no MPI.
+    const std::string asked = key.starts_with("versions/") ? key : key.substr(0, key.find('/') + 1);
+    if (!asked.empty() && (!tells(theirs, asked) || !tells(mine, asked))) continue;
+    MachineDifference difference{key, text_of(theirs, key), text_of(mine, key)};
+    const bool several = difference.reference.find(" (rank") != std::string::npos;
+    if (difference.reference != difference.candidate || several) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+}  // namespace plumbline
