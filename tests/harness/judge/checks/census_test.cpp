@@ -51,7 +51,9 @@ TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
     const auto verdict = cell.judge();
 
     EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails);
-    if (wrong) EXPECT_NE(verdict.first_divergence.value().rung, "census");
+    if (wrong) {
+      EXPECT_NE(verdict.first_divergence.value().rung, "census");
+    }
   }
 }
 
