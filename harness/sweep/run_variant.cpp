@@ -7,6 +7,7 @@
 #include "harness/sweep/run_paths.hpp"
 #include "schedule/csv_import.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -152,6 +153,8 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
   }
+  // The trainer records the schedule under its own name, whatever name the run file has for it.
+  facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
   facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
