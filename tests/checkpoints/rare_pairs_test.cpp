@@ -175,7 +175,9 @@ TEST_P(RarePairs, EndAsTheyAreTo) {
   EXPECT_EQ(code, pair.code) << said;
   EXPECT_THAT(said, HasSubstr(pair.said));
   EXPECT_THAT(said, Not(HasSubstr("stopped after")));
-  if (code == 2) EXPECT_EQ(files(), before);
+  if (code == 2) {
+    EXPECT_EQ(files(), before);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RarePairs,

@@ -282,7 +282,9 @@ TEST(Gradients, ThatNeitherRecordHasAreNotComparedAndTheHeadlineSaysSo) {
     for (const char* check : {"gradients", "nonzero_gradients"})
       EXPECT_EQ(result_of(verdict, check).outcome, both ? Outcome::not_applicable : Outcome::fails) << check;
     ASSERT_EQ(verdict.not_recorded.size(), both ? 2U : 0U);
-    if (both) EXPECT_THAT(verdict.not_recorded.front().why, HasSubstr("gradient_of="));
+    if (both) {
+      EXPECT_THAT(verdict.not_recorded.front().why, HasSubstr("gradient_of="));
+    }
   }
 }
 
