@@ -1,7 +1,7 @@
 # The newcomer's interface: each target does all it needs first, and says so. CMake presets lie beneath (CMakePresets.json).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help sweep test quick nightly fuzz witness faults examples judge wheel publish gate setup build cuda gpu asan format clean
+.PHONY: help sweep test quick nightly fuzz witness faults examples found judge wheel publish gate setup build cuda gpu asan format clean
 
 help: ## this list
 	@echo 'Plumbline: proves that a pipeline-parallel trainer computes the same bits as one device.'
@@ -24,7 +24,7 @@ test: ## set up, build everything, run every test but those of the label nightly
 quick: ## set up, build everything, run the quick tests
 	@scripts/test cpu quick
 
-nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps patches lines gpu wheel versions tests
+nightly: ## what takes hours, in parts: headers alone asan tsan fuzz strict calibrated witness default sweeps patches lines gpu wheel versions found tests
 	@scripts/nightly
 
 fuzz: ## two minutes of libFuzzer on every reader of files (FUZZ='--seconds N READER': others)
@@ -41,6 +41,9 @@ faults: ## plant each fault in the trainer, judge it, and write which check kill
 
 examples: ## train pipelines of plain torch, by torch.distributed.pipelining and by hand, right and wrong, and judge them
 	@scripts/examples
+
+found: ## the faults of docs/found.md: torch 2.11.0 and 2.15.0 and DeepSpeed, installed in .deps, trained and judged
+	@scripts/found
 
 judge: ## the program plumbline alone, without LibTorch and MPI, in build/judge
 	@scripts/judge

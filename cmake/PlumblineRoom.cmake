@@ -69,10 +69,11 @@ function(plumbline_shares name program filter shares labels)
     math(EXPR index "${share} - 1")
     add_test(NAME ${name}.${share} COMMAND ${program} ${filter})
     set_tests_properties(${name}.${share} PROPERTIES LABELS "${labels}" ENVIRONMENT
-                                                     "OMP_NUM_THREADS=1;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
+                                                     "GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
 
+# Tests start bare, without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
 # All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
 # for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the label slow, "<name>.slow.1" and so on.
 function(plumbline_room_test name)
@@ -85,7 +86,7 @@ function(plumbline_room_test name)
     return()
   endif()
   add_executable(${name}_test ${sources})
-  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} GTest::gmock GTest::gtest_main plumbline_test_options)
+  target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} plumbline_test_main plumbline_test_options)
   plumbline_use_precompiled(${arg_PRECOMPILED} ${name}_test)
   set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"

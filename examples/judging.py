@@ -34,11 +34,12 @@ class Example:
 
     here: pathlib.Path
 
-    def recorded_script(self, folder, old=None, new=None):
-        """train.py with those lines, and a wrong way where one is given."""
+    def recorded_script(self, folder, old=None, new=None, change=None):
+        """train.py with those lines, and a wrong way or another diff where one is given."""
         script = folder / "train.py"
         shutil.copy(self.here / "train.py", script)
-        subprocess.run(["patch", "--quiet", str(script), str(self.here / "record.diff")], check=True)
+        for diff in filter(None, (change, self.here / "record.diff")):
+            subprocess.run(["patch", "--quiet", str(script), str(diff)], check=True)
         if old is not None:
             text = script.read_text()
             if text.count(old) != 1:
@@ -46,10 +47,10 @@ class Example:
             script.write_text(text.replace(old, new))
         return script
 
-    def train(self, folder, world, *options, old=None, new=None):
+    def train(self, folder, world, *options, old=None, new=None, change=None):
         folder.mkdir(parents=True)
         record = folder / "record"
-        codes = run(self.recorded_script(folder, old, new), world, ["--record", str(record), *options])
+        codes = run(self.recorded_script(folder, old, new, change), world, ["--record", str(record), *options])
         if any(codes):
             raise RuntimeError(f"{folder}: the ranks ended with {codes}; see {folder / 'train.log'}")
         return record

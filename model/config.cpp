@@ -1,5 +1,6 @@
 #include "model/config.hpp"
 
+#include "model/config_keys.hpp"
 #include "model/config_reader.hpp"
 #include "model/rope_config.hpp"
 #include "model/unsupported.hpp"
@@ -71,6 +72,7 @@ LlamaConfig load_config(const std::filesystem::path& path) {
   }
   const ConfigReader reader(path, config.source);
   refuse_unsupported(reader);
+  config.ignored_keys = ignored_keys(reader);
 
   config.vocab_size = reader.size("vocab_size");
   config.hidden_size = reader.size("hidden_size");

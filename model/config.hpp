@@ -41,7 +41,8 @@ struct LlamaConfig {
   /// What the weights were saved in: `dtype`, or `torch_dtype` as older files spell it; empty when the file does not
   /// say. It decides nothing: the run file says what is trained in.
   std::string saved_dtype;
-  Json source;  ///< the file's own keys, for the manifest
+  std::vector<std::string> ignored_keys;  ///< of the file: they say nothing of what is trained
+  Json source;                            ///< the file's own keys, for the manifest
 
   std::int64_t attention_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }

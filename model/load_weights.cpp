@@ -90,14 +90,27 @@ std::string entry_name(const LlamaConfig& config, const TensorFiles& files, cons
   return prefix + (embedding || !head ? embedding_weight : head_weight);
 }
 
+void require_shape(const TensorFiles& files, const std::string& name, const std::vector<std::int64_t>& shape) {
+  const SafetensorsEntry& entry = files.at(name);
+  if (entry.shape == shape) return;
+  throw InputError(files.where(name) + ": the config makes its shape [" + shape_text(shape) + "], found [" +
+                   shape_text(entry.shape) + "]: config.json and weights are not of one model");
+}
+
 }  // namespace
 
-void load_tensor(const TensorFiles& files, const std::string& name, at::Tensor& value) {
-  const SafetensorsEntry& entry = files.at(name);
-  if (!std::ranges::equal(entry.shape, value.sizes())) {
-    throw InputError(files.where(name) + ": the config makes its shape [" + shape_text(value.sizes().vec()) +
-                     "], found [" + shape_text(entry.shape) + "]: config.json and weights are not of one model");
+void check_weights(const LlamaConfig& config, const std::filesystem::path& path) {
+  const TensorFiles files = TensorFiles::of_model(path);
+  const std::string prefix = prefix_of(files);
+  if (prefix.empty()) refuse_unknown_tensors(config, files);
+  for (const ParameterShape& each : parameter_shapes(config)) {
+    require_shape(files, entry_name(config, files, prefix, each.name), each.shape);
   }
+}
+
+void load_tensor(const TensorFiles& files, const std::string& name, at::Tensor& value) {
+  require_shape(files, name, value.sizes().vec());
+  const SafetensorsEntry& entry = files.at(name);
   const at::NoGradGuard no_grad;
   at::Tensor host = value.is_cpu() ? value : at::empty(value.sizes(), value.options().device(at::kCPU));
   const bool twice = value.scalar_type() == at::kDouble;

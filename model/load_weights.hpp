@@ -21,4 +21,8 @@ void load_tensor(const TensorFiles& files, const std::string& name, at::Tensor& 
 /// load_tensor does, and for a tensor that the config does not have (but rotary_emb.inv_freq).
 void load_weights(LlamaSlice& slice, const std::filesystem::path& path);
 
+/// Whether load_weights would find every tensor of the model there, by names, shapes and dtypes alone: of the values
+/// only those of a tied pair are read. Throws InputError as it does.
+void check_weights(const LlamaConfig& config, const std::filesystem::path& path);
+
 }  // namespace plumbline

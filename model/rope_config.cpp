@@ -9,11 +9,23 @@ namespace {
 
 constexpr double default_theta = 10000.0;  // transformers' RotaryEmbeddingConfigMixin.default_theta
 
+/// What type and scaling it says, in the newer spelling; rope_theta is compared where it is read.
+Json without_theta(Json object) {
+  if (!object.is_object()) return object;
+  object.erase("rope_theta");
+  if (object.contains("type") && !object.contains("rope_type")) {
+    object["rope_type"] = object["type"];
+    object.erase("type");
+  }
+  return object;
+}
+
 /// The object that holds type and scaling, under whichever name; nothing when there is none.
 std::optional<ConfigReader> scaling_object(const ConfigReader& config) {
   const bool new_spelling = config.has("rope_parameters");
   const bool old_spelling = config.has("rope_scaling");
-  if (new_spelling && old_spelling && !same_content(config.value("rope_parameters"), config.value("rope_scaling"))) {
+  if (new_spelling && old_spelling &&
+      !same_content(without_theta(config.value("rope_parameters")), without_theta(config.value("rope_scaling")))) {
     throw config.wrong("rope_scaling", "differs from rope_parameters = " + json_text(config.value("rope_parameters")) +
                                            ": keep one of them");
   }
@@ -33,15 +45,23 @@ std::string type_key(const ConfigReader& rope) {
   return rope.has("rope_type") ? "rope_type" : "type";
 }
 
-double read_theta(const ConfigReader& config, const std::optional<ConfigReader>& rope) {
-  if (!rope || !rope->has("rope_theta")) {
-    return config.positive_or("rope_theta", default_theta);
+/// Given at up to three places, which must agree.
+double read_theta(const ConfigReader& config) {
+  std::optional<double> theta;
+  const auto take = [&](const ConfigReader& where) {
+    if (!where.has("rope_theta")) return;
+    const double given = where.positive("rope_theta");
+    if (theta && *theta != given) {
+      throw where.wrong("rope_theta",
+                        "differs from another rope_theta of the file, " + Json(*theta).dump() + ": keep one of them");
+    }
+    theta = given;
+  };
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    if (config.has(key)) take(config.object(key));
   }
-  const double theta = rope->positive("rope_theta");
-  if (config.has("rope_theta") && config.positive("rope_theta") != theta) {
-    throw config.wrong("rope_theta", "differs from the one in rope_parameters: keep one of them");
-  }
-  return theta;
+  take(config);
+  return theta.value_or(default_theta);
 }
 
 Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_position_embeddings) {
@@ -65,7 +85,7 @@ Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_positio
 RopeConfig read_rope(const ConfigReader& config, std::int64_t max_position_embeddings) {
   const std::optional<ConfigReader> rope = scaling_object(config);
   RopeConfig result;
-  result.theta = read_theta(config, rope);
+  result.theta = read_theta(config);
   if (!rope) {
     return result;
   }

@@ -1,78 +1,162 @@
 #include "model/unsupported.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <string>
+#include <vector>
+
+#include "model/config_keys.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-void refuse_other_architectures(const ConfigReader& config) {
-  if (!config.has("model_type")) {
-    throw config.missing("model_type", "only \"llama\" is supported");
+/// A family of models whose forward pass is Llama's where its own keys are neutral (docs/getting-started.md).
+struct Family {
+  std::string model_type;
+  std::string architecture;
+  /// Must stand there, be it as null: transformers gives them another default than in a Llama.
+  std::vector<std::string> given = {};
+  /// Its own keys and the only value of each that makes it a Llama.
+  std::map<std::string, Json> only = {};
+};
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"llama", "LlamaForCausalLM"},
+      {"mistral",
+       "MistralForCausalLM",
+       {"sliding_window", "num_key_value_heads", "max_position_embeddings"},
+       {{"attention_bias", false}, {"mlp_bias", false}}},
+      {"granite", "GraniteForCausalLM", {"attention_multiplier"}},
+      {"seed_oss",
+       "SeedOssForCausalLM",
+       {"attention_bias", "attention_dropout", "residual_dropout", "num_key_value_heads", "head_dim", "pad_token_id",
+        "max_position_embeddings"},
+       {{"attention_bias", false}}}};
+  return all;
+}
+
+/// What sets the forward pass of other families apart, whatever their keys say.
+std::string difference_of(const std::string& model_type) {
+  static const std::map<std::string, std::string> known = {
+      {"arcee", "its MLP has no gate and squares a ReLU"},
+      {"cohere", "attention and MLP of its layers run side by side"},
+      {"deepseek_v2", "its attention goes through latent vectors, and its layers have experts"},
+      {"deepseek_v3", "its attention goes through latent vectors, and its layers have experts"},
+      {"ernie4_5", "it rotates neighbouring pairs"},
+      {"exaone4", "it normalises queries and keys"},
+      {"falcon", "it has layer norms, and an MLP without a gate"},
+      {"gemma", "its norms add 1 to their weights, and its embeddings are scaled"},
+      {"gemma2", "its norms add 1 to their weights, and its logits are capped"},
+      {"gemma3", "its norms add 1 to their weights, and it normalises queries and keys"},
+      {"glm", "it rotates a part of each head"},
+      {"gpt2", "it has layer norms, learnt positions and an MLP without a gate"},
+      {"gpt_neox", "it has layer norms, and an MLP without a gate"},
+      {"helium", "it rotates neighbouring pairs"},
+      {"internlm2", "its queries, keys and values are one matrix"},
+      {"llama4", "its layers have experts, and some do not rotate"},
+      {"minicpm", "it scales embeddings, layers and logits"},
+      {"ministral", "its layers attend within sliding windows"},
+      {"mixtral", "its layers have experts"},
+      {"olmo", "its norms have no weights"},
+      {"olmo2", "its norms stand behind attention and MLP"},
+      {"phi", "it has layer norms, and an MLP without a gate"},
+      {"phi3", "its queries, keys and values are one matrix"},
+      {"qwen2", "queries, keys and values have biases, and their output has none"},
+      {"qwen2_moe", "its layers have experts"},
+      {"qwen3", "it normalises queries and keys"},
+      {"qwen3_moe", "its layers have experts"},
+      {"smollm3", "some of its layers do not rotate"},
+      {"stablelm", "it has layer norms"},
+      {"starcoder2", "it has layer norms, and an MLP without a gate"}};
+  const auto found = known.find(model_type);
+  return found == known.end() ? "" : "; " + found->second;
+}
+
+std::string model_types() {
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.push_back("\"" + family.model_type + "\"");
+  return join(names, ", ");
+}
+
+const Family& family_of(const ConfigReader& config) {
+  if (!config.has("model_type")) throw config.missing("model_type", "give one of " + model_types());
+  const std::string model_type = config.text_or("model_type", "");
+  const auto found = std::ranges::find(families(), model_type, &Family::model_type);
+  if (found == families().end()) {
+    throw config.wrong("model_type", "is not supported (only " + model_types() + ")" + difference_of(model_type));
   }
-  if (config.text_or("model_type", "") != "llama") {
-    throw config.unsupported("model_type", "\"llama\"");
-  }
-  if (!config.has("architectures")) {
-    return;
-  }
-  const Json& names = config.value("architectures");
-  if (!names.is_array()) {
-    throw config.wrong("architectures", "must be a list");
-  }
-  for (const Json& name : names) {
-    if (name != "LlamaForCausalLM") {
-      throw config.unsupported("architectures", "\"LlamaForCausalLM\"");
+  return *found;
+}
+
+void refuse_other_architectures(const ConfigReader& config, const Family& family) {
+  if (config.has("architectures")) {
+    const Json& names = config.value("architectures");
+    if (!names.is_array()) throw config.wrong("architectures", "must be a list");
+    for (const Json& name : names) {
+      if (name != family.architecture) throw config.unsupported("architectures", "\"" + family.architecture + "\"");
     }
+  }
+  for (const std::string& key : family.given) {
+    if (config.json().contains(key)) continue;
+    throw config.missing(key, "transformers gives it another default in a " + family.model_type +
+                                  " than in a llama, so write it (null for none)");
+  }
+  for (const auto& [key, value] : family.only) {
+    if (config.has(key) && config.value(key) != value) throw config.unsupported(key, value.dump());
   }
 }
 
 /// attention_dropout, hidden_dropout, resid_pdrop, ...: a random mask has no bits to compare.
 void refuse_dropout(const ConfigReader& config) {
   for (const auto& [key, value] : config.json().items()) {
-    const bool dropout = key.find("dropout") != std::string::npos || key.find("pdrop") != std::string::npos;
-    if (!dropout || value.is_null()) {
-      continue;
-    }
-    if (!value.is_number()) {
-      throw config.wrong(key, "must be a number");
-    }
-    if (value != 0.0) {
-      throw config.unsupported(key, "0");
-    }
+    if (!is_dropout(key) || value.is_null()) continue;
+    if (!value.is_number()) throw config.wrong(key, "must be a number");
+    if (value != 0.0) throw config.unsupported(key, "0");
   }
 }
 
-/// Keys that may stand in a Llama's config only with the value that changes nothing.
-void refuse_unless_neutral(const ConfigReader& config) {
-  if (config.has("hidden_act") && config.value("hidden_act") != "silu") {
-    throw config.unsupported("hidden_act", "\"silu\"");
-  }
-  for (const char* key :
-       {"pretraining_tp", "partial_rotary_factor", "rotary_pct", "num_local_experts", "num_experts"}) {
-    if (config.has(key) && config.value(key) != 1) {
-      throw config.unsupported(key, "1");
-    }
-  }
-  for (const char* key : {"use_sliding_window", "rope_interleaved", "use_qk_norm", "qk_norm", "qkv_bias",
-                          "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention"}) {
-    if (config.has(key) && config.value(key) != false) {
-      throw config.unsupported(key, "false");
-    }
-  }
-  for (const char* key : {"quantization_config", "sliding_window", "attn_logit_softcapping", "final_logit_softcapping",
-                          "attention_chunk_size", "layer_types", "auto_map"}) {
-    if (config.has(key)) {
-      throw config.unsupported(key, "null");
-    }
+/// A scale whose neutral value follows from the sizes; whoever reads those says what is wrong with them.
+void refuse_scales(const ConfigReader& config) {
+  const auto number = [&](const std::string& key) {
+    return config.has(key) && config.value(key).is_number() ? config.value(key).get<double>() : 0.0;
+  };
+  const double heads = number("num_attention_heads");
+  const double head_dim = config.has("head_dim") ? number("head_dim") : heads > 0 ? number("hidden_size") / heads : 0.0;
+  const auto only = [&](const std::string& key, double neutral) {
+    if (!config.has(key) || !(neutral > 0) || !std::isfinite(neutral)) return;
+    const bool same = config.value(key).is_number() && std::abs(number(key) - neutral) <= 1e-15 * neutral;
+    if (!same) throw config.unsupported(key, Json(neutral).dump());
+  };
+  only("attention_multiplier", 1 / std::sqrt(head_dim));
+  only("query_pre_attn_scalar", head_dim);
+  only("scale_depth", std::sqrt(number("num_hidden_layers")));
+  only("dim_model_base", number("hidden_size"));
+}
+
+void refuse_other_layers(const ConfigReader& config) {
+  if (!config.has("layer_types")) return;
+  const Json& types = config.value("layer_types");
+  const bool full = types.is_array() && std::ranges::all_of(types, [](const Json& t) { return t == "full_attention"; });
+  if (!full) throw config.unsupported("layer_types", "\"full_attention\" for each layer, or null");
+  if (config.has("num_hidden_layers") && config.value("num_hidden_layers") != types.size()) {
+    throw config.wrong("layer_types",
+                       "names " + std::to_string(types.size()) + " layers; num_hidden_layers says another");
   }
 }
 
 }  // namespace
 
 void refuse_unsupported(const ConfigReader& config) {
-  refuse_other_architectures(config);
+  refuse_other_architectures(config, family_of(config));
   refuse_dropout(config);
   refuse_unless_neutral(config);
+  refuse_scales(config);
+  refuse_other_layers(config);
+  refuse_unknown_keys(config);
 }
 
 }  // namespace plumbline

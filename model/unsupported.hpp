@@ -6,8 +6,8 @@
 namespace plumbline {
 
 /// Throws InputError naming the first key whose value would make another model than the one computed here: another
-/// architecture or activation, dropout, quantised weights, windows and caps on attention, experts, partial or
-/// interleaved rotation.
+/// family or activation, dropout, quantised weights, windows and caps on attention, experts, partial or interleaved
+/// rotation, scales; and the first key that is not known, since what it changes is not known either.
 void refuse_unsupported(const ConfigReader& config);
 
 }  // namespace plumbline

@@ -1,15 +1,10 @@
 #include "pipeline/global_norm.hpp"
 
-#include <ATen/Tensor.h>
-
 #include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "support/numbers.hpp"
-#include "training/gradient_norm.hpp"
-#include "training/memory_meter.hpp"
-#include "training/total_norm.hpp"
 
 namespace plumbline {
 namespace {
@@ -31,9 +26,7 @@ void append_lines(const std::string& lines, std::vector<ParameterNorm>& norms) {
 
 }  // namespace
 
-double global_norm(Transport& transport, const LlamaConfig& config, const TrainState& state) {
-  const MemoryScope scope(MemoryOwner::other);
-  const std::vector<ParameterNorm> own = gradient_norms(config, state);
+double global_norm(Transport& transport, const LlamaConfig& config, const std::vector<ParameterNorm>& own) {
   if (transport.world_size() == 1) return total_norm(config, own);
   std::string total;
   const std::vector<std::string> gathered = transport.gather(to_lines(own));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "support/error.hpp"
+#include "support/host.hpp"
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/text.hpp"
@@ -39,7 +40,7 @@ void check_models(const std::vector<RankGpus>& ranks, const std::vector<int>& as
   if (first_rank_of.size() <= 1) return;
   std::vector<std::string> models;
   for (const auto& [model, rank] : first_rank_of) {
-    models.push_back(model + " on rank " + std::to_string(rank) + " of " + ranks[rank].host);
+    models.push_back(model + " on rank " + std::to_string(rank) + " of " + host_name(ranks[rank].host));
   }
   throw InputError(
       "the ranks have GPUs of different models: " + join(models, ", ") +
@@ -82,8 +83,8 @@ std::vector<int> assign_gpus(const std::vector<RankGpus>& ranks, GpuSharing shar
       const std::size_t devices = ranks[node[local]].devices.size();
       const bool enough = own ? devices > 0 : local < devices;
       if (devices == 0 || (!enough && !sharing.several_ranks_per_gpu)) {
-        throw InputError(host + " has " + std::to_string(devices) + (devices == 1 ? " GPU" : " GPUs") + " for " +
-                         std::to_string(node.size()) + (node.size() == 1 ? " rank" : " ranks") +
+        throw InputError(host_name(host) + " has " + std::to_string(devices) + (devices == 1 ? " GPU" : " GPUs") +
+                         " for " + std::to_string(node.size()) + (node.size() == 1 ? " rank" : " ranks") +
                          "; start at most as many ranks a node as it has GPUs (mpirun -n, --map-by, a host file with "
                          "slots), or make more visible (CUDA_VISIBLE_DEVICES)");
       }

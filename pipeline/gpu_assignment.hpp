@@ -11,7 +11,7 @@ namespace plumbline {
 
 /// What one rank sees.
 struct RankGpus {
-  std::string host;
+  std::string host;                ///< host_identity
   std::vector<GpuDevice> devices;  ///< as CUDA numbers them in this process
 };
 

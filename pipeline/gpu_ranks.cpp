@@ -1,22 +1,19 @@
 #include "pipeline/gpu_ranks.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <sstream>
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/message.hpp"
+#include "support/host.hpp"
 
 namespace plumbline {
 
 RankGpus visible_gpus(GpuSupport& gpu) {
   RankGpus own;
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) own.host = host.data();
+  own.host = host_identity();
   std::string ignored;
   const int count = gpu.device_count(ignored);
   for (int index = 0; index < count; ++index) own.devices.push_back(gpu.device(index));

@@ -5,6 +5,8 @@
 #include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/deadline_error.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
+#include "schedule/csv_import.hpp"
+#include "schedule/runnable.hpp"
 #include "support/error.hpp"
 #include "training/gpu/gpu_start.hpp"
 #include "training/prepare_device.hpp"
@@ -16,7 +18,9 @@ TrainingRun load_for_plan(const PipelineOptions& options) {
   PipelineSettings& settings = training.run.pipeline;
   if (options.schedule) {
     settings.schedule = *options.schedule;
-    settings.schedule_dialect.reset();  // the run file's is of the run file's schedule
+    // The run file's is of another file only where that does not tell its own.
+    const bool file = names_schedule_file(settings.schedule);
+    if (settings.schedule_dialect && (!file || tells_dialect(settings.schedule))) settings.schedule_dialect.reset();
   }
   if (options.schedule_dialect) settings.schedule_dialect = *options.schedule_dialect;
   if (options.transport) settings.transport = *options.transport;

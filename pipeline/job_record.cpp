@@ -12,7 +12,7 @@ void claim_record(const PipelineOptions& options, const PipelinePlan& plan) {
   claim_record_folder(options.record);
   if (!options.progress) return;
   for (const std::string& note : plan.notes) {
-    std::fprintf(stderr, "plumbline-pipeline: note: %s: %s\n", plan.schedule.name.c_str(), note.c_str());
+    std::fprintf(stderr, "%s: note: %s: %s\n", options.program.c_str(), plan.schedule.name.c_str(), note.c_str());
   }
 }
 

@@ -14,15 +14,12 @@
 #include "training/run_file.hpp"
 
 namespace plumbline {
-namespace {
 
-/// Whether an MPI launcher has started this process, so that there may be others like it.
 bool started_by_a_launcher() {
   return std::ranges::any_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"},
                              [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-/// Throws InputError when the options do not go together.
 std::string chosen_transport(const PipelineOptions& options) {
   if (options.run_file.empty()) {
     throw InputError("give a run file, with --record DIR or --checkpoint DIR; see --help");
@@ -35,15 +32,13 @@ std::string chosen_transport(const PipelineOptions& options) {
   const std::vector<std::string> known = transports_of_this_build();
   if (std::ranges::find(known, transport) == known.end()) {
     throw InputError("transport \"" + transport + "\" is not in this build; it has " + join(known, ", ") +
-                     (transport == "nccl" ? "; make cuda makes one that has it" : ""));
+                     did_you_mean(transport, known) + (transport == "nccl" ? "; make cuda makes one that has it" : ""));
   }
   if (transport == "nccl" && options.device != "cuda") {
     throw InputError("transport nccl moves tensors between GPUs; give --device cuda with it");
   }
   return transport;
 }
-
-}  // namespace
 
 std::vector<std::string> transports_of_this_build() {
   std::vector<std::string> transports{"mpi", "threads"};
@@ -53,7 +48,7 @@ std::vector<std::string> transports_of_this_build() {
 
 int refuse(const PipelineOptions& options, const Error& error) {
   if (started_by_a_launcher()) return train_with_mpi(options, Failure{error.code(), error.what()});
-  std::fprintf(stderr, "plumbline-pipeline: %s\n", error.what());
+  std::fprintf(stderr, "%s: %s\n", options.program.c_str(), error.what());
   return static_cast<int>(error.code());
 }
 

@@ -19,6 +19,7 @@ namespace plumbline {
 using TransportsFactory = std::function<std::vector<std::unique_ptr<Transport>>(int world, TransportSettings settings)>;
 
 struct PipelineOptions {
+  std::string program = "plumbline-pipeline";  ///< that was started: it signs what went wrong
   std::filesystem::path run_file;
   std::filesystem::path record;  ///< empty: none is kept
   CheckpointOptions checkpoint;
@@ -36,6 +37,12 @@ struct PipelineOptions {
 
 /// mpi, threads and, in a build with the CUDA half, nccl.
 std::vector<std::string> transports_of_this_build();
+
+/// Whether an MPI launcher has started this process, so that there may be others like it.
+bool started_by_a_launcher();
+
+/// The options' transport, else the run file's. Throws InputError when the options do not go together.
+std::string chosen_transport(const PipelineOptions& options);
 
 /// Tells a fault that every rank finds for itself (a wrong option, a broken run file) once, and returns its exit code:
 /// started by an MPI launcher, rank 0 alone says it. For the time before training.

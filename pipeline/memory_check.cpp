@@ -1,9 +1,6 @@
 #include "pipeline/memory_check.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -11,6 +8,7 @@
 
 #include "pipeline/rank_memory.hpp"
 #include "support/free_memory.hpp"
+#include "support/host.hpp"
 
 namespace plumbline {
 namespace {
@@ -22,7 +20,7 @@ struct Machine {
 
 std::string words_of(const std::string& name, const Machine& machine, std::size_t world) {
   if (machine.ranks.size() == world) return "this machine, for all " + std::to_string(world) + " ranks,";
-  std::string words = "machine " + name + ", for ranks";
+  std::string words = "machine " + host_name(name) + ", for ranks";
   for (const int rank : machine.ranks) words += (rank == machine.ranks.front() ? " " : ", ") + std::to_string(rank);
   return words + ",";
 }
@@ -30,9 +28,7 @@ std::string words_of(const std::string& name, const Machine& machine, std::size_
 }  // namespace
 
 std::string own_machine() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '?';
-  return std::string(name.data()) + " " + std::to_string(free_memory());
+  return host_identity() + " " + std::to_string(free_memory());
 }
 
 void require_free_memory(const std::vector<std::string>& told, const TrainingRun& training, const PipelinePlan& plan) {

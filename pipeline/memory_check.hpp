@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-/// What a rank tells of its machine: "<name> <bytes free>".
+/// What a rank tells of its machine: "<host_identity> <bytes free>".
 std::string own_machine();
 
 /// `told` by each rank, in rank order. Throws SystemError naming the machine, its ranks, what is free and their plans'

@@ -12,6 +12,7 @@
 #include "pipeline/job.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
+#include "pipeline/plan_text.hpp"
 #include "pipeline/transport/message_transport.hpp"
 #include "pipeline/transport/mpi_library.hpp"
 #include "pipeline/transport/mpi_link.hpp"
@@ -20,6 +21,7 @@
 #include "pipeline/transport/transport_settings.hpp"
 #include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
+#include "training/run_summary.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {
@@ -28,14 +30,14 @@ namespace {
 /// Collective: whether any rank is kept from going on, and then the exit code for all. Most faults are found by every
 /// rank, so rank 0 says the lowest rank's once; and it says it while the others wait for it, because mpirun ends the
 /// rest of a job as soon as one rank has left with a failure.
-std::optional<int> agree_to_stop(Transport& transport, const std::optional<Failure>& own) {
+std::optional<int> agree_to_stop(Transport& transport, const std::string& program, const std::optional<Failure>& own) {
   std::string word = own ? std::to_string(static_cast<int>(own->code)) + own->words : "";
   const std::vector<std::string> all = transport.gather(word);
   const auto first = std::ranges::find_if(all, [](const std::string& each) { return !each.empty(); });
   word.clear();
   if (first != all.end()) {
     const auto rank = first - all.begin();
-    std::fprintf(stderr, "plumbline-pipeline: %s%s\n", rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
+    std::fprintf(stderr, "%s: %s%s\n", program.c_str(), rank > 0 ? ("rank " + std::to_string(rank) + ": ").c_str() : "",
                  first->c_str() + 1);
     std::fflush(stderr);
     word = first->substr(0, 1);
@@ -110,7 +112,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   const auto stopped = [&](const std::optional<Failure>& own) {
     std::optional<int> code;
     try {
-      code = agree_to_stop(*transport, own);
+      code = agree_to_stop(*transport, options.program, own);
     } catch (const std::exception& error) {  // a rank that waits in vain for the others says so in its record
       if (trainer) note_failure(*trainer, error);
       throw;
@@ -152,10 +154,16 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
     trainer->begin();
     if (transport->rank() != 0) return;
     begin_record(options, *training, plan, {trainer->resumed_from(), {{"mpi", mpi_version()}}, clock.skew});
+    if (!options.progress) return;
+    tell_start(plan_text(*training, plan), *training, options.record, trainer->resumed_from());
+    if (started_by_a_launcher()) return;
+    std::fprintf(stderr, "note: one rank, for no launcher started this program; mpirun -n 4 %s starts four\n",
+                 options.program.c_str());
   });
   if (const auto code = stopped(not_begun)) return *code;
   try {
     train_rank(*trainer, *training, plan, *transport, options.progress);
+    if (transport->rank() == 0 && options.progress) tell_end(*training, options.record);
     return static_cast<int>(ExitCode::holds);
   } catch (const std::exception& error) {
     transport->abort(describe_failure(error).words, code_of(error));  // says why

@@ -6,6 +6,7 @@
 #include "pipeline/partition.hpp"
 #include "schedule/runnable.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -15,7 +16,8 @@ std::optional<CsvDialect> dialect_of(const PipelineSettings& settings) {
   const auto dialect = parse_csv_dialect(*settings.schedule_dialect);
   if (!dialect) {
     throw InputError("schedule dialect \"" + *settings.schedule_dialect +
-                     "\" is unknown; give torch, torch-old or plumbline");
+                     "\" is unknown; give torch, torch-old or plumbline" +
+                     did_you_mean(*settings.schedule_dialect, {"torch", "torch-old", "plumbline"}));
   }
   if (!names_schedule_file(settings.schedule)) {
     throw InputError("the schedule " + settings.schedule + " is no file and has no dialect; remove it");

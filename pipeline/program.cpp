@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "pipeline/check.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
 #include "pipeline/memory_table.hpp"
@@ -34,7 +35,7 @@ int print_capabilities() {
 
 }  // namespace
 
-int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports) {
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
   app.footer(
       "Examples:\n"
@@ -45,9 +46,12 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
       "  mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
+  options.program = program;
   bool capabilities = false;
   bool quiet = false;
   bool plan = false;
+  bool check = false;
+  bool as_json = false;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
   app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
   options.checkpoint.add_to(app);
@@ -59,7 +63,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
                  "Dialect of that file (default: told by its cells): torch, torch-old, plumbline");
   app.add_option("--transport", options.transport,
                  "Transport in place of the run file's: " + join(transports_of_this_build(), ", "));
-  app.add_option("--world", options.world, "Ranks, with --transport threads")->check(CLI::PositiveNumber);
+  app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
       ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -67,8 +71,12 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.add_flag("--mixed-gpus", options.mixed_gpus,
                "Take GPUs of different models, whose bits may differ: compare with plumbline compare --calibration");
   app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
+  auto* checks = app.add_flag("--check", check,
+                              "Train nothing: say whether the run can begin here, on --world ranks, and what it would "
+                              "do");
+  app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "No progress line");
+  app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -84,6 +92,10 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
     if (options.run_file.empty()) return refuse(options, InputError("--plan: give a run file; see --help"));
     std::cout << memory_table(load_for_plan(options));
     return 0;
+  }
+  if (check) {
+    if (options.run_file.empty()) return refuse(options, InputError("--check: give a run file; see --help"));
+    return check_pipeline(options, as_json);
   }
   options.command.assign(argv, argv + argc);
   options.progress = !quiet;

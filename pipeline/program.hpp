@@ -1,11 +1,15 @@
 // The pipeline trainer's command line, apart from main() so that the fault programs share it.
 #pragma once
 
+#include <string>
+
 #include "pipeline/launch.hpp"
 
 namespace plumbline {
 
 /// Parses the command line and trains. Returns the exit code; throws Error for what rank 0 is to report.
-int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {});
+/// `program` is the name of the one that was started.
+int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports = {},
+                         const std::string& program = "plumbline-pipeline");
 
 }  // namespace plumbline

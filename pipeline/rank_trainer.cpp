@@ -24,7 +24,8 @@ WatchedRank watched(const TrainingRun& training, const PipelinePlan& plan, int r
 RankTrainer::RankTrainer(const TrainingRun& training, const PipelinePlan& plan, Transport& transport,
                          const std::filesystem::path& record)
     : Trainer(training, record, watched(training, plan, transport.rank())),
-      compares_tied_copies_(training.recorded() && training.config.tied && plan.stages.size() > 1),
+      compares_tied_copies_(training.run.record_level >= RecordLevel::full && training.config.tied &&
+                            plan.stages.size() > 1),
       parts_(make_rank_parts(training, plan, transport, monitor_)),
       group_(transport),
       walk_(training, plan, parts_, monitor_),

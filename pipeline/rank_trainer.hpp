@@ -39,7 +39,8 @@ class RankTrainer : public Trainer {
   TrainState& state() override { return parts_.state; }
   RankGroup& group() override { return group_; }
 
-  bool compares_tied_copies_;  ///< of a weight on two stages, after each update
+  /// Of a weight on two stages, after each update; where the record has digests of tensors, which this is one more of.
+  bool compares_tied_copies_;
   RankParts parts_;
   TransportGroup group_;
   Walk walk_;

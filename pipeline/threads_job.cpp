@@ -15,6 +15,7 @@
 #include "pipeline/job.hpp"
 #include "pipeline/job_record.hpp"
 #include "pipeline/memory_check.hpp"
+#include "pipeline/plan_text.hpp"
 #include "pipeline/rank_memory.hpp"
 #include "pipeline/transport/link.hpp"
 #include "pipeline/transport/threads_transport.hpp"
@@ -23,6 +24,7 @@
 #include "support/machine_memory.hpp"
 #include "training/memory_meter.hpp"
 #include "training/prepare_device.hpp"
+#include "training/run_summary.hpp"
 #include "training/unrecorded_run.hpp"
 
 namespace plumbline {
@@ -65,7 +67,7 @@ int train_with_threads(PipelineOptions options) {
     const std::lock_guard guard(lock);
     if (failure) return;
     failure = why.code;
-    std::fprintf(stderr, "plumbline-pipeline: %s%s\n", who.c_str(), why.words.c_str());
+    std::fprintf(stderr, "%s: %s%s\n", options.program.c_str(), who.c_str(), why.words.c_str());
   };
   const auto failed = [&] {
     const std::lock_guard guard(lock);
@@ -100,7 +102,9 @@ int train_with_threads(PipelineOptions options) {
     }
     guarded([&] {
       trainer->begin();
-      if (rank == 0) begin_record(options, training, plan, {trainer->resumed_from()});
+      if (rank != 0) return;
+      begin_record(options, training, plan, {trainer->resumed_from()});
+      if (options.progress) tell_start(plan_text(training, plan), training, options.record, trainer->resumed_from());
     });
     begun.arrive_and_wait();
     if (failed()) return;
@@ -119,6 +123,7 @@ int train_with_threads(PipelineOptions options) {
   }
   threads.clear();
   if (!trained) give_back_record_folder(options.record);
+  if (!failure && options.progress) tell_end(training, options.record);
   return static_cast<int>(failure.value_or(ExitCode::holds));
 }
 

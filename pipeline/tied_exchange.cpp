@@ -7,25 +7,41 @@
 #include <sstream>
 #include <string>
 
+#include "training/action_log.hpp"
 #include "training/memory_meter.hpp"
 #include "training/tensor_record.hpp"
 
 namespace plumbline {
 
-void exchange_tied_gradients(Transport& transport, const TiedWeight& tied, int peer) {
-  if (tied.both()) return tied.add_uses();
+std::int64_t exchange_tied_gradients(Transport& transport, const TiedWeight& tied, int peer) {
+  if (tied.both()) {
+    tied.add_uses();
+    return 0;
+  }
   const MemoryScope scope(MemoryOwner::transport);
+  std::int64_t waited_ns = 0;
+  const auto send = [&](const at::Tensor& tensor) {
+    const std::int64_t begin_ns = monotonic_ns();
+    transport.send_tied(peer, tensor);
+    waited_ns += monotonic_ns() - begin_ns;
+  };
+  const auto receive = [&](at::Tensor& tensor) {
+    const std::int64_t begin_ns = monotonic_ns();
+    transport.receive_tied(peer, tensor);
+    waited_ns += monotonic_ns() - begin_ns;
+  };
   if (tied.head() != nullptr) {
     at::Tensor gradient = tied.head()->gradient();
-    transport.send_tied(peer, gradient);
-    transport.receive_tied(peer, gradient);
+    send(gradient);
+    receive(gradient);
   } else {
     at::Tensor gradient = tied.embedding()->gradient();
     at::Tensor other = at::empty_like(gradient);
-    transport.receive_tied(peer, other);
+    receive(other);
     gradient.add_(other);
-    transport.send_tied(peer, gradient);
+    send(gradient);
   }
+  return waited_ns;
 }
 
 bool tied_copies_are_equal(Transport& transport, const TiedWeight& tied) {

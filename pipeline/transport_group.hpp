@@ -1,6 +1,9 @@
 // The ranks of a transport as a group that agrees.
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "pipeline/transport/transport.hpp"
 #include "training/rank_group.hpp"
 
@@ -14,6 +17,15 @@ class TransportGroup : public RankGroup {
   int size() const override { return transport_.world_size(); }
   std::vector<std::string> gather(const std::string& bytes) override { return transport_.gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return transport_.broadcast(bytes); }
+  void carry_request(std::function<bool()> asked) override {
+    if (size() == 1) return RankGroup::carry_request(std::move(asked));  // no message goes anywhere
+    transport_.carry_request(std::move(asked));
+  }
+  bool request_carried() const override {
+    return size() == 1 ? RankGroup::request_carried() : transport_.request_carried();
+  }
+  void leave_steps() override { transport_.leave_steps(); }
+  void enter_steps() override { transport_.start_steps(); }
 
  private:
   Transport& transport_;

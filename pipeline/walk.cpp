@@ -8,6 +8,7 @@
 #include "pipeline/tied_exchange.hpp"
 #include "schedule/direction.hpp"
 #include "training/action_log.hpp"
+#include "training/gradient_norm.hpp"
 
 namespace plumbline {
 
@@ -85,13 +86,15 @@ void Walk::reduce(const StepAction& now, const Action& action) {
   const Placement& placement = plan_.schedule.placement;
   const int peer = placement.rank_of(head ? 0 : placement.stages() - 1);
   if (peer != transport_.rank()) observer_.waiting(now, now, peer);
-  exchange_tied_gradients(transport_, tied, peer);
+  const std::int64_t waited_ns = exchange_tied_gradients(transport_, tied, peer);
+  if (peer != transport_.rank()) observer_.waited(now, waited_ns);
 }
 
 void Walk::update(const StepAction& now) {
   end_gradients(training_.run.train, training_.config.tied, now.step, parts_.state, observer_, [&] {
+    const std::vector<ParameterNorm> own = gradient_norms(training_.config, parts_.state);
     const std::int64_t begin_ns = monotonic_ns();
-    const double norm = global_norm(transport_, training_.config, parts_.state);
+    const double norm = global_norm(transport_, training_.config, own);
     observer_.waited(now, monotonic_ns() - begin_ns);
     return norm;
   });

@@ -2,12 +2,20 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "model/parameter.hpp"
 #include "model/unit.hpp"
 #include "reference/accumulation.hpp"
+#include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/machine_memory.hpp"
+#include "support/safetensors.hpp"
+#include "support/tensor_files.hpp"
 #include "training/environment.hpp"
 #include "training/make_slice.hpp"
 #include "training/microbatch.hpp"
@@ -18,17 +26,82 @@
 namespace plumbline {
 namespace {
 
-NamedTensors data_of(const TrainingRun& training) {
-  NamedTensors data;
-  for (std::int64_t step = 0; step < training.run.train.steps; ++step) {
-    for (std::int64_t microbatch = 0; microbatch < training.plan.microbatches(); ++microbatch) {
-      const std::string place = std::to_string(step) + "/" + std::to_string(microbatch);
-      Microbatch made = training.plan.make(step, microbatch);
-      data.emplace_back("ids/" + place, std::move(made.ids));
-      data.emplace_back("labels/" + place, std::move(made.labels));
+/// What data.safetensors would hold, a part of it for each file: whole steps, so that a header stays far below the
+/// 100 MB that the format's own library reads, and is all that stands in memory.
+class DataFiles {
+ public:
+  explicit DataFiles(const TrainingRun& training) : training_(training) {
+    const std::int64_t tensors_of_a_step = 2 * training.plan.microbatches();
+    steps_of_a_file_ = std::max<std::int64_t>(1, most_tensors / tensors_of_a_step);
+    files_ = (training.run.train.steps + steps_of_a_file_ - 1) / steps_of_a_file_;
+  }
+
+  std::int64_t files() const { return files_; }
+  std::int64_t bytes() const {
+    std::int64_t tokens = 0;
+    for (std::int64_t m = 0; m < training_.plan.microbatches(); ++m) {
+      tokens = sum_of_sizes({tokens, training_.plan.padded_tokens(m)});
+    }
+    constexpr std::int64_t bytes_of_a_name = 100;  // in the header
+    return product_of_sizes({training_.run.train.steps,
+                             sum_of_sizes({product_of_sizes({tokens, bytes_of_id_and_label}),
+                                           product_of_sizes({2 * bytes_of_a_name, training_.plan.microbatches()})})});
+  }
+  void write(const std::filesystem::path& folder) const {
+    for (std::int64_t file = 0; file < files_; ++file) {
+      const std::string name = files_ == 1 ? "data.safetensors" : numbered_file("data", file + 1, files_);
+      write_file(folder / name, file * steps_of_a_file_,
+                 std::min(training_.run.train.steps, (file + 1) * steps_of_a_file_));
     }
   }
-  return data;
+
+ private:
+  static constexpr std::int64_t most_tensors = 16384;  // of a file
+  static constexpr std::int64_t bytes_of_id_and_label = 2 * sizeof(std::int64_t);
+
+  void write_file(const std::filesystem::path& path, std::int64_t first, std::int64_t end) const {
+    std::vector<NamedBytes> tensors;
+    const std::int64_t microbatches = training_.plan.microbatches();
+    for (std::int64_t step = first; step < end; ++step) {
+      for (std::int64_t m = 0; m < microbatches; ++m) {
+        const std::string place = std::to_string(step) + "/" + std::to_string(m);
+        const SafetensorsEntry entry{"int64", {training_.plan.batch(m), training_.plan.sequence_length(m)}, {}};
+        tensors.push_back({"ids/" + place, entry});
+        tensors.push_back({"labels/" + place, entry});
+      }
+    }
+    Microbatch made;  // whose ids and labels are written one after the other
+    write_safetensors(path, tensors, [&](std::size_t i) -> std::span<const std::byte> {
+      const auto number = static_cast<std::int64_t>(i / 2);
+      if (i % 2 == 0) made = training_.plan.make(first + number / microbatches, number % microbatches);
+      const at::Tensor& tensor = i % 2 == 0 ? made.ids : made.labels;
+      return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+    });
+  }
+
+  const TrainingRun& training_;
+  std::int64_t steps_of_a_file_ = 1;
+  std::int64_t files_ = 1;
+};
+
+/// What it will take, before it begins; what the disk does not hold is not begun.
+void tell_cost(const ReferenceOptions& options, const TrainingRun& training, const DataFiles& data,
+               const NamedTensors& weights, const std::filesystem::path& folder) {
+  std::int64_t bytes = data.bytes();
+  for (const auto& [name, value] : weights) bytes += static_cast<std::int64_t>(value.nbytes());
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
+  const std::string cost = "about " + bytes_text(bytes) + " in " + std::to_string(data.files()) + " file" +
+                           (data.files() == 1 ? "" : "s") + " of data and one of weights";
+  if (!unknown && space.available < static_cast<std::uintmax_t>(bytes)) {
+    throw SystemError(folder.string() + ": the export takes " + cost + ", and " +
+                      bytes_text(static_cast<std::int64_t>(space.available)) +
+                      " are free there; give another folder, or a run file of fewer steps (--check asks about a run "
+                      "file and writes nothing)");
+  }
+  if (!options.progress) return;
+  std::fprintf(stderr, "%s: writes ids and labels of %lld steps, %s\n", folder.c_str(),
+               static_cast<long long>(training.run.train.steps), cost.c_str());
 }
 
 NamedTensors weights_of(const TrainingRun& training) {
@@ -66,8 +139,15 @@ void export_run(const ReferenceOptions& options, const std::filesystem::path& fo
   }
   const NamedTensors weights = weights_of(training);  // before the folder, so that weights of another model leave none
 
+  const DataFiles data(training);
   claim_record_folder(folder);
-  write_tensors(folder / "data.safetensors", data_of(training));
+  try {
+    tell_cost(options, training, data, weights, folder);
+  } catch (const std::exception&) {
+    give_back_record_folder(folder);
+    throw;
+  }
+  data.write(folder);
   write_tensors(folder / "model.safetensors", weights);
   write_file(folder / "config.json", read_file(training.run.config));
   write_file(folder / "accumulation.csv", order);

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <iostream>
+#include <sstream>
 #include <system_error>
 
+#include "reference/check.hpp"
 #include "reference/export.hpp"
 #include "reference/golden.hpp"
 #include "reference/trainer.hpp"
@@ -30,7 +32,8 @@ int print_capabilities() {
 /// Becomes plumbline-pipeline, which knows partitions and schedules, and whose table begins with the reference.
 [[noreturn]] void print_memory_plan(const ReferenceOptions& options) {
   const std::string program = (plumbline::program_folder() / "plumbline-pipeline").string();
-  std::vector<std::string> command{program, options.run_file.string(), "--plan"};
+  std::vector<std::string> command{"plumbline-reference", options.run_file.string(),
+                                   "--plan"};  // it signs what is wrong
   if (options.text) command.insert(command.end(), {"--text", options.text->string()});
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
@@ -53,6 +56,8 @@ int run(int argc, char** argv) {
   bool capabilities = false;
   bool quiet = false;
   bool plan = false;
+  bool check = false;
+  bool as_json = false;
   std::filesystem::path exported;
   std::vector<std::filesystem::path> goldens;
   app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
@@ -82,28 +87,39 @@ int run(int argc, char** argv) {
       "or empty (docs/data.md)");
   app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
   app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
+  auto* checks =
+      app.add_flag("--check", check, "Train nothing: say whether the run can begin here, and what it would do");
+  app.add_flag("--json", as_json, "With --check: answer as JSON (docs/run-file.md)")->needs(checks);
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
-  app.add_flag("--quiet", quiet, "No progress line");
+  app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(plumbline::ExitCode::bad_input);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::ostringstream words;
+    app.exit(error, words, words);
+    std::string text = words.str();
+    while (text.ends_with('\n')) text.pop_back();
+    throw plumbline::InputError(text);
   }
   if (capabilities) return print_capabilities();
   if (!goldens.empty()) return plumbline::judge_goldens(goldens, std::cout);
   if (options.run_file.empty() || (!options.record.empty() && !exported.empty())) {
     throw plumbline::InputError(
-        "give a run file, with --record DIR, --checkpoint DIR, --export DIR or --plan, or --golden DIR; see --help");
+        "give a run file, with --record DIR, --checkpoint DIR, --export DIR, --check or --plan, or --golden DIR; see "
+        "--help");
   }
   if (plan) print_memory_plan(options);
   if (options.shadow && options.perturb) {
     throw plumbline::InputError("--shadow and --perturb: give one of them; a shadow stands for no rounding at all");
   }
+  if (check) return plumbline::check_reference(options, as_json);
   if (!exported.empty()) {
     if (options.shadow || options.perturb || options.device != "cpu") {
       throw plumbline::InputError(
           "--export writes what the run file gives: leave out --shadow, --perturb and --device");
     }
+    options.progress = !quiet;
     plumbline::export_run(options, exported);
     return 0;
   }

@@ -29,6 +29,7 @@
 #include "training/microbatch.hpp"
 #include "training/precision.hpp"
 #include "training/prepare_device.hpp"
+#include "training/run_summary.hpp"
 #include "training/step_losses.hpp"
 #include "training/tensor_record.hpp"
 #include "training/total_norm.hpp"
@@ -275,6 +276,9 @@ void train_reference(const ReferenceOptions& options) {
     if (variant.perturb) manifest["perturbation"] = *variant.perturb;
     if (variant.shadow_of) manifest["shadow_of"] = *variant.shadow_of;
     write_record_start(record, training, manifest, schedule);
+    if (options.progress) {
+      tell_start("one device (" + training.run.device + ")", training, record, trainer->resumed_from());
+    }
   } catch (const std::exception&) {  // weights of another shape, say: nothing was recorded yet
     give_back_record_folder(record);
     throw;
@@ -289,6 +293,7 @@ void train_reference(const ReferenceOptions& options) {
     throw;
   }
   trainer->succeeded();
+  if (options.progress) tell_end(training, record);
 }
 
 }  // namespace plumbline

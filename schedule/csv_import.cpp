@@ -10,6 +10,7 @@
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -32,6 +33,23 @@ bool is_left_out(std::string_view text) {
   return known && text.size() > word.size() && text.front() != word.front() && text.ends_with(word);
 }
 
+/// Without blanks around it, as torch's loader takes cells and the parts of compounds.
+std::string_view stripped(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\v\f";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+/// Rows as torch reads them: blanks around cells do not count, nor does a missing last line break.
+CsvTable read_cells(const std::filesystem::path& path) {
+  CsvTable table = read_headless_csv(path, /*finished=*/false);
+  for (CsvRow& row : table.rows) {
+    for (std::string& cell : row.cells) cell = std::string(stripped(cell));
+  }
+  return table;
+}
+
 /// The parts of a cell: one action, or those of a compound. Nothing when a compound's form is broken.
 std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
   if (!cell.starts_with('(')) return std::vector{cell};
@@ -40,17 +58,46 @@ std::optional<std::vector<std::string_view>> parts_of(std::string_view cell) {
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t end = inside.find(';');
-    parts.push_back(inside.substr(0, end));
+    parts.push_back(stripped(inside.substr(0, end)));
     if (end == std::string_view::npos) return parts;
     inside.remove_prefix(end + 1);
   }
 }
 
+/// By the words alone; nothing where B and W without I and BW could be either torch's.
+std::optional<CsvDialect> dialect_of_cells(const CsvTable& table) {
+  std::set<std::string_view> words;
+  for (const CsvRow& row : table.rows) {
+    for (const std::string& cell : row.cells) {
+      if (cell.starts_with('(')) words.insert("()");
+      const auto parts = parts_of(cell);
+      if (!parts) continue;
+      for (const std::string_view part : *parts) words.insert(word_of(part));
+    }
+  }
+  const bool full_is_bw = words.contains("BW");
+  const bool input_is_i = words.contains("I");
+  if (full_is_bw && input_is_i) {
+    throw InputError(table.path.string() +
+                     ": BW is a word of older torch files and I one of newer; write the file in one dialect");
+  }
+  if (!full_is_bw && !input_is_i && words.contains("W")) return std::nullopt;
+  if (full_is_bw) return CsvDialect::torch_old;
+  const bool torch = words.contains("()") ||
+                     std::any_of(left_out.begin(), left_out.end(), [&](auto word) { return words.contains(word); });
+  return torch ? CsvDialect::torch : CsvDialect::plumbline;
+}
+
 class Importer {
  public:
   Importer(const std::filesystem::path& path, const ImportOptions& options)
-      : path_(path), option_(options.dialect_option), table_(read_headless_csv(path)) {
-    result_.dialect = options.dialect ? *options.dialect : dialect_of_cells();
+      : path_(path), option_(options.dialect_option), table_(read_cells(path)) {
+    const std::optional<CsvDialect> dialect = options.dialect ? options.dialect : dialect_of_cells(table_);
+    if (!dialect) {
+      throw InputError(path_.string() + ": B may be the full backward or, in older torch files, the input gradient; " +
+                       "say which with " + option_ + " torch-old, or torch or plumbline");
+    }
+    result_.dialect = *dialect;
   }
 
   ImportedSchedule run(const ImportOptions& options) {
@@ -72,33 +119,6 @@ class Importer {
   std::string where(const std::string& cell) const {
     return path_.string() + ", row " + std::to_string(row_ + 1) + ", column " + std::to_string(column_ + 1) + ": \"" +
            cell + "\" ";
-  }
-
-  /// By the words alone; B and W without I and BW could be either torch's.
-  CsvDialect dialect_of_cells() {
-    std::set<std::string_view> words;
-    for (const CsvRow& row : table_.rows) {
-      for (const std::string& cell : row.cells) {
-        if (cell.starts_with('(')) words.insert("()");
-        const auto parts = parts_of(cell);
-        if (!parts) continue;
-        for (const std::string_view part : *parts) words.insert(word_of(part));
-      }
-    }
-    const bool full_is_bw = words.contains("BW");
-    const bool input_is_i = words.contains("I");
-    if (full_is_bw && input_is_i) {
-      throw InputError(path_.string() +
-                       ": BW is a word of older torch files and I one of newer; write the file in one " + "dialect");
-    }
-    if (!full_is_bw && !input_is_i && words.contains("W")) {
-      throw InputError(path_.string() + ": B may be the full backward or, in older torch files, the input gradient; " +
-                       "say which with " + option_ + " torch-old, or torch or plumbline");
-    }
-    if (full_is_bw) return CsvDialect::torch_old;
-    const bool torch = words.contains("()") ||
-                       std::any_of(left_out.begin(), left_out.end(), [&](auto word) { return words.contains(word); });
-    return torch ? CsvDialect::torch : CsvDialect::plumbline;
   }
 
   void read_cell(const std::string& cell) {
@@ -178,6 +198,33 @@ class Importer {
     schedule.name = path_.stem().string();
     schedule.placement = {ranks, highest_stage / ranks + 1, PlacementKind::loop};
     schedule.placement.kind = options.placement ? *options.placement : infer_placement(schedule);
+    if (!options.placement) refuse_other_placement(schedule);
+  }
+
+  /// Stages that lie unevenly or in another order, each whole on one rank: told as that, and not action by action.
+  void refuse_other_placement(const Schedule& schedule) const {
+    std::map<std::int32_t, std::size_t> rank_of;  // by stage
+    bool other = false;
+    for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+      for (const Action& action : schedule.ranks[rank]) {
+        if (rank_of.emplace(action.stage, rank).first->second != rank) return;  // an action in another rank's list
+        other = other || schedule.placement.rank_of(action.stage) != static_cast<std::int32_t>(rank);
+      }
+    }
+    const auto ranks = std::to_string(schedule.ranks.size());
+    if (!other && rank_of.size() % schedule.ranks.size() == 0) return;
+    std::string found;
+    for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+      std::vector<std::string> held;
+      for (const auto& [stage, holder] : rank_of) {
+        if (holder == rank) held.push_back(std::to_string(stage));
+      }
+      found +=
+          (rank > 0 ? "; on rank " : "") + std::to_string(rank) + (held.empty() ? " none" : " " + join(held, ", "));
+    }
+    throw InputError(path_.string() + ": its stages lie on rank " + found +
+                     ". That placement is not supported: every rank holds as many stages, stage s on rank s mod " +
+                     ranks + ", or down the ranks and back up (a V)");
   }
 
   std::filesystem::path path_;
@@ -200,6 +247,10 @@ std::optional<CsvDialect> parse_csv_dialect(std::string_view text) {
     if (dialect_names[i] == text) return static_cast<CsvDialect>(i);
   }
   return std::nullopt;
+}
+
+bool tells_dialect(const std::filesystem::path& path) {
+  return dialect_of_cells(read_cells(path)).has_value();
 }
 
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options) {

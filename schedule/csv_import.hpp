@@ -36,10 +36,14 @@ struct ImportedSchedule {
   std::vector<std::string> notes;  ///< what was left out or assumed
 };
 
-/// Reads a file; whether the schedule is any good is find_faults' to say. The number of microbatches is that of most
-/// stages' forwards. Compound cells `(0F7;7B3)OVERLAP_F_B` are taken in order; UNSHARD, RESHARD and REDUCE_GRAD are
-/// left out with a note. Throws InputError with row and column (from 1) of a cell that is no action of the dialect, and
-/// for a file whose letters could mean either dialect.
+/// Whether the cells of a file tell its dialect. Throws InputError for what is no table.
+bool tells_dialect(const std::filesystem::path& path);
+
+/// Reads a file as torch's loader does, which minds neither blanks around cells nor a missing last line break; whether
+/// the schedule is any good is find_faults' to say. The number of microbatches is that of most stages' forwards.
+/// Compound cells `(0F7;7B3)OVERLAP_F_B` are taken in order; UNSHARD, RESHARD and REDUCE_GRAD are left out with a note.
+/// Throws InputError with row and column (from 1) of a cell that is no action of the dialect, and for a file whose
+/// letters could mean either dialect, or whose stages lie neither in a loop nor in a V.
 ImportedSchedule import_schedule(const std::filesystem::path& path, const ImportOptions& options = {});
 
 /// All findings on an imported file. Compute-only lists are lowered first.

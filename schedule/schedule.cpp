@@ -1,8 +1,11 @@
 #include "schedule/schedule.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <limits>
+#include <map>
+#include <string_view>
 
 #include "schedule/afab.hpp"
 #include "schedule/dualpipe_v.hpp"
@@ -78,9 +81,26 @@ const std::vector<Generator>& generators() {
   return all;
 }
 
+/// Small letters and digits alone, without torch's "Schedule" before them.
+std::string spelling(const std::string& name) {
+  std::string letters;
+  for (const unsigned char c : name) {
+    if (c != '-' && c != '_' && c != ' ') letters += static_cast<char>(std::tolower(c));
+  }
+  constexpr std::string_view torchs = "schedule";
+  return letters.starts_with(torchs) ? letters.substr(torchs.size()) : letters;
+}
+
 const Generator* find_generator(const std::string& name) {
+  static const std::map<std::string, std::string> aliases = {
+      {"gpipe", "afab"},          {"allforwardallbackward", "afab"},   {"fthenb", "afab"},
+      {"pipedreamflush", "1f1b"}, {"interleaved", "interleaved-1f1b"}, {"breadthfirst", "looped-bfs"},
+      {"zbvzerobubble", "zb-v"}};
+  const auto alias = aliases.find(spelling(name));
+  const std::string own = spelling(alias == aliases.end() ? name : alias->second);
   const auto& all = generators();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Generator& each) { return each.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Generator& each) { return spelling(each.name) == own; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -104,6 +124,11 @@ const std::vector<std::string>& schedule_names() {
   return names;
 }
 
+std::optional<std::string> known_schedule(const std::string& name) {
+  const Generator* generator = find_generator(name);
+  return generator != nullptr ? std::optional(generator->name) : std::nullopt;
+}
+
 std::int32_t default_chunks(const std::string& name) {
   const Generator* generator = find_generator(name);
   return generator != nullptr && generator->fixed_chunks == 1 ? 1 : 2;
@@ -113,21 +138,22 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
                        std::int32_t chunks_per_rank) {
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
-    const auto nearest = nearest_word(name, schedule_names());
     const bool path = name.find_first_of("./") != std::string::npos;
-    throw InputError("schedule \"" + name + "\" is unknown" + (nearest ? "; did you mean " + *nearest + "?" : "") +
+    throw InputError("schedule \"" + name + "\" is unknown" + did_you_mean(name, schedule_names()) +
                      ": choose one of " + join(schedule_names(), ", ") +
                      (path ? "; the name of a file must end in .csv" : ""));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
-  const std::string what = "schedule " + name + " on " + std::to_string(ranks) + " ranks with " +
+  const std::string what = "schedule " + generator->name + " on " + std::to_string(ranks) + " ranks with " +
                            std::to_string(microbatches) + " microbatches and " + std::to_string(chunks_per_rank) +
                            " chunks a rank: ";
   if (ranks < 1) throw InputError(what + "the world size must be at least 1");
   if (microbatches < 1) throw InputError(what + "at least 1 microbatch is needed; add lengths to the run file");
   const std::int32_t fixed = generator->fixed_chunks;
-  if (fixed == 1 && chunks_per_rank != 1) throw InputError(what + name + " has one chunk a rank; set chunks = 1");
-  if (fixed == 2 && chunks_per_rank != 2) throw InputError(what + name + " has two chunks a rank; set chunks = 2");
+  if (fixed == 1 && chunks_per_rank != 1)
+    throw InputError(what + generator->name + " has one chunk a rank; set chunks = 1");
+  if (fixed == 2 && chunks_per_rank != 2)
+    throw InputError(what + generator->name + " has two chunks a rank; set chunks = 2");
   if (chunks_per_rank < 1) throw InputError(what + "at least 1 chunk a rank is needed; set chunks = 2");
   // Stages and actions are counted in 32 bits, and a list that long would not fit in memory either.
   constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() / 8;
@@ -143,7 +169,7 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   const std::string objection = generator->objection(sizes);
   if (!objection.empty()) throw InputError(what + objection);
 
-  Schedule schedule{name, {ranks, chunks_per_rank, generator->placement}, microbatches, {}};
+  Schedule schedule{generator->name, {ranks, chunks_per_rank, generator->placement}, microbatches, {}};
   schedule.ranks.reserve(static_cast<std::size_t>(ranks));
   for (std::int32_t rank = 0; rank < ranks; ++rank) schedule.ranks.push_back(generator->list(rank, sizes));
   return schedule;

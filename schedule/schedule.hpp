@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,11 +38,16 @@ struct Schedule {
 
 /// Names of all schedules that make_schedule knows.
 const std::vector<std::string>& schedule_names();
+/// The name of schedule_names() that `name` means: itself in any spelling of case, '-', '_' and blanks, with or without
+/// torch's "Schedule" before it, or a name that torch or a paper has for the same lists (GPipe, ZBVZeroBubble,
+/// PipeDream-Flush). Nothing for a name that is none.
+std::optional<std::string> known_schedule(const std::string& name);
 /// Chunks a rank that a schedule is made for: 2 for those with several, else 1.
 std::int32_t default_chunks(const std::string& name);
 
 /// The compute-only lists. Throws InputError that says what would fit (unknown name, sizes that the schedule cannot
-/// have). The name decides the placement: V for zb-v and dualpipe-v, loop for all others.
+/// have). `name` may be any that known_schedule takes; the schedule has the known one. It decides the placement: V for
+/// zb-v and dualpipe-v, loop for all others.
 Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
                        std::int32_t chunks_per_rank = 1);
 

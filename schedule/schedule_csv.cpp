@@ -31,7 +31,6 @@ Schedule lists_from_csv(const std::string& path, const std::string& name, std::i
     ActionList& list = schedule.ranks.emplace_back();
     const std::vector<std::string>& cells = table.rows[row].cells;
     for (std::size_t column = 0; column < cells.size(); ++column) {
-      if (cells[column].empty()) continue;  // a deliberate bubble: it orders nothing
       const auto where = [&] {
         return path + ", row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1) + ": \"" +
                cells[column] + "\" ";

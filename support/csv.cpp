@@ -26,9 +26,9 @@ CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::stri
   return table;
 }
 
-CsvTable read_headless_csv(const std::filesystem::path& path) {
+CsvTable read_headless_csv(const std::filesystem::path& path, bool finished) {
   CsvTable table{path, {}, {}};
-  CsvRows rows(path, UnfinishedLine::refuse);
+  CsvRows rows(path, finished ? UnfinishedLine::refuse : UnfinishedLine::take);
   for (CsvRow row; rows.next(row);) table.rows.push_back(row);
   return table;
 }

@@ -31,8 +31,9 @@ struct CsvTable {
 /// break is truncated.
 CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {});
 
-/// Reads rows of any width, no header (a schedule file).
-CsvTable read_headless_csv(const std::filesystem::path& path);
+/// Reads rows of any width, no header (a schedule file). `finished`: a last row without a line break is refused, as one
+/// that is truncated.
+CsvTable read_headless_csv(const std::filesystem::path& path, bool finished = true);
 
 /// Appends rows to a new file. Throws SystemError when the disk does not take them.
 class CsvWriter {

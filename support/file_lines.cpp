@@ -25,11 +25,12 @@ FileLines::FileLines(const std::filesystem::path& path, UnfinishedLine unfinishe
     : path_(path), end_(file_bytes(path)) {
   const std::size_t finished = find_end();
   cut_off_ = unfinished == UnfinishedLine::leave_out && finished < end_;
-  const bool unfinished_line = !cut_off_ && finished < end_;
+  takes_unfinished_ = unfinished == UnfinishedLine::take;
+  const bool unfinished_line = unfinished == UnfinishedLine::refuse && finished < end_;
   if (cut_off_) end_ = finished;
   fill();
   if (buffer_.starts_with(byte_order_mark)) place_ = byte_order_mark.size();
-  if (place_ == end_) refuse_line(path_, 1, "the file is empty; it may be truncated");
+  if (place_ == buffer_.size()) refuse_line(path_, 1, "the file is empty; it may be truncated");
   if (unfinished_line) refuse_unfinished();
 }
 
@@ -56,6 +57,7 @@ void FileLines::fill() {
   buffer_.resize(kept + got);
   read_ += got;
   if (got < wanted) end_ = read_;  // it has become shorter since
+  if (takes_unfinished_ && read_ == end_ && !buffer_.empty() && buffer_.back() != '\n') buffer_ += '\n';
 }
 
 bool FileLines::next(std::string_view& line) {

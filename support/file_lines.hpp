@@ -8,8 +8,8 @@
 
 namespace plumbline {
 
-/// What to do with a last line that has no line break.
-enum class UnfinishedLine { refuse, leave_out };
+/// What to do with a last line that has no line break; `take`: it is a line like the others.
+enum class UnfinishedLine { refuse, leave_out, take };
 
 /// "path:line: what", as an InputError.
 [[noreturn]] void refuse_line(const std::filesystem::path& path, std::size_t line, const std::string& what);
@@ -41,6 +41,7 @@ class FileLines {
   std::size_t place_ = 0;  ///< in the buffer: where the next line begins
   std::size_t number_ = 0;
   bool cut_off_ = false;
+  bool takes_unfinished_ = false;
 };
 
 /// Whether the file has one line break at least.

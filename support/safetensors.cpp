@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "support/error.hpp"
@@ -160,7 +162,9 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
                        const BytesOfTensor& bytes_of) {
-  Json header = {{"__metadata__", {{"format", "pt"}}}};  // transformers refuses a file without it
+  // Text at once, and no JSON object: that looks through all its keys for each new one.
+  std::string text = R"({"__metadata__":{"format":"pt"})";  // transformers refuses a file without it
+  std::unordered_set<std::string_view> names{"__metadata__"};
   std::uint64_t offset = 0;
   const auto refuse = [&](const NamedBytes& tensor, std::uint64_t bytes) {
     throw std::logic_error("tensor " + tensor.name + " for " + path.string() + ": dtype " + tensor.entry.dtype +
@@ -174,13 +178,13 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
         std::find_if(dtypes.begin(), dtypes.end(), [&](const Dtype& d) { return d.ours == entry.dtype; });
     std::uint64_t bytes = dtype_size(entry.dtype);
     for (const std::int64_t size : entry.shape) bytes *= static_cast<std::uint64_t>(size);
-    if (dtype == dtypes.end() || header.contains(tensor.name)) refuse(tensor, bytes);
-    header[tensor.name] = {
-        {"dtype", dtype->theirs}, {"shape", entry.shape}, {"data_offsets", {offset, offset + bytes}}};
+    if (dtype == dtypes.end() || !names.insert(tensor.name).second) refuse(tensor, bytes);
+    text += "," + json_text(tensor.name) + ":" +
+            json_text({{"dtype", dtype->theirs}, {"shape", entry.shape}, {"data_offsets", {offset, offset + bytes}}});
     offset += bytes;
     sizes.push_back(bytes);
   }
-  std::string text = json_text(header);
+  text += "}";
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data part is aligned
   const std::uint64_t length = text.size();
   write_file_pieces(path, tensors.size() + 2, [&](std::size_t piece) -> std::string_view {

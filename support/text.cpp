@@ -1,6 +1,9 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "support/numbers.hpp"
@@ -69,6 +72,29 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
     }
   }
   return nearest;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  static const std::map<std::string, std::string, std::less<>> stand_for{
+      {"bf16", "bfloat16"}, {"fp32", "float32"}, {"f32", "float32"},    {"float", "float32"}, {"single", "float32"},
+      {"fp64", "float64"},  {"f64", "float64"},  {"double", "float64"}, {"amp", "mixed"},     {"fp16", "mixed"},
+      {"tcp", "mpi"},       {"gloo", "mpi"},     {"openmpi", "mpi"},    {"gpu", "cuda"}};
+  const auto lower = [](std::string_view text) {
+    std::string made(text);
+    std::ranges::transform(made, made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return made;
+  };
+  std::vector<std::string> lowered;
+  for (const std::string& each : known) lowered.push_back(lower(each));
+  auto meant = std::ranges::find(lowered, lower(word));
+  if (const auto found = stand_for.find(lower(word)); meant == lowered.end() && found != stand_for.end()) {
+    meant = std::ranges::find(lowered, found->second);
+  }
+  if (const auto nearest = nearest_word(lower(word), lowered); meant == lowered.end() && nearest) {
+    meant = std::ranges::find(lowered, *nearest);
+  }
+  if (meant == lowered.end()) return "";
+  return "; did you mean " + known[static_cast<std::size_t>(meant - lowered.begin())] + "?";
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -46,7 +46,7 @@ std::string one_of(const TomlTable& table, const std::string& key, const std::st
                    const std::vector<std::string>& known) {
   const std::string value = table.text(key).value_or(fallback);
   if (std::ranges::find(known, value) == known.end()) {
-    refuse(table, key, "\"" + value + "\" is unknown; give one of " + join(known, ", "));
+    refuse(table, key, "\"" + value + "\" is unknown; give one of " + join(known, ", ") + did_you_mean(value, known));
   }
   return value;
 }
@@ -394,7 +394,8 @@ double OptimizerSettings::decay_of(std::int64_t dimensions) const {
 
 void OptimizerSettings::use(const std::string& optimizer) {
   if (std::ranges::find(known_optimizers, optimizer) == known_optimizers.end()) {
-    throw InputError("optimizer \"" + optimizer + "\" is unknown; give one of " + join(known_optimizers, ", "));
+    throw InputError("optimizer \"" + optimizer + "\" is unknown; give one of " + join(known_optimizers, ", ") +
+                     did_you_mean(optimizer, known_optimizers));
   }
   name = optimizer;
 }

@@ -1,5 +1,6 @@
 #include "training/trainer.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -12,18 +13,25 @@ namespace plumbline {
 void Trainer::begin() {
   if (training_.run.checkpoint.folder) checkpoints_.emplace(training_, group());
   if (training_.resume) resumed_from_ = resume_training(*training_.resume, training_, state(), group());
-  if (training_.recorded() && state().step == training_.run.train.steps) {
-    throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
-                     " steps, so that none is left to record; leave --record out, or raise train.steps");
-  }
-  if (resumed_from_ && state().step == training_.run.train.steps && group().rank() == 0) {
-    std::fprintf(stderr, "note: all %lld steps are made already: none is left to train; raise train.steps to go on\n",
-                 static_cast<long long>(state().step));
+  if (resumed_from_ && state().step >= last_step()) {
+    const std::string raise = last_step() < training_.run.train.steps ? "--stop-after" : "train.steps";
+    if (training_.recorded()) {
+      throw InputError(*training_.resume + ": has made all " + std::to_string(state().step) +
+                       " steps, so that none is left to record; leave --record out, or raise " + raise);
+    }
+    if (group().rank() == 0) {
+      std::fprintf(stderr, "note: all %lld steps are made already: none is left to train; raise %s to go on\n",
+                   static_cast<long long>(state().step), raise.c_str());
+    }
   }
   if (!owns_loss_) return;
   const auto& saved_in = training_.run.checkpoint.folder;
   if (saved_in || training_.recorded())
     metrics_.emplace(saved_in ? *saved_in : monitor_.writer().folder().parent_path(), state().step);
+}
+
+std::int64_t Trainer::last_step() const {
+  return std::min(training_.run.train.steps, training_.stop_after.value_or(training_.run.train.steps));
 }
 
 void Trainer::succeeded() {
@@ -60,7 +68,7 @@ void Trainer::run(bool show_progress) {
   std::shared_ptr<void> watch = line ? watch_waits(*line) : nullptr;
   const std::int64_t steps = training_.run.train.steps;
   std::optional<float> evaluation_loss;  // the last there was
-  for (std::int64_t step = state().step; step < steps; ++step) {
+  for (std::int64_t step = state().step; step < last_step(); ++step) {
     const std::int64_t begin_ns = monotonic_ns();
     monitor_.step_began(step);
     zero_gradients(state());

@@ -64,6 +64,9 @@ class Trainer {
   /// The loss on the validation data after this step, where it is due and on the rank that owns it; recorded.
   std::optional<float> evaluate_if_due(std::int64_t step);
 
+  /// How many steps are made when this run ends, unless a signal ends it.
+  std::int64_t last_step() const;
+
   bool owns_loss_;
   bool stopped_ = false;  ///< as it was asked to, before its last step
   std::optional<ResumedFrom> resumed_from_;

@@ -198,6 +198,13 @@ int simulate_schedule(const Options& options) {
   return 0;
 }
 
+/// The strictest model under which the file holds.
+std::optional<std::string_view> model_that_runs(const ImportedSchedule& imported) {
+  const auto holds = [&](ExecutionModel model) { return check_imported(imported, model).empty(); };
+  const auto found = std::find_if(execution_models.begin(), execution_models.end(), holds);
+  return found == execution_models.end() ? std::nullopt : std::optional(name(*found));
+}
+
 int check(const Options& options) {
   const ImportedSchedule imported = import_schedule(options.schedule, import_options(options));
   const auto findings = check_imported(imported, *parse_execution_model(options.model));
@@ -230,6 +237,10 @@ int check(const Options& options) {
     std::cout << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
               << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
               << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
+    if (const auto runs = model_that_runs(imported); !findings.empty() && runs) {
+      std::cout << "note: it holds under the model " << *runs << ": --model " << *runs
+                << (*runs == name(ExecutionModel::buffered) ? ", that of the transports mpi and threads" : "") << "\n";
+    }
     if (findings.empty() && !ascending) {
       std::cout << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
     }

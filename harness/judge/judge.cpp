@@ -1,5 +1,7 @@
 #include "harness/judge/judge.hpp"
 
+#include <utility>
+
 #include "harness/judge/cell_judge.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
@@ -9,6 +11,7 @@
 #include "harness/judge/torch_versions.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
+#include "record/recorder_notes.hpp"
 #include "record/removed_dumps.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
@@ -76,6 +79,16 @@ void name_other_machines(const RecordReading& reference, const RecordReading& ca
   if (!of_values) return;
   const std::string machines = words_on_machines(*reference.record(), *candidate.record());
   if (!machines.empty()) verdict.first_divergence->words.insert(0, "other kernels are possible: " + machines + "; ");
+}
+
+/// What a recorder noticed may be the cause: parameters that were replaced, units that run in another order than
+/// listed.
+void tell_notes(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
+  if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
+  for (const auto& [whose, reading] : {std::pair("reference", &reference), std::pair("candidate", &candidate)}) {
+    for (const std::string& note : recorder_notes(*reading->record()))
+      verdict.first_divergence->words += std::string("; noticed in the ") + whose + " on " + note;
+  }
 }
 
 /// By its number in the run, where not each step was recorded.
@@ -178,6 +191,7 @@ JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference
     verdict.checks.push_back(std::move(judged.result));
   }
   name_other_machines(reference, candidate, verdict);
+  tell_notes(reference, candidate, verdict);
   tell_what_externals_lack(reference, candidate, verdict);
   if (reference.record() && candidate.record())
     tell_checks_without_records(reference.record()->manifest, candidate.record()->manifest, verdict);

@@ -151,19 +151,16 @@ class StoppedStart {
   bool lasts(Clock::time_point now) {
     if (watch_.all_seen()) return false;
     const auto command = process_state(child_);
-    if (watch_.any_seen() || !command || command->state != 'T') {
-      command_since_.reset();
-    } else if (!command_since_) {
-      command_since_ = now;
-    }
-    return (command_since_ && now - *command_since_ >= limit_) || watch_.stopped_before_its_start() >= limit_;
+    const bool stopped = !watch_.any_seen() && command && command->state == 'T';
+    if (!stopped) running_until_ = now;
+    return now - running_until_ >= limit_ || watch_.stopped_before_its_start() >= limit_;
   }
 
  private:
   const RankWatch& watch_;
   pid_t child_;
   milliseconds limit_;
-  std::optional<Clock::time_point> command_since_;
+  Clock::time_point running_until_ = Clock::now();  ///< when the command itself was last seen not to be stopped
 };
 
 /// Throws SystemError where it was the launcher that kept the run from being.

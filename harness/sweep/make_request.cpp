@@ -242,6 +242,11 @@ Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std:
   const bool from_file = !cell.plan.schedule_csv.empty();
   const std::int32_t chunks = cell.placement.chunks_per_rank;
   const auto microbatches = static_cast<std::int32_t>(request.microbatches->size());
+  if (!from_file && microbatches == 0) {
+    throw InputError(
+        cell.run.string() +
+        ", key data.lengths: gives no microbatch; write one row length for each, for example [96, 33, 64]");
+  }
   const std::string csv =
       from_file ? cell.plan.schedule_csv : to_csv(make_schedule(cell.schedule, world, microbatches, chunks));
   request.schedule = RequestedSchedule{cell.plan.schedule, chunks, hash_hex(csv)};

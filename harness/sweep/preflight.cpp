@@ -102,14 +102,15 @@ Preflight ask_trainers(const PreparedSweep& sweep, const fs::path& trainers, std
   Preflight preflight;
   if (sweep.file.commands) return preflight;
   StopSignals signals;  // before anything that starts a thread
-  const ScratchFolder place;
-  const std::vector<Question> questions = Questions(sweep, place.path()).all;
+  const ScratchFolder scratch;
+  const fs::path place = scratch.path();
+  const std::vector<Question> questions = Questions(sweep, place).all;
   std::vector<std::optional<RefusedRun>> answers(questions.size());
   std::vector<SlottedRun> runs;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto ask = [&, i](const std::vector<std::int64_t>&) {
       const Question& question = questions[i];
-      const fs::path folder = place.path() / std::to_string(i);
+      const fs::path folder = place / std::to_string(i);
       make_folder(folder);
       write_file(folder / "run.toml", question.text);
       Launch launch;

@@ -5,7 +5,9 @@
 #include "harness/sweep/model_config.hpp"
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/run_paths.hpp"
+#include "schedule/csv_import.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
@@ -150,8 +152,10 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   facts.schedule = root["pipeline"]["schedule"].value_or(std::string("1f1b"));
   if (names_schedule_file(facts.schedule)) {
     facts.schedule = (run.parent_path() / facts.schedule).lexically_normal().string();
-    facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   }
+  // The trainer records the schedule under its own name, whatever name the run file has for it.
+  facts.schedule = known_schedule(facts.schedule).value_or(facts.schedule);
+  facts.schedule_dialect = root["pipeline"]["schedule_dialect"].value<std::string>();
   facts.transport = root["pipeline"]["transport"].value_or(std::string("mpi"));
   facts.chunks = root["pipeline"]["chunks"].value_or(std::int32_t{0});
   if (const auto* lengths = root["data"]["lengths"].as_array()) {
@@ -174,6 +178,11 @@ RunFacts read_run_facts(const fs::path& run, const RunChanges& changes) {
   return facts;
 }
 
+bool takes_dialect_of(const RunFacts& facts, const std::string& schedule) {
+  return facts.schedule_dialect && names_schedule_file(schedule) &&
+         (schedule == facts.schedule || !tells_dialect(schedule));
+}
+
 std::string reference_run(const fs::path& run, const RunChanges& changes, const fs::path& folder) {
   toml::table root = changed(run, changes);
   root.erase("pipeline");
@@ -189,7 +198,7 @@ std::string pipeline_run(const fs::path& run, const RunChanges& changes, const s
   } else {
     pipeline.insert_or_assign("schedule", schedule);
   }
-  if (schedule != read_run_facts(run, changes).schedule) pipeline.erase("schedule_dialect");  // of the run's own file
+  if (!takes_dialect_of(read_run_facts(run, changes), schedule)) pipeline.erase("schedule_dialect");
   // A sweep starts processes; ranks as threads of one process are for tests.
   if (pipeline["transport"].value_or(std::string()) == "threads") pipeline.insert_or_assign("transport", "mpi");
   return text_for(std::move(root), run, folder);

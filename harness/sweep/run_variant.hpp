@@ -36,6 +36,10 @@ struct RunFacts {
 /// Throws InputError naming the file: not readable, not TOML, without a model.
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
 
+/// Whether the run file's dialect is that of this schedule: of its own file, and of another whose cells do not tell
+/// one.
+bool takes_dialect_of(const RunFacts& facts, const std::string& schedule);
+
 /// TOML texts for a file that will lie in `folder`: paths in them are relative to it. The optimiser's own keys go when
 /// another is asked for. `schedule`: a name, or a CSV file's path from here. The reference's has no [pipeline] table,
 /// so that all cells that train the same have the same one.

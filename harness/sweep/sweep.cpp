@@ -35,10 +35,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool asks_for(const CellPlan& plan, const std::string& check) {
-  return plan.checks.empty() || std::ranges::find(plan.checks, check) != plan.checks.end();
-}
-
 /// Why a cell does not hold, in one line.
 std::string complaint(const CellVerdict& cell) {
   if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;

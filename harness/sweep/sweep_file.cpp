@@ -7,6 +7,7 @@
 #include "harness/sweep/names.hpp"
 #include "harness/sweep/read_user_commands.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "support/toml.hpp"
@@ -54,13 +55,14 @@ fs::path run_path(const TomlTable& table, const fs::path& folder, const std::str
                    "; paths are taken from the sweep file's folder");
 }
 
-/// A schedule's name as it is, a schedule file's path from here. Throws InputError for a name that is not known and a
+/// A schedule's own name, a schedule file's path from here. Throws InputError for a name that is not known and a
 /// file that is not there.
 std::string known_schedule(const TomlTable& table, const std::string& key, const std::string& text,
                            const fs::path& folder) {
   if (!names_schedule_file(text)) {
-    need_known(table, key, text, schedule_names());
-    return text;
+    const std::string name = plumbline::known_schedule(text).value_or(text);  // of one that torch or a paper names
+    need_known(table, key, name, schedule_names());
+    return name;
   }
   const fs::path path = (folder / text).lexically_normal();
   std::error_code ignored;
@@ -267,7 +269,8 @@ SweepFile read_sweep_file(const fs::path& path) {
   }
   for (const auto& cell : table.tables("cell")) {
     if (cell.has("process_memory_limit"))
-      sweep.notes.push_back(cell.where("process_memory_limit") + ": is ignored: limits on a process' memory were removed");
+      sweep.notes.push_back(cell.where("process_memory_limit") +
+                            ": is ignored: limits on a process' memory were removed");
     sweep.cells.push_back(read_cell(cell, folder));
   }
   for (const auto& cell : sweep.cells) {

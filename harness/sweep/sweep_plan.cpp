@@ -107,7 +107,7 @@ std::optional<std::string> why_not(const std::string& schedule, std::int64_t wor
 RunnableSchedule schedule_of(const RunFacts& facts, const std::string& schedule, std::int64_t world) {
   ScheduleRequest request;
   request.schedule = schedule;
-  if (facts.schedule_dialect && schedule == facts.schedule) {
+  if (takes_dialect_of(facts, schedule)) {
     request.dialect = parse_csv_dialect(*facts.schedule_dialect);
   }
   request.dialect_option = "plumbline schedule convert --dialect, or pipeline.schedule_dialect in the run file:";

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "pipeline/transport/message.hpp"
 #include "pipeline/transport/message_header.hpp"
@@ -80,9 +81,11 @@ void Control::send(const std::vector<int>& peers, const ControlHeader& header, c
   }
 }
 
-void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes) {
+void Control::send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request) {
   const Kept& kept = kept_.emplace_back(Kept{{}, bytes, {}});
-  send(peers, header_of(kind, bytes.size()), kept.bytes.data());
+  ControlHeader header = header_of(kind, bytes.size());
+  header.request = request ? 1 : 0;
+  send(peers, header, kept.bytes.data());
 }
 
 ControlHeader Control::receive_header(int peer, ControlKind kind) {
@@ -106,8 +109,9 @@ void Control::receive_bytes(int peer, const ControlHeader& header, void* data) {
        [&] { return link_.test(ticket).has_value(); });
 }
 
-std::string Control::receive_text(int peer, ControlKind kind) {
+std::string Control::receive_text(int peer, ControlKind kind, bool& request) {
   const ControlHeader header = receive_header(peer, kind);
+  request = request || header.request != 0;
   std::string& bytes = kept_.emplace_back().bytes;
   bytes.resize(header.bytes);
   receive_bytes(peer, header, bytes.data());
@@ -118,9 +122,9 @@ std::vector<std::string> Control::gather(const std::string& bytes) {
   std::vector<std::string> all;
   if (link_.rank() == 0) {
     all.push_back(bytes);
-    for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather));
+    for (const int peer : others()) all.push_back(receive_text(peer, ControlKind::gather, any_asked_));
   } else {
-    send_text({0}, ControlKind::gather, bytes);
+    send_text({0}, ControlKind::gather, bytes, asked_ && asked_());
   }
   kept_.clear();
   return all;
@@ -128,10 +132,12 @@ std::vector<std::string> Control::gather(const std::string& bytes) {
 
 std::string Control::broadcast(const std::string& bytes) {
   std::string same = bytes;
+  carried_ = false;
   if (link_.rank() == 0) {
-    send_text(others(), ControlKind::broadcast, bytes);
+    carried_ = std::exchange(any_asked_, false) || (asked_ && asked_());
+    send_text(others(), ControlKind::broadcast, bytes, carried_);
   } else {
-    same = receive_text(0, ControlKind::broadcast);
+    same = receive_text(0, ControlKind::broadcast, carried_);
   }
   kept_.clear();
   return same;

@@ -29,6 +29,7 @@ struct ControlHeader {
   std::int32_t dtype = 0;  ///< of a tied tensor
   std::int32_t dimensions = 0;
   std::array<std::int64_t, 4> sizes{};
+  std::int64_t request = 0;  ///< 1: the sender, or with rank 0's broadcast any rank, was asked for something
 };
 
 class Control {
@@ -44,6 +45,9 @@ class Control {
   std::vector<std::string> gather(const std::string& bytes);
   std::string broadcast(const std::string& bytes);
   void barrier();
+  /// As Transport has them.
+  void carry_request(std::function<bool()> asked) { asked_ = std::move(asked); }
+  bool request_carried() const { return carried_; }
   void send_tied(int peer, const at::Tensor& tensor);
   void receive_tied(int peer, at::Tensor& tensor);
   /// The first half of the two above, where something else carries the tensor itself: both ends agree on what comes.
@@ -65,14 +69,18 @@ class Control {
   ControlHeader receive_header(int peer, ControlKind kind);
   ControlHeader receive_tied_header(int peer, const at::Tensor& tensor);
   void receive_bytes(int peer, const ControlHeader& header, void* data);
-  std::string receive_text(int peer, ControlKind kind);
+  /// `request`: set where the message carries one, else left as it is.
+  std::string receive_text(int peer, ControlKind kind, bool& request);
   /// Sends a copy of `bytes`.
-  void send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes);
+  void send_text(const std::vector<int>& peers, ControlKind kind, const std::string& bytes, bool request);
   std::vector<int> others() const;
 
   Link& link_;
   Wait wait_;
   WaitsFor shown_;
+  std::function<bool()> asked_;
+  bool any_asked_ = false;  ///< on rank 0: a rank that gathered since the last broadcast
+  bool carried_ = false;
   std::list<Kept> kept_;
   std::map<int, std::uint64_t> sent_;
   std::map<int, std::uint64_t> received_;

@@ -36,6 +36,7 @@ class MessageTransport final : public Transport {
   void connect(const std::vector<RankPair>& pairs) override;
 
   void start_steps() override { settings_.starting = false; }
+  void leave_steps() override { settings_.starting = true; }
   void show_waits(WaitsFor shown) override;
   std::vector<OperationId> post(std::vector<Operation> batch) override;
   bool test(OperationId id) override;
@@ -48,6 +49,8 @@ class MessageTransport final : public Transport {
   std::vector<std::string> gather(const std::string& bytes) override;
   std::string broadcast(const std::string& bytes) override;
   void barrier() override;
+  void carry_request(std::function<bool()> asked) override { control_.carry_request(std::move(asked)); }
+  bool request_carried() const override { return control_.request_carried(); }
   void send_tied(int peer, const at::Tensor& tensor) override;
   void receive_tied(int peer, at::Tensor& tensor) override;
   void abort(const std::string& reason, ExitCode code) noexcept override;

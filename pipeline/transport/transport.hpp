@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class Transport {
 
   /// Start-up is over on this rank: from here on waits have the step's limit. No message.
   virtual void start_steps() = 0;
+  /// The start-up's limit again, for what is no step (a checkpoint is written), until start_steps. No message.
+  virtual void leave_steps() = 0;
 
   /// `shown` is told whom a control call or reap_sends() waits for, and -1 when that wait has ended; nobody when empty.
   /// A wait for one operation tells nobody: its caller knows the peer.
@@ -64,6 +67,11 @@ class Transport {
   /// Rank 0's bytes, on every rank.
   virtual std::string broadcast(const std::string& bytes) = 0;
   virtual void barrier() = 0;
+  /// What `asked` says goes with this rank's control messages: with each gather to rank 0, and with rank 0's broadcasts
+  /// whether any rank was asked since the one before.
+  virtual void carry_request(std::function<bool()> asked) = 0;
+  /// Whether the last broadcast carried one: the same on every rank.
+  virtual bool request_carried() const = 0;
   /// A contiguous tensor between two ranks outside the schedule (tied weights); same shape and dtype on both ends. Not
   /// counted in the traffic.
   virtual void send_tied(int peer, const at::Tensor& tensor) = 0;

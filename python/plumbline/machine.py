@@ -40,9 +40,10 @@ def environment() -> dict[str, Any]:
     return found if torch is None else found | {"compute_threads": torch.get_num_threads()}
 
 
-def write(folder: pathlib.Path) -> None:
+def write(folder: pathlib.Path, versions: dict[str, str]) -> None:
     """Each rank's own: of rank 0 the manifest says it, too."""
-    (folder / "machine.json").write_text(json.dumps({"machine": machine(), "environment": environment()}, indent=2) + "\n")
+    told = {"machine": machine(), "environment": environment(), "versions": versions}
+    (folder / "machine.json").write_text(json.dumps(told, indent=2) + "\n")
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15 and without a question for its version.
 
-Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "What is hooked"). What a torch does not
+Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "Versions of torch"). What a torch does not
 have stands in the record as not recorded, and the trainer goes on.
 """
 

@@ -334,7 +334,7 @@ class Record:
         self._ending = Ending(self.rank, self._rows, self._lacks, self.run_steps)
         self._progress = ProgressPage(self._rows.folder / "progress")
         try:
-            machine.write(self._rows.folder)
+            machine.write(self._rows.folder, training.versions())
         except Exception as error:
             self._lacks.note(f"machine and environment of rank {self.rank} are not recorded: {words_of(error)}")
         self._lacks.attempt("parameters", self._parameters, -1)
@@ -487,6 +487,10 @@ class Record:
 
     def _moments(self, step: int) -> None:
         assert self._rows is not None
+        held = set().union(*(training.rates_of(one) for one in self._optimizers if hasattr(one, "param_groups")))
+        updated = [stage.master(parameter) for stage in self.stages for _, parameter in stage.parameters if getattr(parameter, "requires_grad", True)]
+        if held and updated and not held & set(map(id, updated)):
+            raise LookupError("no optimiser holds a parameter of this rank; where it updates others in their place, give master_of=")
         for stage in self.stages:
             for name, parameter in stage.parameters:
                 for kind, moment in training.moments_of(self._optimizers, stage.master(parameter)):

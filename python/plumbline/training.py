@@ -39,7 +39,7 @@ def optimizer_of(optimizer: Any) -> dict[str, Any]:
     how = ("foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")  # not what is computed, but in which kernels
     form = form_of(optimizer)
     if form:
-        known["form"] = form
+        known["implementation"] = form
     if differ:
         known["groups"] = len(groups)  # with numbers of their own
     known |= {key: value for key, value in values.items() if isinstance(value, SCALARS) and key not in how and value}
@@ -67,8 +67,8 @@ def together(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
     for key in ("learning_rate", "weight_decay"):
         if key in first:
             first = first | {key: max(float(one.get(key, 0)) for one in every)}
-    if len({str(one.get("form", "")) for one in every} - {""}) > 1:
-        first = first | {"form": "mixed"}
+    if len({str(one.get("implementation", "")) for one in every} - {""}) > 1:
+        first = first | {"implementation": "mixed"}
     return first | {"groups": sum(int(one.get("groups", 1)) for one in every)}
 
 

@@ -48,6 +48,14 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 1, ended.stderr)
         self.assertRegex(ended.stdout, r"^gradient 0\.weight, step 1,")
 
+    @unittest.skipUnless(judge() and importlib.util.find_spec("torch"), "no program plumbline, or no torch")
+    def test_gradients_in_a_buffer_of_their_own_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, str(EXAMPLES / "main_grad.py"), folder]
+            ended = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PLUMBLINE": judge()})
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stdout, r"^right: holds\nwrong: copy layers\.0\.bias, step 0,")
+
     def test_each_wrong_way_changes_one_place(self):
         for name in NAMES:
             text, ways = (EXAMPLES / name / "train.py").read_text(), wrong_ways(name)

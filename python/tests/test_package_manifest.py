@@ -35,7 +35,7 @@ class ManifestTest(unittest.TestCase):
         self.assertRegex(found.pop("started"), r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         versions, machine, environment = (found.pop(key) for key in ("versions", "machine", "environment"))
         own = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
-        self.assertEqual(own, {"machine": machine, "environment": environment})
+        self.assertEqual(own, {"machine": machine, "environment": environment, "versions": versions})
         self.assertEqual((versions["python"], versions["plumbline-python"]), ("%d.%d.%d" % sys.version_info[:3], plumbline.__version__))
         self.assertEqual(versions.get("torch"), str(sys.modules["torch"].__version__) if "torch" in sys.modules else None)
         self.assertEqual(found, {

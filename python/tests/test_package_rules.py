@@ -160,6 +160,52 @@ class RulesTest(unittest.TestCase):
         recorded = [(0, -1, -1, ""), (0, 4, 1, "0F1"), (1, -1, -1, "0B"), (2, 5, -1, "0B"), (2, -1, -1, "0B")]
         self.assertEqual(seen, [(0, *one) for one in recorded] + [(1, 0, -1, -1, "")] * 5 + [(2, *one) for one in [(0, -1, -1, ""), *recorded[1:]]])
 
+    def test_crossings_without_a_number_are_counted_and_are_signs_of_life(self):
+        record, seen = self.record(steps=1, schedule="1F1B"), []
+        record.stage(1, ["second"], {"second.weight": weights()[1]})
+
+        def look():
+            text = (self.folder / "one" / "rank-0" / "progress").read_bytes()
+            seen.append(struct.unpack_from("<q", text, 8)[0])
+            return struct.unpack_from("<i", text, 36)[0]
+
+        one = numpy.ones(2, "float32")
+        with record.step(*batch(0)):
+            for m in range(2):
+                for tell in (record.sent, record.received, record.handed_over):
+                    tell(0, 1, one) if tell != record.received else tell(1, 0, one)
+                    self.assertEqual(look(), m)
+                record.sent(1, 0, m, one)
+                record.loss(1)
+            record.learning_rate(RATE)
+        self.assertEqual(seen, sorted(set(seen)))
+        found = plumbline.read(self.folder / "one")
+        crossings = [(row["microbatch"], row["side"], row["direction"]) for row in found.boundaries]
+        self.assertEqual(crossings, [(m, *rest) for m in range(2) for rest in (("send", "forward"), ("receive", "forward"), ("local", "forward"), ("send", "backward"))])
+        self.assertEqual((found.manifest["schedule"]["name"], found.manifest["schedule"]["chunks_per_rank"]), ("1F1B", 2))
+
+    def test_microbatches_of_several_calls_are_counted_on_by_hand(self):
+        for name, microbatches in (("one call", 2), ("all", 4)):
+            record = self.record(name, steps=2, microbatches=microbatches)
+            for step in range(2):
+                with record.step(*batch(step)):
+                    for m in (0, 1, 0, 1):
+                        with record.action(0, "F", m):
+                            record.fed(m, numpy.full((1, 3), step + m, "float32"))
+                            record.loss(m, m)
+                    record.learning_rate(RATE)
+            found = plumbline.read(self.folder / name)
+            self.assertEqual([row["action"] for row in found.actions], [f"0F{m}" for m in range(4)] * 2)
+            self.assertEqual([(row["microbatch"], row["loss"], row["batch"]) for row in found.microbatches], [(m, m % 2, 1) for m in range(4)] * 2)
+            self.assertEqual((found.manifest["data"]["microbatches"], found.exits[0].get("not_recorded")), (4, None))
+
+    def test_variables_that_steer_libraries_are_told(self):
+        with mock.patch.dict("os.environ", {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": "no"}):
+            self.step(self.record())
+        told = json.loads((self.folder / "one" / "rank-0" / "machine.json").read_text())
+        self.assertEqual({name: told["environment"].get(name) for name in ("MKL_CBWR", "DNNL_VERBOSE", "HOME_OF_MKL_")}, {"MKL_CBWR": "AVX2", "DNNL_VERBOSE": "0", "HOME_OF_MKL_": None})
+        self.assertIn("cpu_vendor", told["machine"])
+
     def test_how_a_rank_ended_is_said_once(self):
         record = self.record(steps=3)
         self.step(record)

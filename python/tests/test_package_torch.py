@@ -290,6 +290,28 @@ class TorchTest(unittest.TestCase):
                     refuse_shards(model.named_parameters(), pipeline_ranks)
 
     @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
+    def test_the_rate_of_each_group_is_held_to_the_references(self):
+        def trained(name, rates):
+            model = made()
+            groups = [{"params": one.parameters(), "lr": rate} for one, rate in zip((model.conv1, model.conv2, model.conv3, model.head), rates)]
+            optimizer = torch.optim.SGD(groups, lr=0.1)
+            record = recorded(self.folder / name, optimizer, clip_norm=None, steps=1)
+            plumbline.torch.watch_model(record, model)
+            inputs, targets = next(batches())
+            with record.step(inputs, targets):
+                for x, y in zip(inputs.chunk(MICROBATCHES), targets.chunk(MICROBATCHES)):
+                    loss = torch.nn.functional.cross_entropy(model(x), y)
+                    record.loss(loss), loss.backward()
+                optimizer.step()
+            return self.folder / name
+
+        one = trained("one", (0.1, 0.05, 0.025, 0.2))
+        right = plumbline.compare(one, trained("right", (0.1, 0.05, 0.025, 0.2)))
+        self.assertTrue(right, right)
+        found = plumbline.compare(one, trained("wrong", (0.1, 0.05, 0.05, 0.2))).first_divergence
+        self.assertEqual((found["item"], found["expected"], found["got"]), ("learning_rate of conv3.weight", "0.025", "0.05"))
+
+    @unittest.skipUnless(judge(), "no program plumbline on PATH, nor PLUMBLINE")
     def test_gradients_and_masters_that_lie_elsewhere_are_recorded(self):
         def trained(name, wrong=None, **ways):
             model = made().to(torch.bfloat16)
@@ -331,7 +353,7 @@ class TorchTest(unittest.TestCase):
         untold = plumbline.compare(trained("untold", names=str), trained("untold again", names=str))
         self.assertTrue(untold, untold)
         self.assertEqual(untold.checks["gradients"].outcome, "not_applicable")
-        self.assertIn("HOLDS, but not recorded: gradients", str(untold))
+        self.assertIn("HOLDS, but not recorded: moments, gradients", str(untold))
 
     def test_units_are_the_modules_between_cuts(self):
         self.assertEqual(plumbline.torch.units_of(made()), ["conv1", "conv2", "conv3", "head"])
@@ -353,7 +375,7 @@ class TorchTest(unittest.TestCase):
 
         parameters = list(made().parameters())
         own = {"lr": 0.25, "betas": (0.5, 0.75), "eps": 0.125, "weight_decay": 0.0625}  # as torchtitan gives them; the defaults are others
-        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "form": "single_tensor"}
+        numbers = {"name": "adamw", "learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "implementation": "single_tensor"}
         for groups in ([parameters], [parameters[:1], parameters[1:]]):
             optimizer = torch.optim.AdamW([{"params": [(str(id(one)), one) for one in group]} | own for group in groups])
             torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5)

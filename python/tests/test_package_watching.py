@@ -167,21 +167,21 @@ class WatchingTest(unittest.TestCase):
 
         parameters = list(chain().parameters())
         adamw = torch.optim.AdamW(parameters, lr=0.25, betas=(0.5, 0.75), eps=0.125, weight_decay=0.0625)
-        numbers = {"learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "form": "single_tensor"}
+        numbers = {"learning_rate": 0.25, "beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.0625, "implementation": "single_tensor"}
         self.assertEqual(optimizer_of(adamw), {"name": "adamw"} | numbers)
         adam = torch.optim.Adam(parameters, lr=torch.tensor(0.25), betas=(0.5, 0.75), eps=0.125, weight_decay=0.0625, amsgrad=True, fused=True)
-        self.assertEqual(optimizer_of(adam), {"name": "adam"} | numbers | {"amsgrad": True, "form": "fused"})
+        self.assertEqual(optimizer_of(adam), {"name": "adam"} | numbers | {"amsgrad": True, "implementation": "fused"})
         sgd = torch.optim.SGD(parameters, lr=0.25, momentum=0.5, nesterov=True)
-        self.assertEqual(optimizer_of(sgd), {"name": "sgd", "learning_rate": 0.25, "momentum": 0.5, "weight_decay": 0.0, "nesterov": True, "form": "single_tensor"})
-        self.assertEqual(optimizer_of(torch.optim.RMSprop(parameters, lr=0.25, alpha=0.5)), {"name": "rmsprop", "learning_rate": 0.25, "alpha": 0.5, "eps": 1e-8, "form": "single_tensor"})
+        self.assertEqual(optimizer_of(sgd), {"name": "sgd", "learning_rate": 0.25, "momentum": 0.5, "weight_decay": 0.0, "nesterov": True, "implementation": "single_tensor"})
+        self.assertEqual(optimizer_of(torch.optim.RMSprop(parameters, lr=0.25, alpha=0.5)), {"name": "rmsprop", "learning_rate": 0.25, "alpha": 0.5, "eps": 1e-8, "implementation": "single_tensor"})
         for how, form in (("foreach", "foreach"), ("fused", "fused"), ("capturable", "single_tensor"), ("differentiable", "single_tensor")):
             plain = optimizer_of(torch.optim.AdamW(parameters))  # the same numbers, computed another way
-            self.assertEqual(optimizer_of(torch.optim.AdamW(parameters, **{how: True})), plain | {"form": form}, how)
+            self.assertEqual(optimizer_of(torch.optim.AdamW(parameters, **{how: True})), plain | {"implementation": form}, how)
         groups = [{"params": parameters[:1], "fused": True}, {"params": parameters[1:]}]
-        self.assertEqual(optimizer_of(torch.optim.AdamW(groups))["form"], "mixed")
+        self.assertEqual(optimizer_of(torch.optim.AdamW(groups))["implementation"], "mixed")
         for make in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
             self.assertEqual(optimizer_of(make(parameters, weight_decay=0.0))["weight_decay"], 0.0)
-        self.assertEqual(optimizer_of(torch.optim.Rprop(parameters, lr=0.25)), {"name": "rprop", "learning_rate": 0.25, "form": "single_tensor"})  # pairs are no numbers
+        self.assertEqual(optimizer_of(torch.optim.Rprop(parameters, lr=0.25)), {"name": "rprop", "learning_rate": 0.25, "implementation": "single_tensor"})  # pairs are no numbers
         torch.optim.lr_scheduler.LambdaLR(sgd, lambda step: 0.5)  # sets every group's rate: no numbers of its own
         self.assertNotIn("groups", optimizer_of(sgd))
 
@@ -214,7 +214,21 @@ class WatchingTest(unittest.TestCase):
                 loss = model(torch.ones(1, 2)).sum()
                 record.loss(loss), loss.backward(), optimizer.step(), rates.step()
         self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",), ("0.25",), ("0.125",)])
+        self.assertEqual({row["step"]: row["learning_rate"] for row in rows(self.folder / "one", "tensors") if row["kind"] == "parameter"}, {"-1": "", "0": "0.5", "1": "0.25", "2": "0.125"})
         self.assertEqual(plumbline.read(self.folder / "one").manifest["optimizer"]["learning_rate"], 0.5)
+
+    def test_the_rate_of_each_group_stands_with_its_parameters(self):
+        model = chain()
+        groups = [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.25}]
+        optimizers = [torch.optim.SGD(groups, lr=0.5), torch.optim.SGD(model[2].parameters(), lr=0.125)]
+        record = self.record(optimizers, microbatches=1)
+        plumbline.torch.watch_model(record, model)
+        with record.step(torch.ones(1, 2)):
+            loss = model(torch.ones(1, 2)).sum()
+            record.loss(loss), loss.backward(), [optimizer.step() for optimizer in optimizers]
+        rates = {row["name"][0]: row["learning_rate"] for row in rows(self.folder / "one", "tensors") if (row["kind"], row["step"]) == ("parameter", "0")}
+        self.assertEqual(rates, {"0": "0.5", "1": "0.25", "2": "0.125"})
+        self.assertEqual(self.cells("steps", "learning_rate"), [("0.5",)])
 
     def test_optimisers_of_several_kinds_bear_all_their_names(self):
         from plumbline.training import optimizer_of_all
@@ -222,7 +236,7 @@ class WatchingTest(unittest.TestCase):
         one, two, three = ([parameter] for parameter in list(chain().parameters())[:3])
         kinds = [torch.optim.SGD(one, lr=0.5), torch.optim.AdamW([{"params": two}, {"params": three, "lr": 0.25}], lr=0.125)]
         self.assertEqual(optimizer_of_all(kinds), {"name": "adamw+sgd", "learning_rate": 0.5, "groups": 3})
-        alike = {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0, "form": "single_tensor"}
+        alike = {"name": "sgd", "learning_rate": 0.5, "momentum": 0.0, "weight_decay": 0.0, "implementation": "single_tensor"}
         self.assertEqual(optimizer_of_all(kinds[:1] * 2), alike)
         self.assertEqual(optimizer_of_all([kinds[0], torch.optim.SGD(two, lr=0.25)]), alike | {"groups": 2})
 
@@ -322,6 +336,7 @@ class WatchingTest(unittest.TestCase):
                 optimizer.step()
             self.assertNotIn("not_recorded", plumbline.read(self.folder / name).exits[0])
             self.assertIs(isinstance(model["one"].weight, DTensor), name == "wrapped")
+            self.assertEqual(plumbline.digest(wrap(torch.ones(2))), plumbline.digest(torch.ones(2)))
         for table in ("tensors", "boundaries"):
             self.assertEqual(rows(self.folder / "plain", table), rows(self.folder / "wrapped", table))
 

@@ -139,30 +139,41 @@ TEST_P(ConfigRefuses, ByNameWithItsValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     Unsupported, ConfigRefuses,
-    ::testing::Values(Refused{R"({"model_type": "mistral"})", {"model_type = \"mistral\"", "llama"}},
-                      Refused{R"({"model_type": null})", {"model_type is missing"}},
-                      Refused{R"({"architectures": ["LlamaForSequenceClassification"]})",
-                              {"architectures", "LlamaForSequenceClassification"}},
-                      Refused{R"({"hidden_act": "gelu"})", {"hidden_act = \"gelu\"", "silu"}},
-                      Refused{R"({"attention_dropout": 0.1})", {"attention_dropout = 0.1", "not supported"}},
-                      Refused{R"({"hidden_dropout": 0.5})", {"hidden_dropout = 0.5"}},
-                      Refused{R"({"resid_pdrop": 0.1})", {"resid_pdrop = 0.1"}},
-                      Refused{R"({"attention_dropout": "no"})", {"attention_dropout = \"no\"", "number"}},
-                      Refused{R"({"pretraining_tp": 2})", {"pretraining_tp = 2"}},
-                      Refused{R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor = 0.5"}},
-                      Refused{R"({"rope_parameters": {"partial_rotary_factor": 0.5}})",
-                              {"rope_parameters.partial_rotary_factor = 0.5"}},
-                      Refused{R"({"quantization_config": {"bits": 4}})", {"quantization_config", "bits"}},
-                      Refused{R"({"sliding_window": 128})", {"sliding_window = 128"}},
-                      Refused{R"({"rope_interleaved": true})", {"rope_interleaved = true"}},
-                      Refused{R"({"num_local_experts": 8})", {"num_local_experts = 8"}},
-                      Refused{R"({"rope_parameters": {"rope_type": "yarn", "factor": 2.0}})",
-                              {"rope_type = \"yarn\"", "llama3"}},
-                      Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "linear", "factor": 2.0}})",
-                              {"rope_scaling.type = \"linear\""}},
-                      Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "dynamic", "factor": 2.0}})",
-                              {"rope_scaling.type = \"dynamic\""}},
-                      Refused{R"({"rope_parameters": {"rope_type": "longrope"}})", {"rope_type = \"longrope\""}}));
+    ::testing::Values(
+        Refused{R"({"model_type": "qwen2"})",
+                {"model_type = \"qwen2\"", "llama", "queries, keys and values have biases"}},
+        Refused{R"({"model_type": "my_own"})", {"model_type = \"my_own\"", "\"mistral\""}},
+        Refused{R"({"num_key_value_head": 2})", {"num_key_value_head = 2", "did you mean num_key_value_heads?"}},
+        Refused{R"({"rope_thetta": 5e5})", {"rope_thetta = 500000.0", "did you mean rope_theta?"}},
+        Refused{R"({"residual_multiplyer": 1})", {"did you mean residual_multiplier?"}},
+        Refused{R"({"my_own_scale": 3})", {"my_own_scale = 3", "is not known"}},
+        Refused{R"({"layer_types": ["full_attention", "sliding_attention", "full_attention"]})",
+                {"layer_types", "full_attention"}},
+        Refused{R"({"attention_multiplier": 0.5})", {"attention_multiplier = 0.5", "0.3535"}},
+        Refused{R"({"scale_depth": 1.4})", {"scale_depth = 1.4"}},
+        Refused{R"({"dim_model_base": 256})", {"dim_model_base = 256", "32"}},
+        Refused{R"({"model_type": null})", {"model_type is missing"}},
+        Refused{R"({"architectures": ["LlamaForSequenceClassification"]})",
+                {"architectures", "LlamaForSequenceClassification"}},
+        Refused{R"({"hidden_act": "gelu"})", {"hidden_act = \"gelu\"", "silu"}},
+        Refused{R"({"attention_dropout": 0.1})", {"attention_dropout = 0.1", "not supported"}},
+        Refused{R"({"hidden_dropout": 0.5})", {"hidden_dropout = 0.5"}},
+        Refused{R"({"resid_pdrop": 0.1})", {"resid_pdrop = 0.1"}},
+        Refused{R"({"attention_dropout": "no"})", {"attention_dropout = \"no\"", "number"}},
+        Refused{R"({"pretraining_tp": 2})", {"pretraining_tp = 2"}},
+        Refused{R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor = 0.5"}},
+        Refused{R"({"rope_parameters": {"partial_rotary_factor": 0.5}})",
+                {"rope_parameters.partial_rotary_factor = 0.5"}},
+        Refused{R"({"quantization_config": {"bits": 4}})", {"quantization_config", "bits"}},
+        Refused{R"({"sliding_window": 128})", {"sliding_window = 128"}},
+        Refused{R"({"rope_interleaved": true})", {"rope_interleaved = true"}},
+        Refused{R"({"num_local_experts": 8})", {"num_local_experts = 8"}},
+        Refused{R"({"rope_parameters": {"rope_type": "yarn", "factor": 2.0}})", {"rope_type = \"yarn\"", "llama3"}},
+        Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "linear", "factor": 2.0}})",
+                {"rope_scaling.type = \"linear\""}},
+        Refused{R"({"rope_parameters": null, "rope_scaling": {"type": "dynamic", "factor": 2.0}})",
+                {"rope_scaling.type = \"dynamic\""}},
+        Refused{R"({"rope_parameters": {"rope_type": "longrope"}})", {"rope_type = \"longrope\""}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Inconsistent, ConfigRefuses,
@@ -221,6 +232,66 @@ TEST(Config, NeutralValuesOfUnsupportedKeysPass) {
       R"({"attention_dropout": 0.0, "pretraining_tp": 1, "sliding_window": null, "rope_interleaved": false, "use_cache": true})")));
 }
 
+TEST(Config, KeysThatTransformersIgnoresAreListed) {
+  const LlamaConfig config = small_config(Json::parse(
+      R"({"bos_token_id": 1, "use_cache": true, "_name_or_path": "x", "temperature": 0.7, "transformers_version": "5"})"));
+
+  EXPECT_THAT(config.ignored_keys, ::testing::UnorderedElementsAre("bos_token_id", "use_cache", "_name_or_path",
+                                                                   "temperature", "transformers_version"));
+}
+
+TEST(Config, ALlamaThatSaysSoLayerByLayerIsOne) {
+  EXPECT_NO_THROW(small_config(Json::parse(
+      R"({"layer_types": ["full_attention", "full_attention", "full_attention"], "scale_emb": 1, "bias": false})")));
+}
+
+/// The small config as one of another family; `changes` may be null, and then stand there as that.
+std::string loaded_as(const std::string& family, const Json& changes) {
+  Json json = small_config_json();
+  json["model_type"] = family;
+  json.erase("architectures");
+  for (const auto& [key, value] : changes.items()) json[key] = value;
+  const testing::TemporaryFolder folder;
+  try {
+    load_config(folder.file("config.json", json.dump()));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// That their forward pass is Llama's then: goldens of the same names.
+TEST(Config, AFamilyWhoseOwnKeysAreNeutralIsALlama) {
+  const Json window_off{{"sliding_window", nullptr}}, scale{{"attention_multiplier", 0.3535533905932738}};
+  EXPECT_EQ(loaded_as("mistral", window_off), "");
+  EXPECT_THAT(loaded_as("mistral", Json::object()), HasSubstr("sliding_window is missing"));
+  EXPECT_THAT(loaded_as("mistral", {{"sliding_window", 4096}}), HasSubstr("sliding_window = 4096"));
+  EXPECT_THAT(loaded_as("mistral", {{"sliding_window", nullptr}, {"attention_bias", true}}),
+              HasSubstr("attention_bias = true"));
+  EXPECT_EQ(loaded_as("granite", scale), "");
+  EXPECT_THAT(loaded_as("granite", Json::object()), HasSubstr("attention_multiplier is missing"));
+  EXPECT_THAT(loaded_as("granite", {{"attention_multiplier", 0.3535533905932738}, {"residual_multiplier", 0.22}}),
+              HasSubstr("residual_multiplier = 0.22"));
+  EXPECT_THAT(loaded_as("seed_oss", Json::object()), HasSubstr("attention_bias is missing"));
+}
+
+TEST(Config, TwoSpellingsThatDifferInThetasPlaceAloneAreOne) {
+  Json with = llama3(), old = llama3();
+  with["rope_theta"] = 500000.0;
+  old.erase("rope_type");
+  old["type"] = "llama3";
+
+  const LlamaConfig config = small_config({{"rope_parameters", with}, {"rope_scaling", old}});
+
+  EXPECT_EQ(config.rope_theta, 500000.0);
+  EXPECT_EQ(config.rope_scaling->factor, 8.0);
+  old["rope_theta"] = 10000.0;
+  EXPECT_THAT(error_of<InputError>([&] {
+                small_config({{"rope_parameters", with}, {"rope_scaling", old}});
+              }),
+              HasSubstr("differs from another rope_theta"));
+}
+
 /// A key that changes the model, with a value that does.
 class ForeignKey : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
@@ -260,6 +331,12 @@ INSTANTIATE_TEST_SUITE_P(, ForeignKey,
                              {"final_logit_softcapping", "30.0"},
                              {"attention_chunk_size", "8192"},
                              {"layer_types", "[\"full_attention\"]"},
+                             {"embedding_multiplier", "12"},
+                             {"residual_multiplier", "0.22"},
+                             {"logits_scaling", "8"},
+                             {"scale_emb", "12"},
+                             {"bias", "true"},
+                             {"attention_out_bias", "true"},
                              {"auto_map", "{}"}}),
                          [](const auto& tested) { return std::string(tested.param.first); });
 

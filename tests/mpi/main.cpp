@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "tests/one_thread.hpp"
+
 namespace {
 
 /// Failures with the rank in front.
@@ -33,6 +35,7 @@ class FailuresOnly : public ::testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  plumbline::testing::use_one_thread(argv);
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int rank = 0;

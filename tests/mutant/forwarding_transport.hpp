@@ -1,6 +1,7 @@
 // A transport that hands everything on: what the faulty ones are made from.
 #pragma once
 
+#include <functional>
 #include <utility>
 
 #include "pipeline/transport/operation.hpp"
@@ -16,6 +17,9 @@ class ForwardingTransport : public Transport {
   int rank() const override { return inner_.rank(); }
   int world_size() const override { return inner_.world_size(); }
   void start_steps() override { inner_.start_steps(); }
+  void leave_steps() override { inner_.leave_steps(); }
+  void carry_request(std::function<bool()> asked) override { inner_.carry_request(std::move(asked)); }
+  bool request_carried() const override { return inner_.request_carried(); }
   std::vector<OperationId> post(std::vector<Operation> batch) override { return inner_.post(std::move(batch)); }
   bool test(OperationId id) override { return inner_.test(id); }
   at::Tensor wait(OperationId id) override { return inner_.wait(id); }

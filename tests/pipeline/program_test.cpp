@@ -107,6 +107,76 @@ TEST(PipelineProgram, APlanIsThatOfARunFile) {
   EXPECT_THAT(of_nothing.err, HasSubstr("--plan: give a run file"));
 }
 
+TEST(PipelineProgram, ACheckAnswersWithEveryDefaultAndThePlan) {
+  const Said said = program({quick, "--check", "--json", "--world", "2", "--schedule", "GPipe"});
+
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.err, "");
+  const Json answer = parse_json("check", said.out);
+  EXPECT_EQ(answer.at("schema"), "plumbline-check/1");
+  EXPECT_EQ(answer.at("can_run"), true);
+  EXPECT_EQ(answer.at("message"), nullptr);
+  EXPECT_EQ(answer.at("plan").at("ranks"), 2);
+  EXPECT_EQ(answer.at("plan").at("schedule"), "afab");
+  EXPECT_EQ(answer.at("plan").at("stages").size(), 2U);
+  EXPECT_EQ(answer.at("memory").at("ranks").size(), 2U);
+  const Json& run = answer.at("run");
+  EXPECT_EQ(run.at("pipeline").at("timeout_ms"), 600000) << "a default of the run file";
+  EXPECT_EQ(run.at("train").at("optimizer").at("beta1"), 0.9);
+  EXPECT_EQ(run.at("model").at("layers"), 5);
+  EXPECT_EQ(run.at("record").at("level"), "full");
+}
+
+TEST(PipelineProgram, ACheckSaysWhatIsInTheWay) {
+  const testing::TemporaryFolder folder;
+  const auto run = folder.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                           "/corpus\"\nlengths = [7, 4]\n[train]\nsteps = 2\n");
+  struct Case {
+    std::vector<std::string> words;
+    int code;
+    std::string said;
+  };
+  const std::string large = "[model]\nconfig = \"large.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                            "/corpus\"\nlengths = [7]\n[train]\nsteps = 1\n";
+  Json config = read_json(PLUMBLINE_FIXTURES "/models/stories260k/config.json");
+  config["hidden_size"] = 65536;
+  config["intermediate_size"] = 1048576;
+  config["num_hidden_layers"] = 1000;
+  folder.file("large.json", config.dump());
+  const std::vector<Case> cases = {
+      {{run.string(), "--schedule", "dualpipe-v", "--world", "2"}, 2, "at least 2 microbatches a rank"},
+      {{run.string(), "--transport", "tcp"}, 2, "did you mean mpi?"},
+      {{(folder / "none.toml").string()}, 2, "none.toml"},
+      {{run.string(), "--text", "/nowhere.txt"}, 2, "/nowhere.txt"},
+      {{folder.file("large.toml", large).string()}, 3, "memory"}};
+  for (Case each : cases) {
+    each.words.insert(each.words.end(), {"--check", "--json"});
+    const Said said = program(each.words);
+
+    EXPECT_EQ(said.code, each.code) << each.said;
+    EXPECT_THAT(said.err, AllOf(StartsWith("plumbline-pipeline: "), HasSubstr(each.said)));
+    const Json answer = parse_json("check", said.out);
+    EXPECT_EQ(answer.at("can_run"), false);
+    EXPECT_EQ(answer.at("exit_code"), each.code);
+    EXPECT_THAT(answer.at("message").get<std::string>(), HasSubstr(each.said));
+  }
+}
+
+TEST(PipelineProgram, ARunSaysWhatItDoesAndWhereItWent) {
+  const testing::TemporaryFolder folder;
+  const std::string record = (folder / "r").string();
+
+  const Said said = program({quick, "--transport", "threads", "--world", "2", "--record", record});
+
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_THAT(
+      said.err,
+      AllOf(HasSubstr("on 2 ranks over threads (cpu): schedule 1f1b, uniform partition: stages of 3, 2 layers\n"),
+            HasSubstr("5 layers, "), HasSubstr("record (level full) in " + record + "\n"),
+            HasSubstr("\ndone: record (level full) in " + record + "\n")));
+}
+
 TEST(PipelineProgram, CapabilitiesNameTheProgramItsTransportsAndItsSchedules) {
   const Said said = program({"--capabilities"});
 

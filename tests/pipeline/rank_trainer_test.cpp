@@ -87,6 +87,44 @@ TEST(RankTrainer, WaitsForAllRanksBeforeTheLimitOfAStepHolds) {
   for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("barrier", "start_steps", "post"));
 }
 
+/// Notes when steps begin and are left.
+class NotesSteps : public mutant::ForwardingTransport {
+ public:
+  NotesSteps(std::unique_ptr<Transport> inner, std::vector<std::string>& notes)
+      : ForwardingTransport(*inner), kept_(std::move(inner)), notes_(notes) {}
+  void start_steps() override {
+    notes_.emplace_back("start_steps");
+    inner_.start_steps();
+  }
+  void leave_steps() override {
+    notes_.emplace_back("leave_steps");
+    inner_.leave_steps();
+  }
+
+ private:
+  std::unique_ptr<Transport> kept_;
+  std::vector<std::string>& notes_;
+};
+
+TEST(RankTrainer, SavesOutsideOfTheLimitOfAStep) {
+  const testing::TemporaryFolder folder;
+  std::vector<std::string> notes[world];
+  PipelineOptions asked = options(run_file(folder), folder / "r", world, "1f1b");
+  asked.checkpoint.folder = folder / "c";
+  asked.make_transports = [&](int ranks, TransportSettings settings) {
+    auto transports = make_threads_transports(ranks, settings);
+    for (auto& each : transports) {
+      auto& own = notes[each->rank()];
+      each = std::make_unique<NotesSteps>(std::move(each), own);
+    }
+    return transports;
+  };
+
+  ASSERT_EQ(train_pipeline(asked), 0);
+
+  for (const auto& own : notes) EXPECT_THAT(own, ElementsAre("start_steps", "leave_steps", "start_steps"));
+}
+
 /// Tells how many threads its rank computes on.
 class CountsThreads : public mutant::ForwardingTransport {
  public:

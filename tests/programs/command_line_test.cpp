@@ -127,6 +127,22 @@ TEST_F(ReferenceCommandLine, WhatIsWrongOrDoesNotGoTogetherIsToldByName) {
   }
 }
 
+TEST_F(ReferenceCommandLine, ACheckAnswersAndWritesNothing) {
+  const Ended lines = reference(run + " --check"), json = reference(run + " --check --json");
+  const Ended wrong = reference(run + " --check --text /nowhere.txt"), alone = reference(run + " --json");
+
+  EXPECT_EQ(lines.code, 0) << lines.said;
+  EXPECT_THAT(lines.said, AllOf(HasSubstr("can run"), HasSubstr("parameters"), HasSubstr("free here")));
+  const Json answer = parse_json("check", json.said);
+  EXPECT_EQ(answer.at("program"), "plumbline-reference");
+  EXPECT_EQ(answer.at("can_run"), true);
+  EXPECT_EQ(answer.at("run").at("train").at("precision"), "float32");
+  EXPECT_EQ(answer.at("memory").at("ranks").size(), 1U);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.said, AllOf(StartsWith("plumbline-reference: "), HasSubstr("/nowhere.txt")));
+  EXPECT_EQ(alone.code, 2) << "--json answers a --check";
+}
+
 TEST_F(ReferenceCommandLine, AQuietRunSaysNothingAndRecordsItsCommand) {
   const std::string arguments = run + record + " --quiet --without-split-backward --dump-microbatches 0";
 

@@ -45,7 +45,7 @@ TEST(Columns, CellsStandUnderTheirNames) {
   EXPECT_EQ(join(cells_of(StepRow{1, 0.5f, 0.1, 1.0, 0.001, 64, 60, 17, 0.25, 0.125}), ","),
             "1,0.5,0.1,1,0.001,64,60,17,0.25,0.125");
   EXPECT_EQ(join(cells_of(MicrobatchRow{1, 2, 32, 4, 128, 100, 0.5f, "d"}), ","), "1,2,32,4,128,100,0.5,d");
-  EXPECT_EQ(join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7}), ","),
+  EXPECT_EQ(join(cells_of(TensorRow{-1, "parameter", "w", 3, "float32", {2, 4}, "d", 0.1, 0.3f, 5, 2, 6, 7, std::nullopt}), ","),
             "-1,parameter,w,3,float32,2x4,d,0.1,0.3,5,2,6,7");
   EXPECT_EQ(join(cells_of(BoundaryRow{1, 2, "backward", "norm", 4, 3, "send", 5, "float32", {8}, "d", 32}), ","),
             "1,2,backward,norm,4,3,send,5,float32,8,d,32");

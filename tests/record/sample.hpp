@@ -60,7 +60,8 @@ inline TensorRow sample_tensor(std::int64_t rank, std::int64_t step) {
           32768,
           512,
           0,
-          0};
+          0,
+          std::nullopt};
 }
 
 inline BoundaryRow sample_boundary(std::int64_t rank, std::int64_t step) {

@@ -29,6 +29,7 @@ TEST(RecordTables, OlderAndForeignRecordsMayLackTheseColumns) {
   EXPECT_THAT(columns_of<StepRow>(Presence::required), ElementsAre("step", "loss", "gradient_norm", "clip_coefficient",
                                                                    "learning_rate", "tokens", "valid_tokens"));
   EXPECT_THAT(columns_of<TensorRow>(Presence::external_may_lack_column), ElementsAre("nonzero_rows"));
+  EXPECT_THAT(columns_of<TensorRow>(Presence::external_alone), ElementsAre("learning_rate"));
   EXPECT_EQ(columns_of<TensorRow>(Presence::required).size(), 12U);
   EXPECT_THAT(columns_of<ActionRow>(Presence::external_may_lack_column), ElementsAre("peak_bytes"));
   EXPECT_EQ(columns_of<ActionRow>(Presence::required).size(), 8U);

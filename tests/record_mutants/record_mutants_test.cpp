@@ -27,7 +27,8 @@ using ::testing::IsEmpty;
 
 const std::filesystem::path tree = std::filesystem::path(PLUMBLINE_FIXTURES).parent_path();
 
-/// A line of the table in docs/record-format.md: `| record | place | change | why |`; several changes by commas.
+/// A line of the table in docs/record-format.md: `| record | place | change | why |`; several places or changes by
+/// commas.
 struct NotJudged {
   std::string record, place, change;
 
@@ -39,6 +40,14 @@ struct NotJudged {
     return fits(record, of_record) && fits(place, mutant.place) && fits(change, mutant.change);
   }
 };
+
+/// The parts of a cell that commas separate.
+std::vector<std::string> listed(const std::string& cell) {
+  std::vector<std::string> parts;
+  std::istringstream text(cell);
+  for (std::string part; std::getline(text, part, ',');) parts.push_back(part.substr(part.find_first_not_of(' ')));
+  return parts;
+}
 
 std::vector<NotJudged> not_judged() {
   std::istringstream text(read_file(tree / "docs" / "record-format.md"));
@@ -55,9 +64,8 @@ std::vector<NotJudged> not_judged() {
       cells.push_back(first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
     }
     if (cells.size() < 4) continue;
-    std::istringstream changes(cells[2]);
-    for (std::string change; std::getline(changes, change, ',');)
-      all.push_back({cells[0], cells[1], change.substr(change.find_first_not_of(' '))});
+    for (const std::string& place : listed(cells[1]))
+      for (const std::string& change : listed(cells[2])) all.push_back({cells[0], place, change});
   }
   return all;
 }

@@ -60,6 +60,28 @@ TEST_F(Export, HoldsWhatTheRunFeedsAndStartsFrom) {
             read_file(PLUMBLINE_FIXTURES "/models/stories260k/config.json"));
 }
 
+TEST_F(Export, SaysItsCostAndSplitsWhatOneHeaderWouldNotHold) {
+  ReferenceOptions many = options();
+  many.progress = true;
+  many.run_file = folder_.file("run.toml", "[model]\nconfig = \"" PLUMBLINE_FIXTURES
+                                           "/models/stories260k/config.json\"\n[data]\ntext = \"" PLUMBLINE_FIXTURES
+                                           "/corpus/\"\nlengths = [1, 2]\n[train]\nsteps = 20000\n");
+  ::testing::internal::CaptureStderr();
+
+  export_run(many, folder_ / "out");
+
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::AllOf(HasSubstr("writes ids and labels of 20000 steps, about "),
+                               HasSubstr(" in 5 files of data and one of weights")));
+  const SafetensorsFile first(folder_ / "out" / "data-00001-of-00005.safetensors"),
+      last(folder_ / "out" / "data-00005-of-00005.safetensors");
+  EXPECT_EQ(first.entries().size(), 16384U);
+  EXPECT_EQ(last.entries().size(), 80000U - 4 * 16384U);
+  EXPECT_TRUE(first.entries().contains("labels/4095/1"));
+  EXPECT_TRUE(last.entries().contains("ids/16384/0"));
+  EXPECT_TRUE(last.entries().contains("labels/19999/1"));
+}
+
 TEST_F(Export, OfMixedPrecisionHoldsTheMasters) {
   ReferenceOptions mixed = options();
   mixed.run_file = PLUMBLINE_FIXTURES "/runs/mixed-untied.toml";

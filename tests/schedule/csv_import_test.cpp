@@ -76,6 +76,32 @@ TEST_F(CsvImport, EveryFileOfTorchsOwnGeneratorsIsRead) {
   EXPECT_EQ(refused, 5);
 }
 
+TEST_F(CsvImport, BlanksAndAMissingLastLineBreakAreReadAsTorchReadsThem) {
+  const ImportedSchedule plain = read("0F0,,0B0\n1F0,1B0\n");
+  EXPECT_EQ(texts(read(" 0F0 , ,\t0B0\n1F0,1B0").schedule.ranks.at(0)), texts(plain.schedule.ranks.at(0)));
+  EXPECT_EQ(texts(read("0F0,0B0\n1F0, 1B0 ").schedule.ranks.at(1)), texts(plain.schedule.ranks.at(1)));
+  EXPECT_EQ(texts(read("( 0F1 ; 0B0 )OVERLAP_F_B\n", CsvDialect::torch).schedule.ranks.at(0)), "0F1 0B0");
+}
+
+TEST_F(CsvImport, StagesThatLieOtherwiseAreAPlacementThatIsNotSupported) {
+  const auto unsupported = HasSubstr("That placement is not supported");
+  EXPECT_THAT(fault("1F0,1B0\n0F0,0B0\n"), AllOf(HasSubstr("on rank 0 1; on rank 1 0"), unsupported));
+  EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,2B0\n"), AllOf(HasSubstr("on rank 0 0, 1; on rank 1 2"), unsupported));
+  EXPECT_THAT(fault("0F0,1F0,1B0,0B0\n2F0,3F0,3B0,2B0\n"), unsupported) << "neighbours on one rank";
+  EXPECT_NO_THROW(read("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n")) << "a V";
+  EXPECT_NO_THROW(read("0F0,1F0,0B0\n1B0\n")) << "one action in another rank's list: a finding";
+}
+
+TEST_F(CsvImport, WhetherAFileTellsItsDialect) {
+  const auto tells = [&](const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return tells_dialect(path_);
+  };
+  EXPECT_TRUE(tells("0F0,0B0\n"));
+  EXPECT_TRUE(tells("0F0,0I0,0W0\n"));
+  EXPECT_FALSE(tells("0F0,0B0,0W0\n"));
+}
+
 TEST_F(CsvImport, WordsOfTheDialects) {
   EXPECT_EQ(texts(read("0F0,0B0\n", CsvDialect::torch).schedule.ranks.at(0)), "0F0 0B0");
   EXPECT_EQ(texts(read("0F0,0B0,0W0,0F1,0BW1\n", CsvDialect::torch_old).schedule.ranks.at(0)), "0F0 0I0 0W0 0F1 0B1");

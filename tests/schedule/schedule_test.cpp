@@ -36,6 +36,30 @@ TEST(MakeSchedule, AfabWrittenOut) {
   EXPECT_EQ(texts(schedule.ranks.at(1)), "1F0 1F1 1B0 1B1");
 }
 
+TEST(MakeSchedule, NamesOfTorchAndOfPapersAreTheSameSchedules) {
+  const std::vector<std::pair<std::string, std::string>> names = {{"gpipe", "afab"},
+                                                                  {"ScheduleGPipe", "afab"},
+                                                                  {"AFAB", "afab"},
+                                                                  {"1F1B", "1f1b"},
+                                                                  {"Schedule1F1B", "1f1b"},
+                                                                  {"PipeDream-Flush", "1f1b"},
+                                                                  {"zb_h1", "zb-h1"},
+                                                                  {"ZB-H2", "zb-h2"},
+                                                                  {"ZBVZeroBubble", "zb-v"},
+                                                                  {"ScheduleZBVZeroBubble", "zb-v"},
+                                                                  {"LoopedBFS", "looped-bfs"},
+                                                                  {"Interleaved1F1B", "interleaved-1f1b"},
+                                                                  {"DualPipeV", "dualpipe-v"},
+                                                                  {"ScheduleInterleaved1F1B", "interleaved-1f1b"}};
+  for (const auto& [name, known] : names) {
+    EXPECT_EQ(known_schedule(name), known) << name;
+    EXPECT_EQ(make_schedule(name, 2, 4, default_chunks(name)).name, known) << name;
+  }
+  for (const char* other : {"InterleavedZeroBubble", "DualPipe", "schedule", ""}) {
+    EXPECT_FALSE(known_schedule(other)) << other;
+  }
+}
+
 TEST(MakeSchedule, EveryNameIsMadeForEverySize) {
   for_each_schedule([](const Schedule& schedule) {
     EXPECT_EQ(schedule.ranks.size(), static_cast<std::size_t>(schedule.placement.ranks));

@@ -32,6 +32,9 @@ class StreamedCompute final : public Transport {
   void connect(const std::vector<RankPair>& pairs) override { inner_->connect(pairs); }
 
   void start_steps() override { inner_->start_steps(); }
+  void leave_steps() override { inner_->leave_steps(); }
+  void carry_request(std::function<bool()> asked) override { inner_->carry_request(std::move(asked)); }
+  bool request_carried() const override { return inner_->request_carried(); }
   std::vector<OperationId> post(std::vector<Operation> batch) override {
     for (Operation& operation : batch) {
       if (!is_send(operation.action.type)) continue;

@@ -38,6 +38,17 @@ TEST(NearestWord, SaysNothingOfWhatIsFar) {
   EXPECT_FALSE(nearest_word("seed", {}));
 }
 
+TEST(DidYouMean, TakesAnyCaseAndTheFieldsAbbreviations) {
+  const std::vector<std::string> precisions{"float32", "float64", "bfloat16", "mixed"};
+
+  EXPECT_EQ(did_you_mean("bf16", precisions), "; did you mean bfloat16?");
+  EXPECT_EQ(did_you_mean("FP32", precisions), "; did you mean float32?");
+  EXPECT_EQ(did_you_mean("BFloat61", precisions), "; did you mean bfloat16?");
+  EXPECT_EQ(did_you_mean("tcp", {"mpi", "threads"}), "; did you mean mpi?");
+  EXPECT_EQ(did_you_mean("SGD", {"adamw", "sgd"}), "; did you mean sgd?");
+  EXPECT_EQ(did_you_mean("pigeons", {"mpi", "threads"}), "");
+}
+
 TEST(Join, PutsSeparatorsBetween) {
   EXPECT_EQ(join({}, ", "), "");
   EXPECT_EQ(join({"a"}, ", "), "a");

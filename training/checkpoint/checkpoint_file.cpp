@@ -1,5 +1,8 @@
 #include "training/checkpoint/checkpoint_file.hpp"
 
+#include <utility>
+
+#include "record/precision.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
 #include "training/fed_data.hpp"
@@ -53,6 +56,25 @@ void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& 
     for (const auto& [key, value] : one->items())
       if (key != digest) require_same(key);
   require_same(digest);  // last, since any other setting of the data changes it
+}
+
+Json saved_config(const Json& settings) {
+  Json config = settings.at("model");
+  config["torch_dtype"] = trained_dtype(settings.at("train").at("dtype").get<std::string>());
+  config.erase("dtype");
+  return config;
+}
+
+void require_own_config(const CheckpointFile& checkpoint, const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "config.json";
+  const Json found = read_json(path).flatten(), written = saved_config(checkpoint.training).flatten();
+  for (const auto& [one, other] : {std::pair{&written, &found}, std::pair{&found, &written}}) {
+    for (const auto& [key, value] : one->items()) {
+      if (const auto same = other->find(key); same != other->end() && *same == value) continue;
+      throw InputError(path.string() + ": " + key.substr(1) + " is not what was written with the checkpoint (" +
+                       checkpoint_file_name + " has its model): the file is of another model, or was changed since");
+    }
+  }
 }
 
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file) {

@@ -37,6 +37,11 @@ Json training_settings(const TrainingRun& training);
 void require_same_settings(const CheckpointFile& checkpoint, const TrainingRun& training,
                            const std::filesystem::path& folder);
 
+/// A checkpoint's config.json, from its training_settings: the model's, with the dtype that is in the files.
+Json saved_config(const Json& settings);
+/// Throws InputError where the folder's config.json is missing, broken or not what was written.
+void require_own_config(const CheckpointFile& checkpoint, const std::filesystem::path& folder);
+
 void write_checkpoint_file(const std::filesystem::path& folder, const CheckpointFile& file);
 /// Throws InputError: not there, or half of one; UnfitCheckpoint: of a newer version.
 CheckpointFile read_checkpoint_file(const std::filesystem::path& folder);

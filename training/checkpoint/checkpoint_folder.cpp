@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "support/error.hpp"
@@ -44,17 +46,27 @@ fs::path partial_path(const fs::path& folder, std::int64_t steps) {
   return checkpoint_path(folder, steps).string() + partial;
 }
 
-std::vector<fs::path> whole_checkpoints(const fs::path& folder) {
-  std::vector<fs::path> found;
-  if (!folder_exists(folder)) return found;
+std::vector<fs::path> all_checkpoints(const fs::path& folder) {
+  std::map<std::int64_t, fs::path, std::greater<>> found;
+  const auto take = [&](const fs::path& path) {
+    const std::string name = path.filename().string();
+    if (!name.starts_with(prefix)) return;
+    if (const auto steps = parse_integer(name.substr(prefix.size()))) found.emplace(*steps, path);
+  };
+  if (!folder_exists(folder)) return {};
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && parse_integer(name.substr(prefix.size())) && !entry.is_symlink() &&
-        path_exists(entry.path() / checkpoint_file_name)) {
-      found.push_back(entry.path());
-    }
+    if (entry.is_directory() && !entry.is_symlink()) take(entry.path());
   }
-  std::ranges::sort(found, std::greater{});
+  std::error_code no_link;
+  if (const fs::path named = fs::read_symlink(folder / "latest", no_link); !no_link) take(folder / named.filename());
+  std::vector<fs::path> paths;
+  for (const auto& [steps, path] : found) paths.push_back(path);
+  return paths;
+}
+
+std::vector<fs::path> whole_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> found = all_checkpoints(folder);
+  std::erase_if(found, [](const fs::path& path) { return !path_exists(path / checkpoint_file_name); });
   return found;
 }
 

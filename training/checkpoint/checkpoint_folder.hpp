@@ -12,6 +12,9 @@ namespace plumbline {
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t steps);
 /// Where it is written until it is whole.
 std::filesystem::path partial_path(const std::filesystem::path& folder, std::int64_t steps);
+/// Those that there are or were, the newest first: each folder with a checkpoint's name, whole or not, and what
+/// `latest` points to, though it be gone.
+std::vector<std::filesystem::path> all_checkpoints(const std::filesystem::path& folder);
 /// Whole ones, the newest first.
 std::vector<std::filesystem::path> whole_checkpoints(const std::filesystem::path& folder);
 

@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 Checkpoints::Checkpoints(const TrainingRun& training, RankGroup& group)
     : training_(training), group_(group), signal_(group.size() == 1) {
+  group.carry_request(SaveSignal::asked);
   const fs::path& folder = *training.run.checkpoint.folder;
   const fs::path seen = folder / ".seen";  // what rank 0 writes all are to see
   std::string failure, word;
@@ -46,7 +47,7 @@ bool Checkpoints::step_ended(const TrainState& state) {
   saving_seconds_ = 0;
   const CheckpointSettings& settings = training_.run.checkpoint;
   const bool planned = training_.stop_after && state.step >= *training_.stop_after;
-  const bool stop = !group_.first_said(signal_.asked() ? "stop" : "").empty() || planned;
+  const bool stop = group_.request_carried() || planned;
   const bool last = state.step == training_.run.train.steps;
   const bool due = settings.every > 0 && state.step % settings.every == 0;
   if (!stop && !last && !due) return false;
@@ -57,7 +58,7 @@ bool Checkpoints::step_ended(const TrainState& state) {
     std::fprintf(stderr, "warning: no checkpoint after step %lld: %s\n", static_cast<long long>(state.step - 1),
                  failure->c_str());
   }
-  if (stop || last) lost_ = group_.broadcast(failure.value_or(""));
+  if (stop || last) lost_ = failure.value_or("");
   if (stop && group_.rank() == 0 && !last && lost_.empty()) {
     std::fprintf(stderr, "note: stopped %safter %lld steps; go on with --resume latest\n",
                  planned ? "" : "by a signal ", static_cast<long long>(state.step));

@@ -18,8 +18,8 @@ class Checkpoints {
   /// rank, where another run saves there, or where a rank does not see what rank 0 wrote.
   Checkpoints(const TrainingRun& training, RankGroup& group);
 
-  /// Collective, after each step. Saves where it is due. Whether training is to end here: a signal asked for it, and
-  /// what was made is saved. What cannot be saved is said on stderr.
+  /// Collective, after each step, in which the ranks have agreed on something. Saves where it is due. Whether training
+  /// is to end here: a signal asked for it, and what was made is saved. What cannot be saved is said on stderr.
   bool step_ended(const TrainState& state);
   /// Of the checkpoint after the last step; 0 where there was none.
   double saving_seconds() const { return saving_seconds_; }

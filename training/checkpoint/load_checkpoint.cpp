@@ -43,6 +43,7 @@ void mend_latest(const fs::path& checkpoint) {
 ResumedFrom load_checkpoint(const fs::path& checkpoint, const TrainingRun& training, TrainState& state) {
   const CheckpointFile file = read_checkpoint_file(checkpoint);
   require_same_settings(file, training, checkpoint);
+  require_own_config(file, checkpoint);
   if (file.steps > training.run.train.steps) {
     throw UnfitCheckpoint(checkpoint.string() + ": has made " + std::to_string(file.steps) + " steps, and " +
                           training.run.path.string() + " asks for " + std::to_string(training.run.train.steps));
@@ -72,7 +73,7 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
                      " names no folder, [checkpoint] folder = \"...\"");
   }
   std::vector<fs::path> candidates{resume};
-  if (latest) candidates = whole_checkpoints(*training.run.checkpoint.folder);
+  if (latest) candidates = all_checkpoints(*training.run.checkpoint.folder);
   for (const fs::path& candidate : candidates) {
     std::string failure, unfit;
     ResumedFrom from;
@@ -91,7 +92,12 @@ std::optional<ResumedFrom> resume_training(const std::string& resume, const Trai
       if (latest && group.rank() == 0) mend_latest(candidate);
       return from;
     }
-    if (!latest || candidate == candidates.back()) throw InputError(failure);
+    if (!latest) throw InputError(failure);
+    if (candidate == candidates.back()) {
+      throw InputError(
+          failure + "; no checkpoint before it is left in " + training.run.checkpoint.folder->string() +
+          ", so that --resume latest has nothing to go on from: mend one, or begin anew in another folder");
+    }
     if (group.rank() == 0) std::fprintf(stderr, "warning: %s; taking the checkpoint before it\n", failure.c_str());
   }
   if (group.rank() == 0) {

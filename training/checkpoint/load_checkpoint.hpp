@@ -17,8 +17,8 @@ namespace plumbline {
 /// naming a tensor that is missing or whose bytes are not those that were written.
 ResumedFrom load_checkpoint(const std::filesystem::path& checkpoint, const TrainingRun& training, TrainState& state);
 
-/// Collective: `resume` is "latest" (the newest whole checkpoint of `training.run.checkpoint.folder` that can be read;
-/// a start from nothing where there is none) or a checkpoint's folder. Returns what it goes on with. Throws
+/// Collective: `resume` is "latest" (the newest checkpoint of `training.run.checkpoint.folder` that can be read; a
+/// start from nothing where there is none at all) or a checkpoint's folder. Returns what it goes on with. Throws
 /// InputError on every rank where one of them cannot load what was asked for. Damaged ones are passed over, which is
 /// said on stderr by rank 0; one that does not fit is refused, whatever lies before it.
 std::optional<ResumedFrom> resume_training(const std::string& resume, const TrainingRun& training, TrainState& state,

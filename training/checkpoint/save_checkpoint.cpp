@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/tied_names.hpp"
-#include "record/precision.hpp"
 #include "support/commit.hpp"
 #include "support/error.hpp"
 #include "support/failure.hpp"
@@ -66,14 +65,11 @@ void write_shared(const fs::path& folder, const TrainingRun& training, const Tra
       total += bytes;
     }
   }
-  Json config = training.config.source;
-  config["torch_dtype"] = trained_dtype(training.run.train.dtype);  // what is in the files, whatever the model began as
-  config.erase("dtype");
-  write_json(folder / "config.json", config);
   write_json(folder / "model.safetensors.index.json",
              {{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}});
   file.steps = state.step;
   file.training = training_settings(training);
+  write_json(folder / "config.json", saved_config(file.training));
   file.written_by = {{"run_id", training.run_id},
                      {"ranks", told.size()},
                      {"commit", version_text("plumbline")},
@@ -88,6 +84,7 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
   const at::NoGradGuard no_grad;
   const MemoryScope scope(MemoryOwner::recorder);
   const fs::path partial = partial_path(folder, state.step);
+  group.leave_steps();
   std::optional<std::string> failure;
   const auto attempt = [&](const std::function<void()>& body) {
     if (group.rank() != 0 || failure) return;
@@ -106,7 +103,11 @@ std::optional<std::string> save_checkpoint(const fs::path& folder, const Trainin
   attempt([&] { publish_checkpoint(folder, state.step); });
   attempt([&] { prune_checkpoints(folder, training.run.checkpoint.keep); });
   if (failure) remove_partial_checkpoints(folder);
-  return failure;
+  const std::string told_all =
+      group.broadcast(failure.value_or(""));  // no rank begins a step while another still writes
+  group.enter_steps();
+  if (told_all.empty()) return std::nullopt;
+  return told_all;
 }
 
 }  // namespace plumbline

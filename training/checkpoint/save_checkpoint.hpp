@@ -12,8 +12,8 @@
 namespace plumbline {
 
 /// Collective. The checkpoint after `state.step` steps, in `folder`. A tensor at a time goes from where it lies to the
-/// disk. What cannot be written (a full disk) is no error: training goes on, the checkpoint before stays, and rank 0 is
-/// told why. Nothing where it was written, and on other ranks.
+/// disk. What cannot be written (a full disk) is no error: training goes on, the checkpoint before stays, and every
+/// rank is told why. Nothing where it was written. The ranks wait for each other with the limit of the start-up.
 std::optional<std::string> save_checkpoint(const std::filesystem::path& folder, const TrainingRun& training,
                                            const TrainState& state, RankGroup& group);
 

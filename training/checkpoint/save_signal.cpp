@@ -31,7 +31,7 @@ SaveSignal::~SaveSignal() {
   if (one_process_) handle(SIGTERM, SIG_DFL);
 }
 
-bool SaveSignal::asked() const {
+bool SaveSignal::asked() {
   return save_asked != 0;
 }
 

@@ -12,7 +12,7 @@ class SaveSignal {
   SaveSignal(const SaveSignal&) = delete;
   SaveSignal& operator=(const SaveSignal&) = delete;
 
-  bool asked() const;
+  static bool asked();
 
  private:
   bool one_process_;

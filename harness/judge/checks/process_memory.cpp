@@ -1,12 +1,9 @@
 #include "harness/judge/checks/process_memory.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace plumbline::judging {
 namespace {
-
-constexpr std::int64_t allowed_growth = 64 << 20;  // bytes a step
 
 /// Why the growth of the processes cannot be judged; empty where it can.
 std::string why_not(const CellEvidence& evidence) {
@@ -23,40 +20,6 @@ std::string why_not(const CellEvidence& evidence) {
     return "a sanitizer keeps memory of its own";
   return "";
 }
-
-/// The growth of one process, step by step.
-class ProcessGrowth {
- public:
-  void step(const MemoryRow& row) {
-    if (!row.process_private_bytes || !row.heap_free_bytes || !row.live_bytes) return;
-    most_private_ = std::max(most_private_, *row.process_private_bytes);
-    const std::int64_t in_use = *row.process_private_bytes - *row.heap_free_bytes - *row.live_bytes;
-    if (before_ && row.step > before_->step) {
-      const std::int64_t growth = (in_use - before_->in_use) / (row.step - before_->step);
-      if (growth > allowed_growth && !first_beyond_) first_beyond_ = row.step;
-      growths_.push_back(growth);
-    }
-    before_ = Before{row.step, in_use};
-  }
-
-  bool measured() const { return !growths_.empty(); }
-  std::int64_t most_private() const { return most_private_; }
-  std::int64_t median() const {
-    auto sorted = growths_;
-    std::ranges::sort(sorted);
-    return sorted[(sorted.size() - 1) / 2];  // of two, the smaller: one step may grow
-  }
-  std::optional<std::int64_t> first_beyond() const { return first_beyond_; }
-
- private:
-  struct Before {
-    std::int64_t step, in_use;
-  };
-  std::optional<Before> before_;
-  std::optional<std::int64_t> first_beyond_;
-  std::vector<std::int64_t> growths_;
-  std::int64_t most_private_ = 0;
-};
 
 class ProcessesPart : public MemoryPart {
  public:
@@ -78,9 +41,9 @@ class ProcessesPart : public MemoryPart {
       most = std::max(most, ranks_[i].most_private());
       if (!ranks_[i].measured()) continue;
       findings.judgement.compare("process_growths");
-      if (ranks_[i].median() <= allowed_growth) continue;
+      if (ranks_[i].median() <= ProcessGrowth::allowed_growth) continue;
       report_memory(findings.judgement, Beside::process, memory.candidate.whose(), *ranks_[i].first_beyond(), rank,
-                    "private memory", "at most " + std::to_string(allowed_growth) + " bytes more a step",
+                    "private memory", "at most " + std::to_string(ProcessGrowth::allowed_growth) + " bytes more a step",
                     std::to_string(ranks_[i].median()),
                     "median growth from step to step of private memory that malloc has not free and that is no tensor");
     }
@@ -93,6 +56,24 @@ class ProcessesPart : public MemoryPart {
 };
 
 }  // namespace
+
+void ProcessGrowth::step(const MemoryRow& row) {
+  if (!row.process_private_bytes || !row.heap_free_bytes || !row.live_bytes) return;
+  most_private_ = std::max(most_private_, *row.process_private_bytes);
+  const std::int64_t in_use = *row.process_private_bytes - *row.heap_free_bytes - *row.live_bytes;
+  if (before_ && row.step > before_->step) {
+    const std::int64_t growth = (in_use - before_->in_use) / (row.step - before_->step);
+    if (growth > allowed_growth && !first_beyond_) first_beyond_ = row.step;
+    growths_.push_back(growth);
+  }
+  before_ = Before{row.step, in_use};
+}
+
+std::int64_t ProcessGrowth::median() const {
+  auto sorted = growths_;
+  std::ranges::sort(sorted);
+  return sorted[(sorted.size() - 1) / 2];  // of two, the smaller: one step may grow
+}
 
 std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence) {
   return std::make_unique<ProcessesPart>(evidence);

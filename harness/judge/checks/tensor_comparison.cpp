@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/judge/comparability.hpp"
+#include "harness/judge/expected/stage_map.hpp"
 #include "record/precision.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -161,19 +162,21 @@ class RowComparison {
   std::set<const TensorRow*> seen_;
 };
 
+std::int64_t position_of(const CellEvidence& cell, const std::string& kind, const std::string& parameter);
+
 void report_rows_too_many(const StepEvidence& now, const std::string& kind, const std::set<const TensorRow*>& seen,
                           Judgement& judgement) {
   const std::int64_t step = now.step;
   for (const auto& placed : now.candidate_rows.all_tensors()) {
     const TensorRow& row = *placed.row;
     if (row.kind != kind || seen.contains(&row)) continue;
-    const auto position = now.cell.model.parameter_position(row.name);
     FirstDivergence divergence = at_tensor(step, row.stage, placed.rank, row.name);
     divergence.expected = "no row";
     divergence.got = "a row";
     divergence.words = place(divergence, kind) + " on rank " + std::to_string(placed.rank) +
                        ": a row that the partition gives no reason for, or one too many";
-    judgement.diverge(tensor_point(step, kind, position.value_or(0), row.stage), std::move(divergence));
+    judgement.diverge(tensor_point(step, kind, position_of(now.cell, kind, row.name), row.stage),
+                      std::move(divergence));
   }
 }
 
@@ -201,6 +204,41 @@ ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int
                                               : StateKind::moment2;
   return at_parameter(step, position, state, stage);
 }
+
+std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter) {
+  const auto& parameters = cell.model.parameters;
+  // A tied weight has one gradient, that of the embedding.
+  for (const auto& names : cell.candidate.manifest.tied) {
+    if (std::ranges::find(names, parameters[parameter].name) == names.end()) continue;
+    for (const auto& name : names) {
+      const auto other = cell.model.parameter_position(name);
+      if (other) parameter = std::min(parameter, static_cast<std::size_t>(*other));
+    }
+  }
+  // In the order of computing, which is another than that of a Llama's names: norms stand behind what they precede.
+  static const std::vector<std::string> of_layer = {"input_layernorm",  "self_attn.q_proj", "self_attn.k_proj",
+                                                    "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
+                                                    "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
+  constexpr std::int64_t apart = 32;  // more than a layer has kinds of parameters
+  const std::string& unit = parameters[parameter].unit;
+  if (!cell.model.llama || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
+  std::size_t first = parameter;
+  while (first > 0 && parameters[first - 1].unit == unit) --first;
+  const auto found = std::ranges::find_if(of_layer, [&](const std::string& name) {
+    return parameters[parameter].name.find("." + name + ".") != std::string::npos;
+  });
+  return apart * static_cast<std::int64_t>(first) + (found - of_layer.begin());
+}
+
+namespace {
+
+std::int64_t position_of(const CellEvidence& cell, const std::string& kind, const std::string& parameter) {
+  const auto place = cell.model.parameter_position(parameter);
+  if (!place || kind != "gradient") return place.value_or(0);
+  return gradient_position(cell, static_cast<std::size_t>(*place));
+}
+
+}  // namespace
 
 std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
@@ -253,33 +291,18 @@ std::vector<std::string> moment_kinds(const StepEvidence& now) {
   return kinds;
 }
 
-namespace {
-
-/// A tied weight has one gradient, that of the embedding.
-std::int64_t position_in_order(const CellEvidence& cell, const std::string& kind, std::size_t parameter) {
-  const auto own = static_cast<std::int64_t>(parameter);
-  if (kind != "gradient") return own;
-  std::int64_t first = own;
-  for (const auto& names : cell.candidate.manifest.tied) {
-    if (std::ranges::find(names, cell.model.parameters[parameter].name) == names.end()) continue;
-    for (const auto& name : names) first = std::min(first, cell.model.parameter_position(name).value_or(own));
-  }
-  return first;
-}
-
-}  // namespace
-
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement) {
   RowComparison comparison(now, kind, judgement);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
     const auto& parameter = now.cell.model.parameters[i];
+    const auto position = kind == "gradient" ? gradient_position(now.cell, i) : static_cast<std::int64_t>(i);
     bool held = false;
     for (const auto& stage : now.cell.stages.stages) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;
       held = true;
-      comparison.run(parameter, position_in_order(now.cell, kind, i), stage);
+      comparison.run(parameter, position, stage);
     }
-    if (!held) comparison.report_unheld(parameter, static_cast<std::int64_t>(i));
+    if (!held) comparison.report_unheld(parameter, position);
   }
   report_rows_too_many(now, kind, comparison.seen(), judgement);
   report_rows_of_no_parameter(now, kind, judgement);
@@ -298,8 +321,8 @@ void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std:
       divergence.words =
           place(divergence, row.kind) +
           (row.kind == "copy" ? ": there are copies in mixed precision alone" : ": the optimiser has no such moment");
-      const auto position = now.cell.model.parameter_position(row.name).value_or(0);
-      judgement.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
+      judgement.diverge(tensor_point(step, row.kind, position_of(now.cell, row.kind, row.name), row.stage),
+                        std::move(divergence));
     }
   }
 }
@@ -326,8 +349,8 @@ void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judge
         divergence.got = placed.row->digest;
         divergence.words = place(divergence, kind) + ": the copies of the tied weight differ: " + first->name +
                            " on stage " + std::to_string(first->stage) + " has other bits";
-        const auto position = now.cell.model.parameter_position(name).value_or(0);
-        judgement.diverge(tensor_point(step, kind, position, placed.row->stage), std::move(divergence));
+        judgement.diverge(tensor_point(step, kind, position_of(now.cell, kind, name), placed.row->stage),
+                          std::move(divergence));
       }
     }
   }

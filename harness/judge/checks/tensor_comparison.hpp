@@ -10,12 +10,12 @@
 
 namespace plumbline::judging {
 
-/// `parameter`, and in mixed precision `copy` beside it.
 /// Whether neither record has a gradient of any parameter in this step, though some are trained.
 bool without_gradients(const StepEvidence& now);
 /// Why nothing is then judged of gradients, and what the trainer's own lines are to say.
 extern const char* const no_gradient_compared;
 
+/// `parameter`, and in mixed precision `copy` beside it.
 std::vector<std::string> parameter_kinds(const StepEvidence& now);
 
 /// The kinds that the optimiser of the manifest keeps: moment1 and moment2 for AdamW, moment1 for SGD with momentum.
@@ -47,7 +47,11 @@ void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judge
 /// "3 NaN and 1 infinity of 64 elements"; empty when the row is finite.
 std::string not_finite_words(const TensorRow& row);
 
-/// Where a parameter's row of this kind stands.
+/// Of a parameter's gradient along the order in which a forward pass uses parameters; what is computed later in the
+/// backward pass has the smaller one. `parameter`: its index in the model.
+std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter);
+
+/// Where a parameter's row of this kind stands; `position` of a gradient is gradient_position.
 ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage);
 
 }  // namespace plumbline::judging

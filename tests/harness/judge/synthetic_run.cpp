@@ -240,7 +240,7 @@ class RunBuilder {
       rank.tensors.push_back({step, kind, parameter.name, rank.rank, "float32", parameter.shape,
                               hash_hex(kind + " " + std::to_string(step) + " " + name), size,
                               static_cast<float>(kind == "moment2" ? size : size / 2),
-                              judging::elements(parameter.shape), rows, 0, 0});
+                              judging::elements(parameter.shape), rows, 0, 0, std::nullopt});
     }
   }
 

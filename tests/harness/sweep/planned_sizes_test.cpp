@@ -56,15 +56,18 @@ TEST_F(PlannedSizes, ChunksOfTheRunFileAreTheCells) {
   EXPECT_EQ(plan("world_sizes = [2]\nschedules = [\"interleaved-1f1b\"]\n").cells.at(0).placement.chunks_per_rank, 2);
 }
 
-// What the run file says of its own list says nothing of another.
-TEST_F(PlannedSizes, TheDialectIsOfTheRunFilesOwnListAlone) {
+// What the run file says of its own list says nothing of another that tells its own.
+TEST_F(PlannedSizes, TheDialectIsOfTheRunFilesOwnListAndOfThoseThatTellNone) {
   folder_.file("theirs.csv", "0F0,0F1,0B0,0W0,0B1,0W1\n");
   folder_.file("ours.csv", "0F0,0F1,0B0,0B1\n");
   run_file("schedule = \"theirs.csv\"\nschedule_dialect = \"torch-old\"\n");
 
-  const auto made = plan("world_sizes = [1]\nschedules = [\"theirs.csv\", \"ours.csv\"]\n");
+  folder_.file("also-theirs.csv", "0F0,0B0,0W0,0F1,0B1,0W1\n");
 
-  ASSERT_THAT(made.cells, SizeIs(2));
+  const auto made = plan("world_sizes = [1]\nschedules = [\"theirs.csv\", \"ours.csv\", \"also-theirs.csv\"]\n");
+
+  ASSERT_THAT(made.cells, SizeIs(3));
+  EXPECT_EQ(made.cells[2].plan.schedule_csv, "0F0,0I0,0W0,0F1,0I1,0W1\n");
   EXPECT_EQ(made.cells[0].plan.schedule_csv, "0F0,0F1,0I0,0W0,0I1,0W1\n");
   EXPECT_EQ(made.cells[1].plan.schedule_csv, "0F0,0F1,0B0,0B1\n");
 }

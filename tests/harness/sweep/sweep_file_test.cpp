@@ -50,7 +50,8 @@ lengths = [8, [4, 2]]
 process_memory_limit = 0.6
 )");
 
-  EXPECT_EQ(sweep.name, "sweep");
+  EXPECT_EQ(sweep.name, folder_.path().filename().string() + "/sweep");
+  EXPECT_EQ(sweep.id, "sweep");
   EXPECT_THAT(sweep.runs, ElementsAre(folder_ / "a.toml"));
   EXPECT_THAT(sweep.world_sizes, ElementsAre(1, 4));
   EXPECT_THAT(sweep.schedules, ElementsAre("afab", "1f1b"));

@@ -192,6 +192,36 @@ TEST(ThreadsTransport, StartUpHasALimitOfItsOwn) {
   });
 }
 
+TEST(ThreadsTransport, WhatOneRankIsAskedReachesAllWithTheNextBroadcast) {
+  for (const int asked : {0, 1, 2}) {
+    ThreadRanks<3>::run(hasty, Ending::clean, [&](Transport& t) {
+      bool now = false;
+      t.carry_request([&] { return now; });
+      const auto agree = [&] {
+        t.gather("");
+        t.broadcast("");
+        return t.request_carried();
+      };
+      EXPECT_FALSE(agree());
+      now = t.rank() == asked;
+      EXPECT_TRUE(agree()) << "rank " << asked << ", seen by rank " << t.rank();
+      now = false;
+      EXPECT_FALSE(agree()) << "once";
+    });
+  }
+}
+
+TEST(ThreadsTransport, BetweenStepsTheStartUpsLimitHolds) {
+  constexpr TransportSettings patient_start{.timeout = 100ms, .start_timeout = 60s, .starting = false};
+  ThreadRanks<2>::run(patient_start, Ending::clean, [](Transport& t) {
+    t.leave_steps();
+    if (t.rank() == 0) std::this_thread::sleep_for(300ms);  // writes a checkpoint
+    t.broadcast("");
+    t.start_steps();
+    t.barrier();
+  });
+}
+
 TEST(ThreadsTransport, OneRankNeedsNobody) {
   const auto transports = make_threads_transports(1, hasty);
   Transport& t = *transports.at(0);

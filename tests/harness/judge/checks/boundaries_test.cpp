@@ -452,5 +452,37 @@ TEST(CutsOfOneDevice, OfWhichGradientsCarryAnotherFactorTheActivationsAreCompare
   }
 }
 
+// One device computes no gradient where nothing before the cut is trained; a pipeline may send one all the same.
+TEST(Boundaries, AGradientThatNothingNeedsIsHeldToWhatWasSent) {
+  enum class Way { sent, not_sent, damaged, trained };
+  for (const Way way : {Way::sent, Way::not_sent, Way::damaged, Way::trained}) {
+    SyntheticPlan plan;
+    plan.tied = false;
+    SyntheticCell cell(plan);
+    const auto unneeded = [](const BoundaryRow& row) { return row.direction == "backward" && row.cut == "layers.1"; };
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["role"] = "external";
+      Json frozen = Json::array();
+      for (const auto& rank : run->ranks) {
+        for (const auto& row : rank.tensors)
+          if (row.kind == "parameter" && row.step == -1 &&
+              (row.name == embedding_weight || row.name.find("layers.0.") != std::string::npos))
+            frozen.push_back(row.name);
+      }
+      if (way == Way::trained) frozen.erase(0);
+      run->manifest["frozen"] = frozen;
+      for (auto& rank : run->ranks)
+        if (run == &cell.reference || way == Way::not_sent) std::erase_if(rank.boundaries, unneeded);
+    }
+    if (way == Way::damaged)
+      boundary_row(cell.candidate, 1, 2, "backward", "layers.1", "receive").digest = other_digest;
+
+    const auto result = result_of(cell.judge(), "boundaries");
+
+    const bool right = way == Way::sent || way == Way::not_sent;
+    EXPECT_EQ(result.outcome, right ? Outcome::holds : Outcome::fails) << result.reason;
+  }
+}
+
 }  // namespace
 }  // namespace plumbline::testing

@@ -51,7 +51,9 @@ TEST(Census, OfTheSameUnitsInAnotherOrderStandsBehindTheValues) {
     const auto verdict = cell.judge();
 
     EXPECT_EQ(result_of(verdict, "census").outcome, Outcome::fails);
-    if (wrong) EXPECT_NE(verdict.first_divergence.value().rung, "census");
+    if (wrong) {
+      EXPECT_NE(verdict.first_divergence.value().rung, "census");
+    }
   }
 }
 
@@ -176,6 +178,23 @@ TEST(Census, FrozenInBothRecordsAreParametersOfTheModel) {
 
   EXPECT_EQ(census.outcome, Outcome::fails);
   EXPECT_THAT(census.reason, HasSubstr("frozen in manifest.json: model.ghost is no parameter of this model"));
+}
+
+TEST(Census, OfAnotherTrainerNamesWhatMakesNamesAlike) {
+  const auto reason = [](auto change) {
+    SyntheticCell cell;
+    cell.candidate.manifest["role"] = "external";
+    change(cell.candidate.manifest);
+    return result_of(cell.judge(), "census").reason;
+  };
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"layers.0", "norm", "lm_head"};
+              }),
+              HasSubstr("names= (and units=)"));
+  EXPECT_THAT(reason([](Json& manifest) {
+                manifest["stages"][1]["units"] = {"norm", "layers.1", "lm_head"};
+              }),
+              HasSubstr("list them by units="));
 }
 
 }  // namespace

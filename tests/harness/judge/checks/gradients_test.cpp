@@ -36,7 +36,7 @@ void multiply_gradients(SyntheticCell& cell, double factor) {
     for (auto& row : rank.tensors) {
       if (row.kind != "gradient" || row.step != 0) continue;
       row.l2 *= factor, row.max_abs *= static_cast<float>(factor);
-      row.digest = "f" + row.digest.substr(1);
+      row.digest[0] = row.digest[0] == 'f' ? 'e' : 'f';
     }
   }
 }
@@ -265,6 +265,26 @@ TEST(Gradients, HaveTheParametersShapeInBothRecords) {
 
     EXPECT_THAT(result_of(cell.judge(), check).reason,
                 HasSubstr("the reference's own has another shape than the parameter (expected 6x4, got 4x6)"));
+  }
+}
+
+TEST(Gradients, ThatNeitherRecordHasAreNotComparedAndTheHeadlineSaysSo) {
+  for (const bool both : {true, false}) {
+    SyntheticCell cell;
+    for (auto* run : {&cell.reference, &cell.candidate}) {
+      run->manifest["role"] = "external";
+      if (!both && run == &cell.reference) continue;
+      for (auto& rank : run->ranks) std::erase_if(rank.tensors, [](const auto& row) { return row.kind == "gradient"; });
+    }
+
+    const auto verdict = cell.judge();
+
+    for (const char* check : {"gradients", "nonzero_gradients"})
+      EXPECT_EQ(result_of(verdict, check).outcome, both ? Outcome::not_applicable : Outcome::fails) << check;
+    ASSERT_EQ(verdict.not_recorded.size(), both ? 2U : 0U);
+    if (both) {
+      EXPECT_THAT(verdict.not_recorded.front().why, HasSubstr("gradient_of="));
+    }
   }
 }
 

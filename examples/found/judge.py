@@ -1,0 +1,80 @@
+"""Shows the faults of released trainers that docs/found.md tells of, with the torch or DeepSpeed that is installed.
+
+    python judge.py torch --out build/found/torch        # torch 2.11.0 or 2.15.0
+    python judge.py deepspeed --out build/found/deepspeed
+
+Each fault is a pair that holds and one that is red. Ends with 1 where one of them is not as docs/found.md says.
+"""
+
+import argparse
+import importlib.metadata
+import pathlib
+import sys
+
+import plumbline
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from judging import Example, verdict_words  # noqa: E402
+
+# What torch_pipelining's trainer is changed to: where InterleavedZeroBubble is red, and in which version. In the other version it holds.
+TORCH = {
+    "frozen": ("gradient layers.4.before_attention.weight, step 0, stage 2: the candidate has no such row", "2.15.0"),
+    "two_outputs": ("gradient layers.2.gate_up.weight, step 0, stage 1: the bits differ", "2.11.0"),
+    "used_twice": ("gradient layers.2.out.weight, step 0, stage 1: the bits differ", "2.11.0"),
+}
+# The norm of all stages instead of the first one's: where the pipeline is the only parallelism, each rank counts.
+ALL_STAGES = {"old": "    for microbatches in batches():\n", "new": "    engine.mpu.get_model_parallel_rank = lambda: 0\n    for microbatches in batches():\n"}
+
+
+class Trials:
+    def __init__(self):
+        self.unlike = 0
+
+    def pair(self, name, one, two, red=None):
+        """Compares two records; `red`: what the first divergence says, nothing where they hold."""
+        found = plumbline.compare(one, two)
+        said = found.first_divergence["words"] if found.first_divergence else str(found)
+        as_told = found.holds if red is None else not found.holds and red in said
+        self.unlike += not as_told
+        words = verdict_words(found) if found.holds else f"red: {said}"
+        print(f"{'' if as_told else 'NOT AS TOLD: '}{name}: {words}", flush=True)
+
+
+def with_torch(trials, out):
+    version = importlib.metadata.version("torch").split("+")[0]
+    example = Example(HERE.parent / "torch_pipelining")
+    for name, (red, faulty) in TORCH.items():
+        change = HERE / f"{name}.diff"
+        one = example.train(out / name / "one", 1, change=change)
+        for schedule in ("Interleaved1F1B", "InterleavedZeroBubble"):
+            two = example.train(out / name / schedule, 2, "--schedule", schedule, change=change)
+            expected = red if schedule == "InterleavedZeroBubble" and version == faulty else None
+            trials.pair(f"torch {version}, {name}, {schedule}", one, two, expected)
+
+
+def with_deepspeed(trials, out):
+    example = Example(HERE / "deepspeed")
+    one = example.train(out / "one", 1)
+    free = example.train(out / "free-one", 1, "--clip", "0")
+    trials.pair("DeepSpeed, 2 stages, no clipping", free, example.train(out / "free-two", 2, "--clip", "0"))
+    trials.pair("DeepSpeed, 2 stages, clipping", one, example.train(out / "two", 2), "gradient_norm at step 0 on rank 0 is 0.48")
+    trials.pair("DeepSpeed, 2 stages, clipping by the norm of all stages", one, example.train(out / "all", 2, **ALL_STAGES))
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("trainer", choices=["torch", "deepspeed"])
+    ask.add_argument("--out", type=pathlib.Path, required=True)
+    args = ask.parse_args()
+    if args.out.exists():
+        raise SystemExit(f"{args.out}: is there already")
+    trials = Trials()
+    (with_torch if args.trainer == "torch" else with_deepspeed)(trials, args.out)
+    print("all as docs/found.md says" if trials.unlike == 0 else f"{trials.unlike} not as docs/found.md says")
+    return 1 if trials.unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+#include "reference/check.hpp"
+
+#include "reference/accumulation.hpp"
+#include "support/free_memory.hpp"
+#include "support/machine_memory.hpp"
+#include "training/environment.hpp"
+#include "training/gpu/gpu_check.hpp"
+#include "training/memory_plan.hpp"
+#include "training/prepare_device.hpp"
+#include "training/run_check.hpp"
+
+namespace plumbline {
+
+int check_reference(const ReferenceOptions& options, bool as_json) {
+  return answer_check("plumbline-reference", options.run_file, as_json, [&](RunAnswer& answer) {
+    if (options.device == "cuda") open_gpus();  // before anything asks LibTorch whether there is CUDA
+    apply_deterministic_settings();
+    TrainingRun training = load_training_run(options.run_file, options.text);
+    training.run.device = options.device;
+    options.checkpoint.use_in(training, /*recorded=*/true);
+    check_inputs(training, answer);
+    if (options.accumulation) {
+      read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
+    }
+    const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
+    answer.json["memory"] = {{"ranks", {need.total()}}, {"free", free_memory()}, {"limit", memory_limit()}};
+    answer.text += "memory: " + to_text(need) + "; free here: " + bytes_text(free_memory()) + "\n";
+    take_first_gpu(training);
+    prepare_device(training, need, "the run");
+    if (training.device.is_cpu()) require_free(need, free_memory(), "the machine");
+  });
+}
+
+}  // namespace plumbline
