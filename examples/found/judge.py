@@ -20,12 +20,13 @@ from judging import Example, verdict_words  # noqa: E402
 
 # What torch_pipelining's trainer is changed to: where InterleavedZeroBubble is red, and in which version. In the other version it holds.
 TORCH = {
-    "frozen": ("gradient layers.4.before_attention.weight, step 0, stage 2: the candidate has no such row", "2.15.0"),
-    "two_outputs": ("gradient layers.2.gate_up.weight, step 0, stage 1: the bits differ", "2.11.0"),
-    "used_twice": ("gradient layers.2.out.weight, step 0, stage 1: the bits differ", "2.11.0"),
+    "frozen": ("candidate: gradient of layers.5.down.weight at step 0: expected a gradient, got none", "2.15.0"),
+    "two_outputs": ("gradient layers.7.gate_up.weight, step 0, stage 3: the bits differ", "2.11.0"),
+    "used_twice": ("gradient layers.7.out.weight, step 0, stage 3: the bits differ", "2.11.0"),
 }
 # The norm of all stages instead of the first one's: where the pipeline is the only parallelism, each rank counts.
-ALL_STAGES = {"old": "    for microbatches in batches():\n", "new": "    engine.mpu.get_model_parallel_rank = lambda: 0\n    for microbatches in batches():\n"}
+STEPS = "    for microbatches in batches():\n"
+ALL_STAGES = {"old": STEPS, "new": "    engine.mpu.get_model_parallel_rank = lambda: 0\n" + STEPS}
 
 
 class Trials:
