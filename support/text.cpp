@@ -11,17 +11,19 @@
 namespace plumbline {
 namespace {
 
-/// Levenshtein distance.
+/// Levenshtein distance in which two neighbours that changed places are one error.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before_last.swap(last);
+    last.swap(row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substitution = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitution});
+      const std::size_t substitution = last[j] + (a[i] == b[j] ? 0 : 1);
+      row[j + 1] = std::min({row[j] + 1, last[j + 1] + 1, substitution});
+      const bool exchanged = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (exchanged) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
     }
   }
   return row.back();

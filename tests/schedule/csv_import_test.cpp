@@ -130,7 +130,7 @@ TEST_F(CsvImport, ErrorsNameRowAndColumn) {
   EXPECT_THAT(fault("0F0,0STEP\n", torch), HasSubstr("--dialect plumbline"));
   EXPECT_THAT(fault("0F0,0REDUCE_GRAD\n", CsvDialect::plumbline), HasSubstr("row 1, column 2"));
   for (const char* broken : {"(0F0;0B0)", "(0F0;0B0)OVERLAP", "()OVERLAP_F_B", "(0F0;)OVERLAP_F_B",
-                             "(0F0 0B0)OVERLAP_F_B", "(0SEND_F0)OVERLAP_F_B", "((0F0)OVERLAP_F_B)OVERLAP_F_B", " 0F0",
+                             "(0F0 0B0)OVERLAP_F_B", "(0SEND_F0)OVERLAP_F_B", "((0F0)OVERLAP_F_B)OVERLAP_F_B", "0 F0",
                              "0F", "UNSHARD", "0UNSHARD1", "0FOO1", "0F4294967296"}) {
     EXPECT_THAT(fault(std::string(broken) + ",0B0\n", torch), HasSubstr("row 1, column 1")) << broken;
   }

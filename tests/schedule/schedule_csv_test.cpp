@@ -61,11 +61,11 @@ TEST_F(ScheduleCsv, TheRowsTellThePlacement) {
   }
 }
 
-TEST_F(ScheduleCsv, EmptyCellsAreBubbles) {
-  const Schedule schedule = read("0F0,,,0B0\n,1F0,1B0,\n");
-
-  EXPECT_EQ(schedule.ranks.at(0), actions("0F0 0B0"));
-  EXPECT_EQ(schedule.ranks.at(1), actions("1F0 1B0"));
+TEST_F(ScheduleCsv, EmptyCellsAreRefused) {
+  const auto no_action = HasSubstr("\"\" is no action");  // bubbles are a user's own file's: CsvImport
+  EXPECT_THAT(fault("0F0,,0B0\n1F0,1B0\n"), AllOf(HasSubstr("row 1, column 2"), no_action));
+  EXPECT_THAT(fault("0F0,0B0\n,1F0,1B0\n"), AllOf(HasSubstr("row 2, column 1"), no_action));
+  EXPECT_THAT(fault("0F0,0B0\n1F0,1B0,\n"), AllOf(HasSubstr("row 2, column 3"), no_action));
 }
 
 TEST_F(ScheduleCsv, MessagesAreNoComputeActions) {

@@ -80,7 +80,7 @@ TEST(MakeSchedule, PeakSlotsAreTheTablesClosedForm) {
 }
 
 TEST(MakeSchedule, SaysWhatWouldFit) {
-  EXPECT_THAT(message_of<InputError>([] { make_schedule("gpipe", 2, 4); }),
+  EXPECT_THAT(message_of<InputError>([] { make_schedule("chimera", 2, 4); }),
               HasSubstr("choose one of afab, 1f1b, interleaved-1f1b"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 0, 4); }), HasSubstr("at least 1"));
   EXPECT_THAT(message_of<InputError>([] { make_schedule("1f1b", 2, 0); }), HasSubstr("at least 1 microbatch"));

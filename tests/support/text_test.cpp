@@ -29,6 +29,8 @@ TEST(NearestWord, FindsATypo) {
   EXPECT_EQ(nearest_word("step", known), "steps");
   EXPECT_EQ(nearest_word("learnig_rate", known), "learning_rate");
   EXPECT_EQ(nearest_word("seed", known), "seed");
+  EXPECT_EQ(nearest_word("setps", {"steps", "sets"}), "steps") << "two exchanged are one error, as is one too many";
+  EXPECT_EQ(nearest_word("ab", {"x", "ba"}), "ba") << "half of the word: two substitutions would be too far";
   EXPECT_EQ(nearest_word("beed", {"seed", "feed"}), "seed") << "of two as near the first";
 }
 
