@@ -159,13 +159,17 @@ std::vector<std::string> ids_of(const SweepPlan& plan) {
   return ids;
 }
 
+std::string own_name(const fs::path& run) {
+  return part_of_id(name_in_run_file(run).value_or(run.stem().string()));
+}
+
 /// In ids. A run file's own name, else "a" of x/a.toml; where another of the sweep's run files has that name, with so
 /// many of its folders before it as tell them apart: "x-a".
 std::map<fs::path, std::string> names_of_runs(const SweepFile& sweep) {
   std::set<fs::path> runs(sweep.runs.begin(), sweep.runs.end());
   for (const auto& cell : sweep.cells) runs.insert(cell.run);
   std::map<fs::path, std::string> own;
-  for (const auto& run : runs) own[run] = part_of_id(name_in_run_file(run).value_or(run.stem().string()));
+  for (const auto& run : runs) own[run] = own_name(run);
   const auto name_of = [&own](const fs::path& run, int folders) {
     std::string name = own.at(run);
     fs::path folder = fs::absolute(run).parent_path();
@@ -353,7 +357,7 @@ class Planner {
     plan.reference = plan_.references[cell.reference].id;
     plan.variant = variant_of(wanted);
     plan.bench = sweep_.bench;
-    plan.run = facts.name;
+    plan.run = run_name == own_name(wanted.run) ? facts.name : run_name;  // of two alike, what tells them apart
     plan.model = facts.model;
     plan.schedule = name;
     if (from_file) plan.schedule_csv = runnable.csv();

@@ -163,7 +163,7 @@ TEST_F(RemovedRecords, OfWhichMoreOrLessThanOneReferenceWasKeptAreDamaged) {
   write_verdict(out_ / "references/r/reference.json", {});
 
   EXPECT_THAT(error_of<InputError>([&] { kept_of_reference(out_ / "references/r"); }),
-              AllOf(HasSubstr("references/r/reference.json"), HasSubstr("is not as this program writes it")));
+              AllOf(HasSubstr("references/r/reference.json"), HasSubstr("is not as this program wrote it")));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST_F(ReadSweepFile, UnknownWordsAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(refusal(matrix + "schedules = [\"1f2b\"]\n"), AllOf(HasSubstr("1f2b"), HasSubstr("1f1b")));
   EXPECT_THAT(refusal(matrix + "optimizers = [\"adam\"]\n"), AllOf(HasSubstr("adam"), HasSubstr("adamw")));
   EXPECT_THAT(refusal(matrix + "checks = [\"boundary\"]\n"), AllOf(HasSubstr("boundary"), HasSubstr("boundaries")));
-  EXPECT_THAT(refusal(matrix + cell + "schedule = \"gpipe\"\n"), HasSubstr("gpipe"));
+  EXPECT_THAT(refusal(matrix + cell + "schedule = \"gpipes\"\n"), HasSubstr("gpipes"));
   EXPECT_THAT(refusal(matrix + cell + "partition = \"costs\"\n"), HasSubstr("costs"));
   EXPECT_THAT(refusal(matrix + cell + "optimizer = \"adam\"\n"), HasSubstr("\"adam\" is not known"));
   EXPECT_THAT(refusal(matrix + "in_turn = [\"mine.csv\"]\n"), HasSubstr("\"mine.csv\" is not known"));
