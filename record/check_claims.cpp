@@ -11,7 +11,8 @@ std::string claim_of_check(const std::string& name) {
        "data, device, transport, level, in manifest and tables; ids and labels are made again from the token source."},
       {"completion", "both runs ended well, on every rank, with every step written."},
       {"data",
-       "both runs were fed the same microbatches in the same order, and their manifests say the same training."},
+       "both runs were fed the same microbatches in the same order, and their manifests say the same training, in "
+       "every key of the model."},
       {"census",
        "the stages are a disjoint cover of the model, every parameter is held once, where its unit stands, with shape "
        "and dtype."},

@@ -21,7 +21,7 @@ std::string details_of(const Verdict& verdict, std::size_t cell) {
 
 TEST(PageDetails, TheHeadCountsWhatHoldsOfWhatApplies) {
   Verdict verdict = testing::sample_verdict(1);
-  EXPECT_THAT(details_of(verdict, 0), HasSubstr("P = 1, run stories260k: holds <span class=\"soft\">(14 of 14 checks "
+  EXPECT_THAT(details_of(verdict, 0), HasSubstr("P = 1: holds <span class=\"soft\">(14 of 14 checks "
                                                 "hold, 1 not applicable, 2.50 s)</span>"));
 
   testing::break_check(verdict, 0, "loss");

@@ -228,10 +228,8 @@ TEST(Page, AFailureShowsItsFirstDivergenceAndTheCommand) {
                               "<td class=\"value\">e9ae472f8e0534b67486a13c09695146</td>"
                               "<td class=\"value\">77b3d71dc009b6ec2f49a7bfef15fa25</td><td>-</td>"));
   EXPECT_THAT(page, HasSubstr("<pre>plumbline sweep sweeps/default.toml --cells stories260k-adamw-1f1b-w2</pre>"));
-  EXPECT_THAT(
-      page,
-      HasSubstr(
-          "<a class=\"fails\" href=\"#c3\" title=\"stories260k, adamw, 1f1b, P = 2, run stories260k: does not hold\""));
+  EXPECT_THAT(page,
+              HasSubstr("<a class=\"fails\" href=\"#c3\" title=\"stories260k, adamw, 1f1b, P = 2: does not hold\""));
 }
 
 TEST(Page, WhatWasNotRunIsInTheFirstScreenAndInItsSection) {
@@ -479,7 +477,7 @@ TEST(Page, TheOverviewHasOneSquareACell) {
   EXPECT_EQ(times(overview, "<table"), 4U) << "models x optimisers";
   EXPECT_THAT(overview, HasSubstr("class=\"fails\" href=\"#c1\""));
   EXPECT_THAT(overview, HasSubstr("class=\"crashed\" href=\"#c2\""));
-  EXPECT_THAT(overview, HasSubstr("P = 3, run stories260k: did not end well\">!</a>"));
+  EXPECT_THAT(overview, HasSubstr("P = 3: did not end well\">!</a>"));
   EXPECT_THAT(overview, HasSubstr("class=\"unstable\" href=\"#c4\""));
   EXPECT_EQ(times(overview, "class=\"fails\""), 1U);
 }

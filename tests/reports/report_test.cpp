@@ -228,9 +228,11 @@ TEST_F(Report, AReferenceThatCannotBeReadIsNamed) {
 }
 
 TEST_F(Report, OfACellThatDoesNotHoldWhatDiffersInItsEnvironmentIsTold) {
-  Json manifest = read_json(cell(1) / "manifest.json");
-  manifest["environment"] = {{"OMP_NUM_THREADS", "7"}};
-  write_json(cell(1) / "manifest.json", manifest);
+  for (const auto& [record, threads] : {std::pair{folder / "references/alone", "1"}, {cell(1), "7"}}) {
+    Json manifest = read_json(record / "manifest.json");
+    manifest["environment"] = {{"OMP_NUM_THREADS", threads}};
+    write_json(record / "manifest.json", manifest);
+  }
   const auto differing = [&] {
     return gather_evidence(folder.path(), verdict).cells.at(verdict.cells[1].id).environment.size();
   };
