@@ -101,8 +101,8 @@ void read_resume(const TomlTable& table, const fs::path& folder, ExtraCell& cell
 
 ExtraCell read_cell(const TomlTable& table, const fs::path& folder) {
   // First, so that a misspelt key is not told as a missing one.
-  for (const char* key : {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths",
-                          "process_memory_limit", "resume_at", "resume_world", "resume_schedule"}) {
+  for (const char* key : {"run", "world_size", "schedule", "optimizer", "partition", "balance", "lengths", "resume_at",
+                          "resume_world", "resume_schedule"}) {
     table.has(key);
   }
   table.refuse_unknown_keys();
@@ -268,9 +268,11 @@ SweepFile read_sweep_file(const fs::path& path) {
                      ": GPUs of different models give other bits; add tier = \"calibrated\", or leave this out");
   }
   for (const auto& cell : table.tables("cell")) {
-    if (cell.has("process_memory_limit"))
-      sweep.notes.push_back(cell.where("process_memory_limit") +
-                            ": is ignored: limits on a process' memory were removed");
+    // keys() first, which asks for none: a key that was removed is not told among the known ones.
+    const auto given = cell.keys();
+    const std::string removed = "process_memory_limit";
+    if (std::ranges::find(given, removed) != given.end() && cell.has(removed))
+      sweep.notes.push_back(cell.where(removed) + ": is ignored: limits on a process' memory were removed");
     sweep.cells.push_back(read_cell(cell, folder));
   }
   for (const auto& cell : sweep.cells) {
