@@ -50,14 +50,6 @@ echo '{"name": "red", "counts": {"cells": 40, "cells_holding": 38}, "harness": {
 expect faults 0 --clean "$work/verdict.json" "$work/red.json" < <(printf '%s\n' $head 'killed,G1,tied,1f1b,2,loss,true,loss,,')
 has "$said" '2 of 340 (95 %: 0.000713 to 0.0211): default 300 at abc, red 40 at def'
 
-expect sources 1 < <(printf '%s\n' mutant,file,killed_by,as_expected,seconds,commit 'a,model/x.cpp,model_test X.*,true,3,abc' 'b,record/y.cpp,,false,9,def' 'c,record/y.cpp,record_test Y.*,true,1,abc')
-has "$said" 'faults that a test killed: 2 of 3 (95 %: 0.0943 to 0.992)'
-has "$said" 'of these, by the test named for them: 2 of 2'
-has "$said" 'made at commit: abc 2, def 1'
-has "$said" 'survivors: b'
-has "$page" '<tr><td>a</td><td>model/x.cpp</td><td>abc</td><td>true</td><td>3</td><td>model_test X.*</td></tr>'
-has "$said" 'model 1, record 2'
-
 rows=way,place,world,rank,culprit,exit_code,seconds,words,right
 expect supervision 1 < <(printf '%s\n' $rows 'killed,start,8,4,4,137,1.05,"rank 4, was killed",true' 'leaves,end,2,0,0,1,0.50,"rank 0 left",true' 'slow,update,2,0,,0,9.00,,true' 'hangs,end,2,1,,1,3.10,,false' 'hangs,finalize,2,1,1,137,18.0,"rank 1",true')
 has "$said" 'the rank and its action named: 4 of 5'

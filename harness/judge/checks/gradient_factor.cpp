@@ -71,7 +71,7 @@ std::optional<GradientFactor> gradient_factor(const StepEvidence& now) {
     one = one && usable && near(ratio, found.ratio);
   }
   if (differing == 0) return std::nullopt;
-  if (!one || near(found.ratio, 1)) {
+  if (!one || differing < 2 || near(found.ratio, 1)) {  // of one tensor its own size is given
     found.ratio = 0;
     return found;
   }

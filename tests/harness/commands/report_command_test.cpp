@@ -55,7 +55,7 @@ TEST(ReportCommand, AFolderWithoutAVerdictIsNoSweeps) {
               HasSubstr("verdict.json"));
 }
 
-TEST(ReportCommand, WritesAPageAnIndexOrAComparisonFromTheFirstToTheOther) {
+TEST(ReportCommand, WritesAPageOrAComparisonFromTheFirstToTheOther) {
   TemporaryFolder folder;
   write_sweep(folder / "before", true);
   write_sweep(folder / "now", false);
@@ -66,8 +66,6 @@ TEST(ReportCommand, WritesAPageAnIndexOrAComparisonFromTheFirstToTheOther) {
   EXPECT_THAT(page.said, HasSubstr("the records were not judged again (plumbline judge does that)\nreport: " +
                                    (folder / "now/report.html").string() + "\n"));
   EXPECT_THAT(read_file(folder / "now/report.html"), HasSubstr("</span>Does not hold</h1>"));
-  EXPECT_EQ(run(folder.path().string() + " --index").said, "index: " + (folder / "index.html").string() + "\n");
-  EXPECT_THAT(read_file(folder / "index.html"), HasSubstr("href=\"now/report.html\""));
 
   const std::string out = (folder / "c.html").string();
   const Result compared =
@@ -75,8 +73,6 @@ TEST(ReportCommand, WritesAPageAnIndexOrAComparisonFromTheFirstToTheOther) {
   EXPECT_EQ(compared.said, "comparison: " + out + "\n");
   EXPECT_THAT(read_file(out), HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
   EXPECT_EQ(run((folder / "now").string() + " --out x.html").code, 2) << "without --compare";
-  EXPECT_EQ(
-      run((folder / "before").string() + " --compare " + (folder / "now").string() + " --index --out " + out).code, 2);
 }
 
 /// Two sweeps that hold, with their records: of the second a cell was not run.
