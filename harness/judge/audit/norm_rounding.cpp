@@ -67,6 +67,8 @@ std::optional<NormByRows> norm_by_rows(const Record& record) {
   if (!record.manifest.recorded({"gradients"})) return std::nullopt;
   const auto gradients = gradients_once(record);
   if (gradients.empty()) return std::nullopt;
+  const auto untold = [](const GradientRow& gradient) { return gradient.row->l2 == 0 && gradient.row->nonzero > 0; };
+  if (record.manifest.schema == 1 && std::ranges::any_of(gradients, untold)) return std::nullopt;
   NormTerms terms;
   terms.tensors = static_cast<double>(gradients.size());
   terms.ranks = static_cast<double>(record.manifest.world_size);

@@ -47,7 +47,7 @@ struct NormByRows {
   double limit = 0;  ///< relative, of a norm that is summed by rank
 };
 
-/// Nothing where the step's gradients are not recorded.
+/// Nothing where the step's gradients are not recorded, or their l2 are not, as other writers of schema 1 left them.
 std::optional<NormByRows> norm_by_rows(const Record& record);
 
 }  // namespace plumbline::auditing

@@ -25,7 +25,7 @@ class NonzeroGradients {
     const std::int64_t step = now_->step;
     for (std::size_t i = 0; i < evidence_.model.parameters.size(); ++i) {
       const auto& parameter = evidence_.model.parameters[i];
-      const auto position = gradient_position(evidence_, i);
+      const auto position = gradient_position(evidence_.model, evidence_.candidate.manifest, i);
       const auto& found = rows_->tensors("gradient", parameter.name);
       if (found.empty() && is_frozen(record_.manifest, parameter.name)) continue;
       if (found.empty() && unused(*now_, parameter.name)) {

@@ -7,6 +7,7 @@
 
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/evidence/cell_evidence.hpp"
+#include "harness/judge/evidence/model_of_records.hpp"
 #include "harness/judge/evidence/record_reading.hpp"
 #include "support/numbers.hpp"
 #include "support/text.hpp"
@@ -22,7 +23,6 @@ using Digests = std::map<std::size_t, std::string>;
 
 struct OneTensor {
   const TensorRow* row = nullptr;  ///< of the first replica that has it
-  std::int64_t position = 0;       ///< in the order of its record
   Digests digests;
 };
 
@@ -47,6 +47,7 @@ class ReplicaComparison {
         }))
       return without_looking("replicas", Outcome::not_run, "a record of level summary holds no tensors");
     own_gradients_ = first.manifest.mesh->own_gradients;
+    model_ = model_of_records(first, first);
     for (std::optional<std::int64_t> step = -1; step;) {
       for (auto& reading : records_) reading.go_to(*step);
       tensors(*step);
@@ -69,14 +70,12 @@ class ReplicaComparison {
   void tensors(std::int64_t step) {
     std::map<std::pair<std::int64_t, Key>, OneTensor> found;  // by stage
     for (std::size_t replica = 0; replica < records_.size(); ++replica) {
-      std::int64_t position = 0;
       for (const auto& rank : records_[replica].record()->ranks) {
         for (const auto& row : rank.tensors) {
           if (row.kind == "gradient" && own_gradients_) continue;
           OneTensor& tensor = found[{row.stage, {row.kind, row.name}}];
-          if (!tensor.row) tensor = {&row, row.stage * most_rows + position, {}};
+          if (!tensor.row) tensor.row = &row;
           tensor.digests.try_emplace(replica, row.digest);
-          ++position;
         }
       }
     }
@@ -115,7 +114,9 @@ class ReplicaComparison {
                        named(others) + (others.size() == 1 ? " has" : " have") + " other bits than " +
                        named(most->second) + " (" + divergence.got + ", not " + divergence.expected + ")" +
                        why(row, step, tensor.digests);
-    judgement_.diverge(tensor_point(step, row.kind, tensor.position, row.stage), std::move(divergence));
+    // The same place as where a replica is held against its reference, which says more.
+    const auto position = position_of(model_, records_.front().record()->manifest, row.kind, row.name);
+    judgement_.diverge(tensor_point(step, row.kind, position, row.stage), std::move(divergence));
   }
 
   std::string why(const TensorRow& row, std::int64_t step, const Digests& digests) const {
@@ -176,10 +177,9 @@ class ReplicaComparison {
     judgement_.diverge(at_data(step, 0), std::move(divergence));
   }
 
-  static constexpr std::int64_t most_rows = std::int64_t{1} << 32;
-
   std::vector<RecordReading> records_;
   Judgement judgement_;
+  ExpectedModel model_;
   std::map<Key, Digests> before_;  ///< parameters after the step before
   bool own_gradients_ = false;
   bool untold_data_ = false;

@@ -162,7 +162,9 @@ class RowComparison {
   std::set<const TensorRow*> seen_;
 };
 
-std::int64_t position_of(const CellEvidence& cell, const std::string& kind, const std::string& parameter);
+std::int64_t position_of(const CellEvidence& cell, const std::string& kind, const std::string& parameter) {
+  return position_of(cell.model, cell.candidate.manifest, kind, parameter);
+}
 
 void report_rows_too_many(const StepEvidence& now, const std::string& kind, const std::set<const TensorRow*>& seen,
                           Judgement& judgement) {
@@ -205,13 +207,13 @@ ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int
   return at_parameter(step, position, state, stage);
 }
 
-std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter) {
-  const auto& parameters = cell.model.parameters;
+std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candidate, std::size_t parameter) {
+  const auto& parameters = model.parameters;
   // A tied weight has one gradient, that of the embedding.
-  for (const auto& names : cell.candidate.manifest.tied) {
+  for (const auto& names : candidate.tied) {
     if (std::ranges::find(names, parameters[parameter].name) == names.end()) continue;
     for (const auto& name : names) {
-      const auto other = cell.model.parameter_position(name);
+      const auto other = model.parameter_position(name);
       if (other) parameter = std::min(parameter, static_cast<std::size_t>(*other));
     }
   }
@@ -221,7 +223,7 @@ std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter) 
                                                     "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
   constexpr std::int64_t apart = 32;  // more than a layer has kinds of parameters
   const std::string& unit = parameters[parameter].unit;
-  if (!cell.model.llama || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
+  if (!model.llama || !is_layer(unit)) return apart * static_cast<std::int64_t>(parameter);
   std::size_t first = parameter;
   while (first > 0 && parameters[first - 1].unit == unit) --first;
   const auto found = std::ranges::find_if(of_layer, [&](const std::string& name) {
@@ -230,15 +232,12 @@ std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter) 
   return apart * static_cast<std::int64_t>(first) + (found - of_layer.begin());
 }
 
-namespace {
-
-std::int64_t position_of(const CellEvidence& cell, const std::string& kind, const std::string& parameter) {
-  const auto place = cell.model.parameter_position(parameter);
+std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, const std::string& kind,
+                         const std::string& parameter) {
+  const auto place = model.parameter_position(parameter);
   if (!place || kind != "gradient") return place.value_or(0);
-  return gradient_position(cell, static_cast<std::size_t>(*place));
+  return gradient_position(model, candidate, static_cast<std::size_t>(*place));
 }
-
-}  // namespace
 
 std::string not_finite_words(const TensorRow& row) {
   if (row.nan + row.inf == 0) return "";
@@ -295,7 +294,8 @@ void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement
   RowComparison comparison(now, kind, judgement);
   for (std::size_t i = 0; i < now.cell.model.parameters.size(); ++i) {
     const auto& parameter = now.cell.model.parameters[i];
-    const auto position = kind == "gradient" ? gradient_position(now.cell, i) : static_cast<std::int64_t>(i);
+    const auto position = kind == "gradient" ? gradient_position(now.cell.model, now.cell.candidate.manifest, i)
+                                             : static_cast<std::int64_t>(i);
     bool held = false;
     for (const auto& stage : now.cell.stages.stages) {
       if (std::find(stage.units.begin(), stage.units.end(), parameter.unit) == stage.units.end()) continue;

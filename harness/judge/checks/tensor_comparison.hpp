@@ -49,9 +49,13 @@ std::string not_finite_words(const TensorRow& row);
 
 /// Of a parameter's gradient along the order in which a forward pass uses parameters; what is computed later in the
 /// backward pass has the smaller one. `parameter`: its index in the model.
-std::int64_t gradient_position(const CellEvidence& cell, std::size_t parameter);
+std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candidate, std::size_t parameter);
 
-/// Where a parameter's row of this kind stands; `position` of a gradient is gradient_position.
+/// The same for a row of any kind: of the others the parameter's index; 0 of no parameter of the model.
+std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, const std::string& kind,
+                         const std::string& parameter);
+
+/// Where a parameter's row of this kind stands; `position`: see position_of.
 ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage);
 
 }  // namespace plumbline::judging

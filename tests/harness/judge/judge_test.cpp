@@ -446,7 +446,15 @@ TEST(Judge, OfAReferenceOnSeveralRanksTheMemoryOfOneDeviceIsNotTaken) {
 /// The candidate, or the reference, sums its norm rank by rank, and in this step the two clip by other coefficients.
 struct PartingCell : SyntheticCell {
   explicit PartingCell(std::size_t step, bool of_candidate = true) {
-    for (auto* run : {&reference, &candidate}) clip(*run, step, 2.0);
+    for (auto* run : {&reference, &candidate}) {
+      for (auto& rank : run->ranks) {
+        const double times = 2.0 / rank.steps[step].gradient_norm.value();  // the norm is that of the gradients
+        for (auto& row : rank.tensors) {
+          if (row.kind == "gradient" && row.step == static_cast<std::int64_t>(step)) row.l2 *= times;
+        }
+      }
+      clip(*run, step, 2.0);
+    }
     auto& run = of_candidate ? candidate : reference;
     run.manifest["role"] = "external";
     run.manifest["norm_order"] = "per_rank";

@@ -29,8 +29,8 @@ TEST(Judgement, EmptyComparisonFails) {
 TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
   Judgement judgement("gradients", "R3", "0 ULP");
   judgement.diverge(at_gradient(1, 0, 0), item("late"));
-  judgement.diverge(at_gradient(0, 4, 1), item("early"));
-  judgement.diverge(at_gradient(0, 5, 1), item("next"));
+  judgement.diverge(at_gradient(0, 5, 1), item("early"));
+  judgement.diverge(at_gradient(0, 4, 1), item("next"));
 
   const auto judged = judgement.conclude("", {});
 
@@ -106,7 +106,7 @@ TEST(Judgement, OneDifferenceIsToldInItsOwnWords) {
 TEST(Judgement, ItemsOfTheEarliestStepAreNamedOnceAndThoseOfOthersNot) {
   Judgement judgement("gradients", "R3", "0 ULP");
   judgement.diverge(at_gradient(2, 0, 0), item("late"));
-  for (std::int64_t i = 0; i < 10; ++i) judgement.diverge(at_gradient(1, i, 0), item("g" + std::to_string(i)));
+  for (std::int64_t i = 0; i < 10; ++i) judgement.diverge(at_gradient(1, -i, 0), item("g" + std::to_string(i)));
   judgement.diverge(at_gradient(1, 0, 1), item("g0"));
   judgement.diverge(at_gradient(2, 1, 0), item("later"));
 

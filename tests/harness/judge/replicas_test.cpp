@@ -362,13 +362,22 @@ TEST_F(Replicas, OfThreeThatAllDifferTheFirstIsTakenForRight) {
   EXPECT_THAT(result.reason, HasSubstr("replicas 1, 2 have other bits than replica 0"));
 }
 
-TEST_F(Replicas, TheFirstAlongTheModelIsTold) {
-  const std::string first = "model.layers.1.self_attn.q_proj.weight";
-  in_both(1, [&](SyntheticRun& run) {
-    for (const auto& name : {std::string("model.layers.1.mlp.down_proj.weight"), first})
-      tensor_row(run, 0, "gradient", name).digest = other_digest;
-  });
-  EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, first);
+const std::string query = "model.layers.1.self_attn.q_proj.weight", down = "model.layers.1.mlp.down_proj.weight";
+
+/// Of three tensors of a layer, the last of which stands behind the others in its table and is used between them.
+void damage_a_layer(SyntheticRun& run, const std::string& kind) {
+  for (const auto& name : {down, query, std::string("model.layers.1.post_attention_layernorm.weight")})
+    tensor_row(run, 0, kind, name).digest = other_digest;
+}
+
+TEST_F(Replicas, TheFirstParameterAlongTheModelIsTold) {
+  in_both(1, [](SyntheticRun& run) { damage_a_layer(run, "parameter"); });
+  EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, query);
+}
+
+TEST_F(Replicas, TheGradientThatIsComputedFirstIsTold) {
+  in_both(1, [](SyntheticRun& run) { damage_a_layer(run, "gradient"); });
+  EXPECT_EQ(result_of(verdict(), "replicas").first_divergence.value().item, down);
 }
 
 TEST_F(Replicas, EveryTensorOfEachIsCompared) {

@@ -94,7 +94,9 @@ TEST_F(AuditedTables, ANormThatIsNotFiniteThoughItsGradientsAreIsNotTheirs) {
 }
 
 TEST_F(AuditedTables, OfGradientsThatAreNotFiniteTheNormIsNotHeldToThem) {
-  tensor_row(run, 1, "gradient", layer_norm).l2 = NAN;
+  TensorRow& gradient = tensor_row(run, 1, "gradient", layer_norm);
+  gradient.l2 = NAN;
+  gradient.nan = 1;
   for (const std::size_t rank : {0U, 1U, 2U}) step_row(rank, 1).gradient_norm = NAN;
 
   EXPECT_THAT(words_of(audit()), Not(Contains(HasSubstr("gradient_norm: it is not the root"))));

@@ -203,6 +203,7 @@ TEST(CalibratedTier, ADamagedShadowIsNotTheCandidatesFailure) {
     CalibratedCell cell;
     cell.compare();
     (missing ? cell.shadow.not_dumped : cell.shadow.with_other_digest).insert({1, "gradient/model.norm.weight"});
+    std::filesystem::remove_all(cell.folder / "shadow");
     cell.shadow.write(cell.folder / "shadow");
 
     const auto verdict = cell.judge(cell.folder / "calibration.json");
