@@ -143,7 +143,7 @@ WRONG = [
     wrong("another limit", "data", "clip_norm", reference={"clip": 0.3}, clip=0.4),
     wrong("a replica skips its update", "replicas", "parameter embed.weight, step 1, stage 0", "in replica 1 it is what it was", replicas=2),
     wrong("a replica's gradient not reduced", "replicas", "gradient down.weight, step 0", "replica 2 has other bits than replicas 0, 1", replicas=3),
-    wrong("gradients reduced nowhere", "replicas", "gradient embed.weight, step 0", replicas=2),
+    wrong("gradients reduced nowhere", "replicas", "gradient head.weight, step 0", replicas=2),
     wrong("replicas fed alike", "replicas", "data, step 0", "replica 1 is fed the same microbatches as replica 0", replicas=2),
     wrong("a replica that starts elsewhere", "replicas", "parameter down.weight, the start", replicas=2),
     wrong("a replica without a record", "refused", "replica-1", "is not there", replicas=2),
