@@ -46,7 +46,7 @@ class ExamplesTest(unittest.TestCase):
         words = [sys.executable, str(EXAMPLES / "first_divergence.py")]
         ended = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PLUMBLINE": judge()})
         self.assertEqual(ended.returncode, 1, ended.stderr)
-        self.assertRegex(ended.stdout, r"^gradient 0\.weight, step 1,")
+        self.assertRegex(ended.stdout, r"^gradient 3\.bias, step 1,")
 
     @unittest.skipUnless(judge() and importlib.util.find_spec("torch"), "no program plumbline, or no torch")
     def test_gradients_in_a_buffer_of_their_own_are_compared(self):
