@@ -86,7 +86,7 @@ TEST_F(CommandLine, ListNamesTheCellsChosenAndRefusesWhatTheRunWould) {
   EXPECT_EQ(chosen.code, 0);
   EXPECT_THAT(chosen.said,
               AllOf(StartsWith("stories260k-adamw-afab-w1\nstories260k-adamw-afab-w3\nstories260k-adamw-1f1b-w3\n"),
-                    HasSubstr("the trainers check when a sweep starts them")));
+                    HasSubstr("each of 4 different runs by its trainer (--check)")));
 
   EXPECT_EQ(plumbline("sweep --cells '*-w3' --cells '*-afab-w1' " + quick + " --list").said, chosen.said);
   EXPECT_EQ(plumbline("sweep " + quick + " --list --cells '*-w9'").code, 2);
