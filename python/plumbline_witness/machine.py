@@ -5,36 +5,12 @@ import re
 
 import torch
 
-
-def cpuinfo():
-    found = {}
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                key, _, value = line.partition(":")
-                found.setdefault(key.strip(), value.strip())
-    except OSError:
-        pass
-    return found
+from plumbline import machine as of_rank
 
 
 def machine():
-    cpu = cpuinfo()
-    flags = cpu.get("flags", "").split()
     mkl = re.search(r"^\s*- (Intel\(R\).*Math Kernel Library.*)$", torch.__config__.show(), re.MULTILINE)
-
-    def whole(key):
-        return int(cpu[key]) if cpu.get(key, "").isdigit() else cpu.get(key)
-
-    return {
-        "cpu_vendor": cpu.get("vendor_id"),
-        "cpu_family": whole("cpu family"),
-        "cpu_model_number": whole("model"),
-        "cpu_model": cpu.get("model name"),
-        "aten_capability": torch.backends.cpu.get_cpu_capability(),
-        "mkl_version": mkl.group(1) if mkl else "MKL not found",
-        "bf16_instructions": " ".join(name for name in ("avx512_bf16", "amx_bf16") if name in flags),
-    }
+    return {**of_rank.machine(), "mkl_version": mkl.group(1) if mkl else "MKL not found"}
 
 
 def environment():

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "harness/judge/audit/number_format.hpp"
+
 namespace plumbline::auditing {
 namespace {
 
@@ -29,13 +31,14 @@ std::set<std::string> other_names(const Record& record) {
   return others;
 }
 
-}  // namespace
-
+/// Relative: what one rounding to `dtype` is off by at most. Gradients in float16 are recorded, though no optimiser's
+/// step in it is recomputed.
 double rounding_to(const std::string& dtype) {
-  if (dtype == "bfloat16") return 0x1p-8;
   if (dtype == "float16") return 0x1p-11;
-  return dtype == "float64" ? 0x1p-53 : 0x1p-24;
+  return unit_roundoff(is_storage(dtype) ? storage_of(dtype) : Storage::float32);
 }
+
+}  // namespace
 
 double norm_rounding(const NormTerms& terms) {
   // Roundings of a square count half in its root. A sum in blocks errs as the root of its terms do, never as their

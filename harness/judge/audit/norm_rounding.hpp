@@ -21,9 +21,6 @@ struct NormTerms {
   double ranks = 1;
 };
 
-/// Relative: what one rounding to `dtype` is off by at most.
-double rounding_to(const std::string& dtype);
-
 /// The relative error of a norm that is accumulated in float32 (float64 of float64 gradients), as blocked sums err, and
 /// stored in `dtype` wherever a norm or a square is kept: of each tensor, each rank, and in all. docs/exactness.md has
 /// it as a table.
