@@ -114,6 +114,10 @@ void CudaSupport::take_workspaces() {
   static_cast<void>(at::cuda::getCUDABlasLtWorkspace());
 }
 
+void CudaSupport::release_workspaces() {
+  at::cuda::clearCublasWorkspaces();
+}
+
 std::uint64_t CudaSupport::begin_range(const char* name) {
   return nvtxRangeStartA(name);
 }

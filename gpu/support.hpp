@@ -18,6 +18,7 @@ class CudaSupport final : public GpuSupport {
   void reset_peaks(int index) override;
   void watch(Allocated allocated, Freed freed) override;
   void take_workspaces() override;
+  void release_workspaces() override;
   std::uint64_t begin_range(const char* name) override;
   void end_range(std::uint64_t range) override;
 };

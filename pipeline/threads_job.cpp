@@ -22,6 +22,7 @@
 #include "support/error.hpp"
 #include "support/failure.hpp"
 #include "support/machine_memory.hpp"
+#include "training/gpu/gpu_module.hpp"
 #include "training/memory_meter.hpp"
 #include "training/prepare_device.hpp"
 #include "training/run_summary.hpp"
@@ -50,7 +51,11 @@ int train_with_threads(PipelineOptions options) {
   std::vector<int> ranks(static_cast<std::size_t>(world));
   std::iota(ranks.begin(), ranks.end(), 0);
   prepare_device(training, memory_of(training, plan, ranks), "all " + std::to_string(world) + " ranks");
-  if (training.device.is_cpu()) require_free_memory(std::vector(ranks.size(), own_machine()), training, plan);
+  if (training.device.is_cpu()) {
+    require_free_memory(std::vector(ranks.size(), own_machine()), training, plan);
+  } else {
+    load_gpu_module().release_workspaces();  // this thread computes no more; each rank's has its own
+  }
   plan.origin_ns = monotonic_ns();
   std::optional<std::filesystem::path> unrecorded;
   if (options.record.empty()) options.record = unrecorded.emplace(make_unrecorded_folder());

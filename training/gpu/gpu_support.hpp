@@ -68,6 +68,8 @@ class GpuSupport {
   /// What cuBLAS and cuBLASLt keep for the calling thread and its stream is taken now, and not by the first product
   /// that happens to need it.
   virtual void take_workspaces() = 0;
+  /// Those of all threads: none may compute meanwhile.
+  virtual void release_workspaces() = 0;
 
   /// A named range on the profiler's time line (NVTX); they may overlap. Nothing without a profiler.
   virtual std::uint64_t begin_range(const char* name) = 0;

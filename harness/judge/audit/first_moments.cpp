@@ -32,14 +32,14 @@ class FirstMoments {
     root_of_elements_ = std::sqrt(std::max(elements, 1.0));
     storage_ = storage_of(row.dtype);
     if (row.kind == "moment1") {
-      const double factor = form_.adamw ? 1 - form_.beta1 : 1;
+      const double factor = form_.adamw ? 1 - form_.scaling(form_.beta1) : 1;
       const double decay = form_.adamw ? 0 : form_for(form_, row.shape).weight_decay;
       size(place, "l2", factor * coefficient_ * gradient->l2, decay * parameter->l2, row.l2);
       size(place, "max_abs", factor * coefficient_ * static_cast<double>(gradient->max_abs),
            decay * static_cast<double>(parameter->max_abs), static_cast<double>(row.max_abs));
     } else if (row.kind == "moment2") {
       const double largest = coefficient_ * static_cast<double>(gradient->max_abs);
-      size(place, "max_abs", (1 - form_.beta2) * largest * largest, 0, static_cast<double>(row.max_abs));
+      size(place, "max_abs", (1 - form_.scaling(form_.beta2)) * largest * largest, 0, static_cast<double>(row.max_abs));
     }
   }
 
@@ -70,7 +70,7 @@ class FirstMoments {
 
 void audit_first_moments(const AuditedStep& audited, Audit& audit) {
   if (audited.step() != 0 || audited.external()) return;  // of an external record audit_record says so
-  const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
+  const auto form = optimizer_form(audited.manifest());
   if (!form) return;
   const auto& steps = audited.record().ranks.front().steps;
   if (steps.empty()) return;

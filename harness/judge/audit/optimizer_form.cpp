@@ -61,6 +61,14 @@ std::optional<OptimizerForm> optimizer_form(const Json& optimizer) {
   return form;
 }
 
+std::optional<OptimizerForm> optimizer_form(const Manifest& manifest) {
+  auto form = optimizer_form(manifest.json.at("optimizer"));
+  if (form)
+    form->float32_betas =
+        form->adamw && form->fused && manifest.device.starts_with("cuda") && manifest.dtype != "float64";
+  return form;
+}
+
 OptimizerForm form_for(const OptimizerForm& form, const Shape& shape) {
   OptimizerForm own = form;
   if (form.decays_matrices_alone && shape.size() < 2) own.weight_decay = 0;
@@ -72,14 +80,14 @@ StepForm<Real>::StepForm(const OptimizerForm& form, Storage storage, double rate
     : form_(form),
       storage_(storage),
       first_(step == 0),
-      beta1_(static_cast<Real>(form.beta1)),
-      beta2_(static_cast<Real>(form.beta2)),
+      beta1_(static_cast<Real>(form.scaling(form.beta1))),
+      beta2_(static_cast<Real>(form.scaling(form.beta2))),
       eps_(static_cast<Real>(form.eps)),
       momentum_(static_cast<Real>(form.momentum)),
       decay_(static_cast<Real>(form.weight_decay)),
       rate_(static_cast<Real>(rate)),
       size_(rate_ / correction1_of(form, step)),
-      correction2_(1 - std::pow(beta2_, static_cast<Real>(step + 1))),
+      correction2_(1 - std::pow(static_cast<Real>(form.beta2), static_cast<Real>(step + 1))),
       correction_roundings_(storage == Storage::float64 && form.adamw
                                 ? (1 - correction1_of(form, step)) / correction1_of(form, step) +
                                       (1 - correction2_) / (2 * correction2_)

@@ -20,12 +20,19 @@ struct OptimizerForm {
   double weight_decay = 0;
   bool decays_matrices_alone = false;
   bool fused = true;  ///< AdamW in one kernel; else in several, each of which stores what it computes
+  /// The fused kernel of a GPU takes its betas in float32 (of float64 tensors as they are) and computes 1 - beta of
+  /// that: for 0.999 the second moment is 1.3e-5 smaller. 1 - beta^t is of the exact beta on every device.
+  bool float32_betas = false;
 
+  /// `beta` as it scales the moments.
+  double scaling(double beta) const { return float32_betas ? static_cast<double>(static_cast<float>(beta)) : beta; }
   bool keeps_moment1() const { return adamw || momentum != 0; }
   bool keeps_moment2() const { return adamw; }
 };
 /// Of a manifest's `optimizer`; nothing for one that the record format does not name.
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
+/// Of a run: on its device, in its dtype.
+std::optional<OptimizerForm> optimizer_form(const Manifest& manifest);
 /// Why it has none: another name, or a variant of a known one (Nesterov, groups with numbers of their own). Else empty.
 std::string why_no_form(const Json& optimizer);
 /// The same of a run: its manifest may also not say which form of an optimiser ran, where that decides what is rounded.

@@ -216,7 +216,7 @@ std::optional<StepNumbers> numbers_of(const AuditedStep& audited, const RankReco
 
 void audit_updates(const AuditedStep& audited, Dumps& dumps, UpdatesByParameter& so_far, Audit& audit) {
   if (!why_not_recomputed(audited.manifest()).empty()) return;  // audit_record says so
-  const auto form = optimizer_form(audited.manifest().json.at("optimizer"));
+  const auto form = optimizer_form(audited.manifest());
   for (const RankRecord& rank : audited.record().ranks) {
     const auto numbers = numbers_of(audited, rank);
     if (!numbers) continue;

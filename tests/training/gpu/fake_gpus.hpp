@@ -44,6 +44,7 @@ class FakeGpus : public GpuSupport {
   GpuAllocatorBytes allocator_bytes(int) override { return allocator; }
   void reset_peaks(int) override { ++resets; }
   void take_workspaces() override {}
+  void release_workspaces() override {}
   void watch(Allocated one, Freed other) override {
     allocated = std::move(one);
     freed = std::move(other);

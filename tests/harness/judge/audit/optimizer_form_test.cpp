@@ -165,6 +165,24 @@ TEST(StepForm, OfUnfusedAdamwAdmitsWhatItsKernelsStore) {
   }
 }
 
+// Measured on an H100 (torch 2.11.0): the first step's second moments were 0.9999871 of (1 - 0.999) g^2.
+TEST(OptimizerFormOf, FusedAdamwOnAGpuHasItsBetasInFloat32) {
+  Manifest manifest;
+  manifest.json["optimizer"] = {
+      {"name", "adamw"}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0}};
+  const auto second_moment = [&](const std::string& device, const std::string& dtype, const std::string& ran) {
+    manifest.device = device, manifest.dtype = dtype;
+    manifest.json["optimizer"]["implementation"] = ran;
+    return StepForm<double>(*optimizer_form(manifest), Storage::float32, 0.1, 0).exact({1, 0, 0}, 1).moment2;
+  };
+  for (const std::string dtype : {"float32", "bfloat16", "mixed"}) {
+    EXPECT_NEAR(second_moment("cuda", dtype, "fused"), 0.001 * 0.9999871, 1e-10) << dtype;
+  }
+  EXPECT_NEAR(second_moment("cuda", "float64", "fused"), 0.001, 1e-15);
+  EXPECT_NEAR(second_moment("cpu", "float32", "fused"), 0.001, 1e-15);
+  EXPECT_NEAR(second_moment("cuda", "float32", "foreach"), 0.001, 1e-15);
+}
+
 TEST(OptimizerFormOf, ARunIsRecomputedWhereItSaysWhichFormRan) {
   const auto why = [](const std::string& role, const std::string& dtype, const std::string& name, const Json& ran) {
     Manifest manifest;
