@@ -1,5 +1,4 @@
 // The module's entries: all that a program knows of it by name.
-#include "gpu/allocator_segments.hpp"
 #include "gpu/cuda_api.hpp"
 #include "gpu/nccl_api.hpp"
 #include "gpu/support.hpp"
@@ -27,10 +26,5 @@ plumbline::CudaApi* plumbline_cuda_api() {
 
 plumbline::NcclApi* plumbline_nccl_api() {
   return &the_one<plumbline::NcclLibrary>();
-}
-
-plumbline::AllocatorSegments* plumbline_allocator_segments() {
-  static plumbline::CachingAllocatorSegments& one = *new plumbline::CachingAllocatorSegments;  // trackers stay attached
-  return &one;
 }
 }

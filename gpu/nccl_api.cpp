@@ -130,18 +130,4 @@ void NcclLibrary::abort(NcclCommunicator communicator) noexcept {
   static_cast<void>(ncclCommAbort(real(communicator)));
 }
 
-std::optional<NcclRegistration> NcclLibrary::register_memory(NcclCommunicator communicator, void* data,
-                                                             std::size_t bytes) {
-  void* handle = nullptr;
-  check_nccl(ncclCommRegister(real(communicator), data, bytes, &handle), "ncclCommRegister", real(communicator));
-  // A version may take the call and register nothing, say for memory that it has no use for.
-  if (handle == nullptr) return std::nullopt;
-  return NcclRegistration{reinterpret_cast<std::uintptr_t>(handle)};
-}
-
-void NcclLibrary::deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept {
-  static_cast<void>(
-      ncclCommDeregister(real(communicator), reinterpret_cast<void*>(static_cast<std::uintptr_t>(registration))));
-}
-
 }  // namespace plumbline

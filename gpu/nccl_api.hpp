@@ -20,9 +20,6 @@ class NcclLibrary final : public NcclApi {
   void finalize(NcclCommunicator communicator) override;
   void destroy(NcclCommunicator communicator) noexcept override;
   void abort(NcclCommunicator communicator) noexcept override;
-  std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
-                                                  std::size_t bytes) override;
-  void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept override;
 };
 
 }  // namespace plumbline

@@ -17,25 +17,31 @@ std::int64_t bytes_of_norm(const LlamaConfig& config, const Widths& widths) {
 }
 
 /// Two norms; what q, k and v, gate and up multiply (2H); query, key, value and mixed values (2A + 2K); in the MLP the
-/// gate before and after SiLU, up, and their product (4I); one log-sum-exp a head.
-std::int64_t bytes_of_layer(const LlamaConfig& config, const Widths& widths) {
+/// gate before and after SiLU, up, and their product (4I); one log-sum-exp a head. As matrix products, attention keeps
+/// keys and values as wide as queries, and the softmax.
+std::int64_t bytes_of_layer(const LlamaConfig& config, const Widths& widths, std::int64_t math_sequence) {
+  const bool math = math_sequence > 0;
+  const std::int64_t attention = math ? sum_of_sizes({product_of_sizes({4, config.heads, config.head_dim}),
+                                                      product_of_sizes({config.heads, math_sequence})})
+                                      : sum_of_sizes({product_of_sizes({2, config.heads, config.head_dim}),
+                                                      product_of_sizes({2, config.kv_heads, config.head_dim})});
   const std::int64_t elements = sum_of_sizes(
-      {product_of_sizes({2, config.hidden_size}), product_of_sizes({2, config.heads, config.head_dim}),
-       product_of_sizes({2, config.kv_heads, config.head_dim}), product_of_sizes({4, config.intermediate_size})});
+      {product_of_sizes({2, config.hidden_size}), attention, product_of_sizes({4, config.intermediate_size})});
   return sum_of_sizes({product_of_sizes({2, bytes_of_norm(config, widths)}),
-                       product_of_sizes({widths.element, elements}), product_of_sizes({widths.wide, config.heads})});
+                       product_of_sizes({widths.element, elements}),
+                       math ? 0 : product_of_sizes({widths.wide, config.heads})});
 }
 
 }  // namespace
 
 std::int64_t saved_bytes(const LlamaConfig& config, Unit unit, std::int64_t tokens, c10::ScalarType dtype,
-                         Recompute recompute) {
+                         Recompute recompute, std::int64_t math_sequence) {
   const auto element = static_cast<std::int64_t>(c10::elementSize(dtype));
   const Widths widths{element, dtype == c10::ScalarType::BFloat16 ? 4 : element};
   switch (unit.kind) {
     case UnitKind::layer:
       if (recompute == Recompute::layer) return product_of_sizes({tokens, element, config.hidden_size});
-      return product_of_sizes({tokens, bytes_of_layer(config, widths)});
+      return product_of_sizes({tokens, bytes_of_layer(config, widths, math_sequence)});
     case UnitKind::norm:
       return product_of_sizes({tokens, bytes_of_norm(config, widths)});
     case UnitKind::head: {

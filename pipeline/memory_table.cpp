@@ -51,7 +51,7 @@ std::string memory_table(const TrainingRun& training) {
                       ", precision " + training.run.train.dtype + ", recompute " +
                       to_text(training.run.train.recompute) + "):\n";
   table += line({"", "in all", "parameters", "gradients", "optimiser", "activations", "all ranks"});
-  const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run.train);
+  const MemoryPlan reference = plan_one_device(training.config, training.plan, training.run);
   table += line("reference", reference, reference.total());
   for (int world = 1; world <= most_ranks; ++world) table += line_of(training, world);
   return table + "Free on this machine: " + bytes_text(free_memory()) +

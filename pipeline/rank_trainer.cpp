@@ -76,14 +76,6 @@ void RankTrainer::step_recorded(std::int64_t step) {
 
 void RankTrainer::ending(bool well) {
   if (!well) monitor_.write_flight();
-  if (const auto buffers = parts_.transport.registered_buffers()) {
-    const Json why_not = buffers->why_not.empty() ? Json(nullptr) : Json(buffers->why_not);
-    write_json(monitor_.writer().folder() / "registered_buffers.json", {{"registered", buffers->why_not.empty()},
-                                                                        {"why_not", why_not},
-                                                                        {"segments", buffers->segments},
-                                                                        {"bytes", buffers->bytes},
-                                                                        {"given_back", buffers->given_back}});
-  }
 }
 
 }  // namespace plumbline

@@ -22,7 +22,7 @@ int check_reference(const ReferenceOptions& options, bool as_json) {
     if (options.accumulation) {
       read_accumulation_order(*options.accumulation, training.config, training.plan.microbatches());
     }
-    const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
+    const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
     answer.json["memory"] = {{"ranks", {need.total()}}, {"free", free_memory()}, {"limit", memory_limit()}};
     answer.text += "memory: " + to_text(need) + "; free here: " + bytes_text(free_memory()) + "\n";
     take_first_gpu(training);

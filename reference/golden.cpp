@@ -138,8 +138,8 @@ std::map<std::string, at::Tensor> compute_outputs(const std::filesystem::path& d
   model.prepare_tables(ids.size(1));
   at::Tensor logits = ids;
   for (std::int64_t unit = 0; unit < model.units().end; ++unit) logits = model.forward_unit(unit, logits);
-  const at::Tensor loss = token_weighted_loss(logits, labels, labels.ne(-100).sum().item<std::int64_t>());
-  logits = logits.detach();
+  const at::Tensor scored = std::exchange(logits, logits.detach().clone());  // the loss takes their memory
+  const at::Tensor loss = token_weighted_loss(scored, labels, labels.ne(-100).sum().item<std::int64_t>());
   GraphEnd(loss).backward();
   OptimizerSettings stateless;
   stateless.name = "sgd";

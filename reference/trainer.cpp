@@ -249,7 +249,7 @@ void train_reference(const ReferenceOptions& options) {
   }
   if (options.shadow) variant.shadow_of = std::exchange(training.run.train.dtype, "float64");
   const auto units = unit_names(training.config);
-  const MemoryPlan need = plan_one_device(training.config, training.plan, training.run.train);
+  const MemoryPlan need = plan_one_device(training.config, training.plan, training.run);
   const std::string memory_plan_text = "the plan is " + to_text(need);
   take_first_gpu(training);
   prepare_device(training, need, "the run");

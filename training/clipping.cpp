@@ -2,7 +2,6 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/mul.h>
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
@@ -37,6 +36,18 @@ void scale(const at::Tensor& gradient, double coefficient) {
 
 }  // namespace
 
+void scale_in_pieces(const at::Tensor& gradient, double coefficient) {
+  const at::NoGradGuard no_grad;
+  const MemoryScope scope(MemoryOwner::other);
+  const bool rounds = gradient.scalar_type() == at::kBFloat16;
+  // Temporaries of under 16 MiB: 8 bytes an element, and some 50 where LibTorch's own rounding does not do.
+  const std::int64_t piece = std::int64_t{1} << (rounds ? 18 : 20);
+  for (const at::Tensor& part : gradient.view({-1}).split(piece)) {
+    const at::Tensor exact = part.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true).mul_(at::Scalar(coefficient));
+    part.copy_(rounds ? round_to_bfloat16(exact) : exact);
+  }
+}
+
 double clip_coefficient(double norm, std::optional<double> limit) {
   if (!limit) {
     return 1.0;
@@ -57,10 +68,7 @@ void scale_gradients(const TrainState& state, double coefficient) {
       throw std::logic_error("the gradient of " + parameter.name + " is not contiguous");
     }
     if (!gradient.is_cpu()) {
-      const at::NoGradGuard no_grad;
-      const MemoryScope scope(MemoryOwner::other);
-      const at::Tensor exact = at::mul(gradient.to(at::kDouble), at::Scalar(coefficient));
-      gradient.copy_(gradient.scalar_type() == at::kBFloat16 ? round_to_bfloat16(exact) : exact);
+      scale_in_pieces(gradient, coefficient);
       continue;
     }
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "scale_gradients",

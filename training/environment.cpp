@@ -95,7 +95,8 @@ Json variable(const char* name) {
 
 /// All variables that the libraries read which compute, by their names' beginnings.
 std::map<std::string, std::string> variables_of_libraries() {
-  constexpr std::array prefixes = {"ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_"};
+  constexpr std::array prefixes = {
+      "ATEN_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "CUBLAS_", "NVIDIA_TF32_", "TORCH_", "CUDA_DEVICE_MAX_CONNECTIONS"};
   std::map<std::string, std::string> found;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -138,7 +139,8 @@ bool is_newer_minor(int major, int minor, const std::string& tested) {
 
 void apply_deterministic_settings() {
   refuse_other_libtorch();
-  setenv(cublas_workspace, ":4096:8", 1);
+  const char* workspace = std::getenv(cublas_workspace);
+  if (workspace == nullptr || std::string(workspace) != ":16:8") setenv(cublas_workspace, ":4096:8", 1);
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
   context.setDeterministicFillUninitializedMemory(false);  // it races with communication streams
@@ -147,6 +149,7 @@ void apply_deterministic_settings() {
   context.setDeterministicMkldnn(true);
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
+  context.setAllowBF16ReductionCuBLAS(false);  // sums of bfloat16 products are float32 (exactness.md, Dtypes)
   context.setFlushDenormal(false);
   // One attention kernel and no other to fall back on: a shape it cannot do is an error, never a quiet change of bits.
   context.setSDPUseFlash(true);
@@ -157,8 +160,12 @@ void apply_deterministic_settings() {
   at::set_num_threads(1);
 }
 
+bool attends_by_flash(bool on_cpu, at::ScalarType dtype) {
+  return on_cpu || dtype == at::kBFloat16 || dtype == at::kHalf;
+}
+
 void choose_attention_kernel(at::Device device, at::ScalarType dtype) {
-  const bool flash = device.is_cpu() || dtype == at::kBFloat16 || dtype == at::kHalf;
+  const bool flash = attends_by_flash(device.is_cpu(), dtype);
   at::Context& context = at::globalContext();
   context.setSDPUseFlash(flash);
   context.setSDPUseMath(!flash);
@@ -213,6 +220,9 @@ Json environment_json() {
   flags["cudnn_benchmark"] = context.benchmarkCuDNN();
   flags["tf32_cublas"] = context.allowTF32CuBLAS();
   flags["tf32_cudnn"] = context.allowTF32CuDNN();
+  flags["bf16_reduction_cublas"] =
+      context.allowBF16ReductionCuBLAS() != at::CuBLASReductionOption::DisallowReducedPrecisionDisallowSplitK &&
+      context.allowBF16ReductionCuBLAS() != at::CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK;
   const bool flash = context.userEnabledFlashSDP(), math = context.userEnabledMathSDP();
   flags["attention"] = flash == math ? "not fixed" : flash ? "flash" : "math";
   flags["compute_threads"] = at::get_num_threads();

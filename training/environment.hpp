@@ -17,6 +17,8 @@ void apply_deterministic_settings();
 /// The attention kernel for tensors of this device and dtype, in place of any other: on the CPU and for bfloat16 flash,
 /// on a GPU for float32 and float64 the plain one of matrix products and softmax, since flash takes neither there.
 void choose_attention_kernel(at::Device device, at::ScalarType dtype);
+/// Whether that is flash.
+bool attends_by_flash(bool on_cpu, at::ScalarType dtype);
 /// Whether version major.minor is newer than `tested`, "2.15.0", whatever its patch.
 bool is_newer_minor(int major, int minor, const std::string& tested);
 /// "versions": LibTorch, its oneDNN, compiler, commit; a note where LibTorch is newer than the newest that was tested.

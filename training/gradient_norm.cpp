@@ -4,10 +4,27 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "model/tied_names.hpp"
 #include "training/memory_meter.hpp"
 
 namespace plumbline {
+namespace {
+
+std::int64_t pieces_of(const at::Tensor& gradient) {
+  return std::max<std::int64_t>(1, (gradient.numel() + norm_piece - 1) / norm_piece);
+}
+
+double joined(std::span<const double> norms) {
+  double sum = 0;
+  for (const double norm : norms) sum += norm * norm;
+  return std::sqrt(sum);
+}
+
+}  // namespace
 
 std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const TrainState& state) {
   const at::NoGradGuard no_grad;
@@ -25,16 +42,24 @@ std::vector<ParameterNorm> gradient_norms(const LlamaConfig& config, const Train
   }
   // One tensor for all from the start, so that some of a model's parameters never take more at once than all of them;
   // and one wait for a GPU, not one a parameter.
-  const auto count = static_cast<std::int64_t>(gradients.size());
-  const at::Tensor together = at::empty({count}, gradients.front().options().dtype(at::kDouble));
-  for (std::int64_t i = 0; i < count; ++i) {
-    at::Tensor norm = together.select(0, i);
-    at::linalg_vector_norm_out(norm, gradients[static_cast<std::size_t>(i)], 2, std::nullopt, /*keepdim=*/false,
-                               at::kDouble);
+  std::int64_t pieces = 0;
+  for (const at::Tensor& gradient : gradients) pieces += pieces_of(gradient);
+  const at::Tensor together = at::empty({pieces}, gradients.front().options().dtype(at::kDouble));
+  std::int64_t next = 0;
+  for (const at::Tensor& gradient : gradients) {
+    const at::Tensor flat = gradient.view({-1});
+    for (std::int64_t piece = 0; piece < pieces_of(gradient); ++piece) {
+      const std::int64_t begin = piece * norm_piece, length = std::min(norm_piece, flat.numel() - begin);
+      at::Tensor norm = together.select(0, next++);
+      at::linalg_vector_norm_out(norm, flat.narrow(0, begin, length), 2, std::nullopt, /*keepdim=*/false, at::kDouble);
+    }
   }
   const at::Tensor host = together.to(at::kCPU);
+  const double* piece_norm = host.const_data_ptr<double>();
   for (std::size_t i = 0; i < norms.size(); ++i) {
-    norms[i].norm = host.const_data_ptr<double>()[i];
+    const std::int64_t count = pieces_of(gradients[i]);
+    norms[i].norm = count == 1 ? *piece_norm : joined({piece_norm, static_cast<std::size_t>(count)});
+    piece_norm += count;
   }
   return norms;
 }

@@ -6,6 +6,7 @@
 #include "model/saved_bytes.hpp"
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
+#include "training/environment.hpp"
 #include "training/precision.hpp"
 
 namespace plumbline {
@@ -66,8 +67,9 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 }
 
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                        Recompute recompute) {
-  const std::int64_t layer = saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);  // all are alike
+                        Recompute recompute, std::int64_t math_sequence) {
+  const std::int64_t layer =  // all are alike
+      saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute, math_sequence);
   std::int64_t bytes = product_of_sizes({layers_in(config, units), layer});
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
     if (holds(config, units, kind)) bytes = sum_of_sizes({bytes, saved_bytes(config, {kind}, tokens, dtype)});
@@ -76,9 +78,9 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
 }
 
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                             Recompute recompute) {
+                             Recompute recompute, std::int64_t math_sequence) {
   if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
-  std::int64_t beyond = saved_bytes(config, {UnitKind::layer}, tokens, dtype) -
+  std::int64_t beyond = saved_bytes(config, {UnitKind::layer}, tokens, dtype, Recompute::none, math_sequence) -
                         saved_bytes(config, {UnitKind::layer}, tokens, dtype, recompute);
   for (const UnitKind kind : {UnitKind::norm, UnitKind::head}) {
     if (holds(config, units, kind)) beyond -= saved_bytes(config, {kind}, tokens, dtype);
@@ -86,15 +88,22 @@ std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::in
   return std::max<std::int64_t>(beyond, 0);
 }
 
-MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const TrainSettings& train) {
+std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,
+                           c10::ScalarType dtype) {
+  return attends_by_flash(device == "cpu", dtype) ? 0 : batches.sequence_length(microbatch);
+}
+
+MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const RunFile& run) {
   const UnitRange all = all_units(config);
-  const c10::ScalarType dtype = computed_type(train);
-  MemoryPlan plan = plan_state(config, {all}, train);
+  const c10::ScalarType dtype = computed_type(run.train);
+  const Recompute recompute = run.train.recompute;
+  MemoryPlan plan = plan_state(config, {all}, run.train);
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
+    const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);
     plan.activations =
-        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, train.recompute),
-                                                 plan_recomputed(config, all, tokens, dtype, train.recompute)}));
+        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows),
+                                                 plan_recomputed(config, all, tokens, dtype, recompute, rows)}));
   }
   return plan;
 }

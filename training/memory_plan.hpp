@@ -32,18 +32,21 @@ std::string to_text(const MemoryPlan& plan);
 /// Parameters, with copies in mixed precision, gradients and optimiser state of these units; no activations.
 MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& units, const TrainSettings& train);
 
-/// What these units keep of one microbatch of `tokens` positions until its backward pass (saved_bytes of
-/// each; with another attention kernel than flash it is more).
+/// What these units keep of one microbatch of `tokens` positions until its backward pass: saved_bytes of each.
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                        Recompute recompute = Recompute::none);
+                        Recompute recompute = Recompute::none, std::int64_t math_sequence = 0);
 
 /// What their backward pass takes beyond that where it runs layers again: one layer's, without what norm and head have
 /// let go of by then. 0 where it does not.
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
-                             Recompute recompute);
+                             Recompute recompute, std::int64_t math_sequence = 0);
 
-/// All of it on one device, where one microbatch at a time is in flight: the longest decides.
-MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const TrainSettings& train);
+/// The longest row of a microbatch where attention on `device` ("cpu", "cuda") runs as matrix products, else 0.
+std::int64_t math_sequence(const BatchPlan& batches, std::int64_t microbatch, const std::string& device,
+                           c10::ScalarType dtype);
+
+/// All of it on one device, where one microbatch at a time is in flight: the largest decides.
+MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, const RunFile& run);
 
 /// Throws SystemError when the plan is beyond this machine's memory. `who`: "rank 2".
 void require_memory(const MemoryPlan& plan, const std::string& who);

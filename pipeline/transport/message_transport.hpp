@@ -15,7 +15,6 @@
 #include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/payload_channel.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
@@ -44,7 +43,6 @@ class MessageTransport final : public Transport {
   void reap_sends() override;
 
   std::vector<TrafficCount> take_traffic() override { return traffic_.take(); }
-  std::optional<RegisteredBuffers> registered_buffers() const override { return payloads_->registered_buffers(); }
 
   std::vector<std::string> gather(const std::string& bytes) override;
   std::string broadcast(const std::string& bytes) override;

@@ -12,7 +12,6 @@
 
 #include "pipeline/transport/control.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
@@ -53,9 +52,6 @@ class PayloadChannel {
   /// The sender's bytes when the payload has moved and its tensor is free to be used (the ticket is then spent),
   /// nothing before.
   virtual std::optional<std::size_t> test(Ticket ticket) = 0;
-
-  /// See Transport::registered_buffers.
-  virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
 
   /// After all ranks have agreed to end: nothing is open on any of them. Collective.
   virtual void close(const Control::Wait& /*wait*/) {}

@@ -12,7 +12,6 @@
 
 #include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/waits_for.hpp"
 #include "support/error.hpp"
@@ -57,9 +56,6 @@ class Transport {
 
   /// What moved since the last call, one entry per (peer, direction, side) used.
   virtual std::vector<TrafficCount> take_traffic() = 0;
-
-  /// No value where the transport knows nothing of the kind.
-  virtual std::optional<RegisteredBuffers> registered_buffers() const { return std::nullopt; }
 
   // Control: small host messages; all ranks call them in the same order. Deadline as above.
   /// On rank 0 one entry a rank; elsewhere empty.

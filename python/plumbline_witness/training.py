@@ -5,12 +5,21 @@ import math
 import numpy
 import torch
 
+NORM_PIECE = 2**21  # elements
 
 def gradient_norm(counted):
     """In double precision, squares added from left to right in the order of `counted`: (name, parameter), a tied weight once."""
     total = 0.0
     for _, parameter in counted:
-        total += torch.linalg.vector_norm(parameter.grad, 2, dtype=torch.float64).item() ** 2
+        norms = [torch.linalg.vector_norm(piece, 2, dtype=torch.float64).item() for piece in parameter.grad.reshape(-1).split(NORM_PIECE)]
+        total += (norms[0] if len(norms) == 1 else root_of_squares(norms)) ** 2
+    return math.sqrt(total)
+
+
+def root_of_squares(norms):
+    total = 0.0
+    for norm in norms:
+        total += norm * norm
     return math.sqrt(total)
 
 

@@ -5,14 +5,13 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <functional>
 #include <thread>
 
-#include "pipeline/transport/nccl/registered_memory.hpp"
+#include "pipeline/transport/nccl/gpu_api.hpp"
 #include "tests/gpu/assigned_gpus.hpp"
 #include "training/gpu/gpu_check.hpp"
 #include "training/gpu/gpu_module.hpp"
@@ -88,57 +87,6 @@ TEST_F(NcclSelf, AnAbortEndsAtOnceAndLeavesTheDeviceUsable) {
 
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_EQ(at::ones({2}, at::TensorOptions().device(at::kCUDA, 0)).sum().item<float>(), 2);
-}
-
-// As the transport does it: a segment of LibTorch's allocator, whole, registered and given back in time.
-TEST_F(NcclSelf, MessagesGoFromAndToRegisteredSegments) {
-  auto& segments = *reinterpret_cast<AllocatorSegments* (*)()>(gpu_module_entry("plumbline_allocator_segments"))();
-  if (const std::string why = segments.why_not(); !why.empty()) GTEST_SKIP() << "skipped because of " << why;
-  const c10::Device device(at::kCUDA, 0);
-  const NcclCommunicator communicator = nccl_->init_rank(nccl_->unique_id(), 1, 0, {"self", 0});
-  ASSERT_TRUE(settled(communicator));
-  RegisteredMemory memory(*nccl_, segments, device);
-  const at::Tensor sent = at::arange(std::int64_t{1} << 23, at::TensorOptions(at::kFloat).device(device));
-  const at::Tensor got = at::zeros_like(sent);
-  const auto count = static_cast<std::size_t>(sent.numel());
-  const GpuStream stream = cuda_->create_stream();
-  const GpuEvent made = cuda_->create_event(), arrived = cuda_->create_event();
-  try {
-    memory.register_with(communicator);
-  } catch (const RunError& error) {  // NCCL_LOCAL_REGISTER=0, say
-    nccl_->abort(communicator);
-    GTEST_SKIP() << "skipped because " << error.what();
-  }
-
-  EXPECT_TRUE(memory.covers(communicator, sent.const_data_ptr(), sent.nbytes()));
-  EXPECT_TRUE(memory.covers(communicator, got.const_data_ptr(), got.nbytes()));
-  cuda_->record(made, cuda_->compute_stream());
-  cuda_->wait(stream, made);
-  nccl_->group_start();
-  nccl_->send(sent.const_data_ptr(), count, NcclType::float32, 0, communicator, stream);
-  nccl_->receive(got.mutable_data_ptr(), count, NcclType::float32, 0, communicator, stream);
-  nccl_->group_end();
-  ASSERT_TRUE(settled(communicator));
-  cuda_->record(arrived, stream);
-  ASSERT_TRUE(soon([&] { return cuda_->reached(arrived); }));
-
-  EXPECT_TRUE(at::equal(sent, got));
-  EXPECT_GT(memory.count().segments, 0);
-  {
-    // its segment goes back to CUDA with it
-    const at::Tensor brief = at::zeros({std::int64_t{1} << 26}, at::TensorOptions(at::kFloat).device(device));
-    memory.register_with(communicator);
-    EXPECT_TRUE(memory.covers(communicator, brief.const_data_ptr(), brief.nbytes()));
-  }
-  c10::getDeviceAllocator(at::kCUDA)->emptyCache();
-  EXPECT_GT(memory.count().vanished, 0);
-  memory.deregister_all(communicator);
-  nccl_->finalize(communicator);
-  EXPECT_TRUE(settled(communicator));
-  nccl_->destroy(communicator);
-  cuda_->destroy(stream);
-  cuda_->destroy(made);
-  cuda_->destroy(arrived);
 }
 
 }  // namespace

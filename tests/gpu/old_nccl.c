@@ -1,5 +1,5 @@
 /* Put in front of the real library: it answers for an older one. */
 int ncclGetVersion(int* version) {
-  *version = 21805;
+  *version = 21605;
   return 0;
 }

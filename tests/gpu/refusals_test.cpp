@@ -72,7 +72,7 @@ TEST_F(GpuRefusals, AnOlderNcclThanTheHeaderIsNamed) {
       end_of("LD_PRELOAD=" PLUMBLINE_OLD_NCCL " " + reference + " " + run + " --device cuda" + record());
 
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("NCCL 2.18.5 is loaded"), HasSubstr("2.19.0 or newer")));
+  EXPECT_THAT(ended.said, AllOf(HasSubstr("NCCL 2.16.5 is loaded"), HasSubstr("2.17.0 or newer")));
 }
 
 TEST_F(GpuRefusals, NcclWithoutGpusIsAMistakeOfTheCommandLine) {

@@ -95,7 +95,7 @@ void DeviceModel::destroy_stream(int id) {
 }
 
 void DeviceModel::put(Stream& stream, std::unique_ptr<Work> work) {
-  stream.entries.push_back({std::move(work), host(stream.rank)});
+  stream.entries.push_back({std::move(work), host(stream.rank), ++last_number_});
 }
 
 void DeviceModel::drop(const std::function<bool(const Work&)>& chosen) {
@@ -126,8 +126,24 @@ bool DeviceModel::idle(int rank, Stream& stream) {
   return true;
 }
 
+bool DeviceModel::all_idle(int rank) const {
+  return std::ranges::all_of(
+      streams_, [&](const auto& entry) { return entry.second.rank != rank || entry.second.entries.empty(); });
+}
+
+const Stream* DeviceModel::first_of(int rank) const {
+  const Stream* first = nullptr;
+  if (!serial_) return first;
+  for (const auto& [id, stream] : streams_) {
+    if (stream.rank != rank || stream.entries.empty()) continue;
+    if (first == nullptr || stream.entries.front().number < first->entries.front().number) first = &stream;
+  }
+  return first;
+}
+
 bool DeviceModel::step(Stream& stream) {
   if (stream.entries.empty()) return false;
+  if (const Stream* first = first_of(stream.rank); first != nullptr && first != &stream) return false;
   Stream::Entry& entry = stream.entries.front();
   stream.clock.merge(entry.host);
   if (!entry.work->run(stream, *this)) return false;
@@ -162,7 +178,9 @@ std::vector<const Stream*> DeviceModel::circle() const {
         return true;
       }
       path.push_back(&found->second);
-      for (const int next : found->second.entries.front().work->waits_for()) {
+      std::set<int> before = found->second.entries.front().work->waits_for();
+      if (const Stream* first = first_of(found->second.rank); first != nullptr && first->id != id) before = {first->id};
+      for (const int next : before) {
         if (search(next)) return true;
       }
       path.pop_back();

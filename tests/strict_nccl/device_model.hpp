@@ -43,7 +43,8 @@ class Stream {
  public:
   struct Entry {
     std::unique_ptr<Work> work;
-    Clock host;  ///< what the host knew when it put the work there
+    Clock host;                ///< what the host knew when it put the work there
+    std::uint64_t number = 0;  ///< in the order in which work was put on streams
   };
   int id = 0;
   int rank = 0;
@@ -62,7 +63,8 @@ struct Mark {
 
 class DeviceModel {
  public:
-  explicit DeviceModel(int ranks) : hosts_(static_cast<std::size_t>(ranks)) {}
+  /// `serial`: a rank's streams make progress one after the other.
+  DeviceModel(int ranks, bool serial) : hosts_(static_cast<std::size_t>(ranks)), serial_(serial) {}
 
   Stream& create_stream(int rank, std::string name);
   Stream& stream(int id);
@@ -76,6 +78,8 @@ class DeviceModel {
   /// Whether it is reached; the asking host is then ordered after it.
   bool reached(int rank, const Mark& mark);
   bool idle(int rank, Stream& stream);
+  /// Nothing is on any of the rank's streams.
+  bool all_idle(int rank) const;
 
   /// Work that is over, to be destroyed without the lock: its tensors go with it.
   std::vector<std::unique_ptr<Work>> take_done() { return std::exchange(done_, {}); }
@@ -100,8 +104,12 @@ class DeviceModel {
  private:
   Clock& host(int rank) { return hosts_[static_cast<std::size_t>(rank)]; }
   bool step(Stream& stream);
+  /// The stream whose work the rank's device has to end first; null where any may go on.
+  const Stream* first_of(int rank) const;
 
   std::vector<Clock> hosts_;
+  bool serial_;
+  std::uint64_t last_number_ = 0;
   std::map<int, Stream> streams_;
   int last_stream_ = 0;
   std::vector<std::unique_ptr<Work>> done_;

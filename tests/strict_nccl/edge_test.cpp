@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
 #include <optional>
 
-#include "pipeline/transport/nccl/registered_memory.hpp"
 #include "tests/pipeline/transport/ranks.hpp"
 #include "tests/strict_nccl/forwarding_gpu.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
@@ -60,14 +58,11 @@ class Edge : public ::testing::Test {
   OneEnd other{1, world.gpu(1)};
 };
 
-TEST_F(Edge, StartsNothingOfABatchThatMayGetMore) {
+TEST_F(Edge, StartsABatchAsOneGroup) {
   end.edge().send(1, content(0, 1, {5}));
-  end.edge().progress();
-  EXPECT_THAT(nccl.groups, IsEmpty());
-
   end.edge().send(2, content(0, 2, {7}));
-  end.edge().end_batch();
-  end.edge().progress();
+  end.end_batch();
+  end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5, send 7"));
 }
 
@@ -75,9 +70,9 @@ TEST_F(Edge, MakesAGroupOfEachBatch) {
   end.send(1, content(0, 1, {5}));
   end.edge().send(2, content(0, 2, {6}));
   end.edge().send(3, content(0, 3, {7}));
-  end.edge().end_batch();
+  end.end_batch();
   end.edge().send(4, content(0, 4, {8}));
-  end.edge().progress();
+  end.progress();
 
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "send 6, send 7"));
 }
@@ -86,12 +81,12 @@ TEST_F(Edge, HoldsBackAReceiveWithoutABufferAndWhatComesAfterIt) {
   end.edge().send(1, content(0, 1, {5}));
   end.edge().receive(2);
   end.edge().send(3, content(0, 3, {7}));
-  end.edge().end_batch();
-  end.edge().progress();
+  end.end_batch();
+  end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5"));
 
   end.edge().supply(2, at::zeros({6}));
-  end.edge().progress();
+  end.progress();
   EXPECT_THAT(nccl.groups, ElementsAre("send 5", "receive 6, send 7"));
 }
 
@@ -105,22 +100,7 @@ TEST_F(Edge, HandsATicketOutOnce) {
   EXPECT_EQ(end.edge().take_ended(1), std::nullopt);
 }
 
-/// Two ends that are connected, and memory for one of them to register.
-class EdgeMemory : public ::testing::Test {
- protected:
-  EdgeMemory() {
-    move_on(end, other, [&] { return end.edge().connected() && other.edge().connected(); });
-  }
-
-  StrictWorld world{2, {.busy_answers = 0}};
-  RegisteredMemory memory{world.gpu(0).nccl, *world.gpu(0).segments, at::kCPU};
-  OneEnd end{0, world.gpu(0)};
-  OneEnd other{1, world.gpu(1)};
-};
-
-TEST_F(EdgeMemory, AMessageWithoutElementsNeedsNone) {
-  const at::Tensor stays = at::empty({1});
-  end.edge().use(&memory);
+TEST_F(Edge, AMessageWithoutElementsArrives) {
   end.send(1, at::empty({0}));
   other.receive(1, at::empty({0}));
   std::optional<std::size_t> bytes;
@@ -136,34 +116,10 @@ TEST(EdgeEnds, AnEdgeThatGoesTakesItsCommunicatorAndItsMessagesAlong) {
     OneEnd end(0, world.gpu(0));
     OneEnd other(1, world.gpu(1));
     end.send(1, content(0, 1, {5}));
-    for (int i = 0; i < 3; ++i) end.edge().progress();
+    for (int i = 0; i < 3; ++i) end.progress();
     EXPECT_THAT(world.leftovers(), ::testing::Not(IsEmpty()));
   }
   EXPECT_THAT(world.leftovers(), IsEmpty());
-}
-
-TEST_F(EdgeMemory, OfACommunicatorThatWasGivenUpIsNotTakenBackFromIt) {
-  at::Tensor registered = at::empty({1 << 16});  // a segment of its own
-  end.edge().use(&memory);
-  EXPECT_GT(memory.count().segments, 0);
-
-  world.gpu(0).nccl.abort(end.edge().give_up());
-  EXPECT_EQ(memory.count().segments, 0);
-  registered.reset();
-
-  EXPECT_THAT(world.findings(), IsEmpty());
-}
-
-TEST_F(EdgeMemory, WhatIsRegisteredIsTakenBackBeforeTheCommunicatorEnds) {
-  const at::Tensor stays = at::empty({1 << 16});
-  end.edge().use(&memory);
-  end.edge().start_to_close();
-  other.edge().start_to_close();
-  move_on(end, other, [&] { return end.edge().closed() && other.edge().closed(); });
-
-  EXPECT_TRUE(end.edge().closed()) << "it stays so";
-  EXPECT_THAT(world.findings(), IsEmpty());
-  EXPECT_EQ(memory.count().segments, 0);
 }
 
 /// The events that compute is told to wait for, and those behind messages.
@@ -189,7 +145,7 @@ TEST(EdgeOrder, ComputeIsOrderedBehindAMessageThatHasEnded) {
   OneEnd end(0, world.gpu(0));
   OneEnd receiver(1, {cuda, world.gpu(1).nccl});
   receiver.receive(1, at::zeros({5}));
-  for (int i = 0; i < 3; ++i) receiver.edge().progress();
+  for (int i = 0; i < 3; ++i) receiver.progress();
   EXPECT_THAT(cuda.waited_for, IsEmpty()) << "nothing has come: what is computed now need not wait";
 
   end.send(1, content(0, 1, {5}));
@@ -197,39 +153,6 @@ TEST(EdgeOrder, ComputeIsOrderedBehindAMessageThatHasEnded) {
 
   EXPECT_EQ(cuda.behind_messages.size(), 1U);
   EXPECT_EQ(cuda.waited_for, cuda.behind_messages);
-}
-
-/// Gives a segment back to the allocator from another thread, within the first group after `elsewhere` was set.
-class FreesInAGroup : public ForwardingNccl {
- public:
-  using ForwardingNccl::ForwardingNccl;
-  void send(const void* data, std::size_t count, NcclType type, int peer, NcclCommunicator communicator,
-            GpuStream stream) override {
-    if (elsewhere.defined()) {
-      freed = std::async(std::launch::async, [segment = std::move(elsewhere)]() mutable { segment.reset(); });
-      waited = freed.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout;
-    }
-    inner_.send(data, count, type, peer, communicator, stream);
-  }
-
-  static inline at::Tensor elsewhere;
-  static inline std::future<void> freed;
-  static inline bool waited = false;
-};
-
-TEST(EdgeOrder, NoSegmentVanishesBetweenTheCallsOfAGroup) {
-  const Outcome outcome = run_strict({.seam = plant_nccl<FreesInAGroup>({1})}, [](Transport& t) {
-    if (t.rank() == 1) FreesInAGroup::elsewhere = at::empty({1 << 16});  // a segment of its own
-    const int peer = 1 - t.rank();
-    const auto ids =
-        t.post({send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})), receive_from(t, peer, 1, {2, 7, 4})});
-    t.wait(ids[1]);
-    t.reap_sends();
-  });
-  if (FreesInAGroup::freed.valid()) FreesInAGroup::freed.get();
-
-  EXPECT_THAT(all_words(outcome), MatchesRegex("\n*"));
-  EXPECT_TRUE(FreesInAGroup::waited);
 }
 
 }  // namespace

@@ -145,6 +145,18 @@ TEST(TearDown, AnAbortThatHangsDoesNotHoldTheRankUp) {
   while (!world.leftovers().empty()) std::this_thread::sleep_for(milliseconds(1));
 }
 
+// One after the other, the first would wait for those that are never called.
+TEST(TearDown, AbortsAllCommunicatorsAtOnce) {
+  StrictWorld world(2, {.aborts_meet = true});
+  run_strict(world, {.nccl = {.abort_limit = seconds(20)}}, [](Transport& t) {
+    if (t.rank() == 1) throw RunError("planted");
+    t.barrier();
+  });
+
+  EXPECT_THAT(world.leftovers(), IsEmpty());
+  world.let_aborts_return();
+}
+
 TEST(TearDown, AFinalisationThatNeverEndsIsNamedAndAborted) {
   Settings behaviour;
   behaviour.finalize_never_ends = true;
@@ -285,13 +297,14 @@ TEST(Groups, OneForEachNeighbourAndBatch) {
 }
 
 TEST(BoundedCall, SaysWhetherItReturned) {
-  EXPECT_TRUE(call_bounded(seconds(10), [] {}));
+  EXPECT_TRUE(call_bounded(seconds(10), {[] {}, [] {}}));
 
   std::promise<void> release, over;
-  EXPECT_FALSE(call_bounded(milliseconds(20), [&] {
+  const auto late = [&] {
     release.get_future().wait();
     over.set_value_at_thread_exit();
-  })) << "it was not waited for: it has not ended yet";
+  };
+  EXPECT_FALSE(call_bounded(milliseconds(20), {[] {}, late})) << "it was not waited for: it has not ended yet";
   release.set_value();
   over.get_future().wait();
 }

@@ -43,13 +43,6 @@ class ForwardingNccl : public NcclApi {
   void finalize(NcclCommunicator communicator) override { inner_.finalize(communicator); }
   void destroy(NcclCommunicator communicator) noexcept override { inner_.destroy(communicator); }
   void abort(NcclCommunicator communicator) noexcept override { inner_.abort(communicator); }
-  std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
-                                                  std::size_t bytes) override {
-    return inner_.register_memory(communicator, data, bytes);
-  }
-  void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept override {
-    inner_.deregister(communicator, registration);
-  }
 
  protected:
   NcclApi& inner_;

@@ -10,7 +10,6 @@
 #include "pipeline/transport/transport_settings.hpp"
 #include "support/error.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
-#include "tests/strict_nccl/segment_allocator.hpp"
 #include "tests/strict_nccl/streamed_compute.hpp"
 
 namespace plumbline::strict {
@@ -41,7 +40,6 @@ int run(int argc, char** argv) {
         "plumbline-pipeline>");
     return static_cast<int>(ExitCode::bad_input);
   }
-  install_segment_allocator();
   std::string transport = "--transport", threads = "threads";
   std::vector<char*> rest = {argv[3], argv[1], argv[2], transport.data(), threads.data()};
   rest.insert(rest.end(), argv + 4, argv + argc);

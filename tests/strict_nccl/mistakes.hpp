@@ -167,7 +167,7 @@ GpuSeam plant_nccl(std::vector<int> ranks, MistakeOf make) {
   return [ranks, make, kept](int rank, GpuApi inner) {
     if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) return inner;
     kept->push_back(make(inner.nccl));
-    return GpuApi{inner.cuda, *kept->back(), inner.segments};
+    return GpuApi{inner.cuda, *kept->back()};
   };
 }
 template <typename Mistake>
@@ -180,7 +180,7 @@ GpuSeam plant_cuda(std::vector<int> ranks) {
   return [ranks, kept](int rank, GpuApi inner) {
     if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) return inner;
     kept->push_back(std::make_unique<Mistake>(inner.cuda));
-    return GpuApi{*kept->back(), inner.nccl, inner.segments};
+    return GpuApi{*kept->back(), inner.nccl};
   };
 }
 

@@ -221,7 +221,7 @@ TEST(Mistakes, ComputeThatReadsAReceiveBeforeItEndedIsFoundAndReadsPoison) {
     OneEnd sender(0, world.gpu(0));
     OneEnd receiver(1, world.gpu(1));
     receiver.receive(1, buffer);
-    for (int i = 0; i < 3; ++i) receiver.edge().progress();  // until its stream has got to it
+    for (int i = 0; i < 3; ++i) receiver.progress();  // until its stream has got to it
     world.launch(1,
                  {.name = "forward", .reads = {{buffer.const_data_ptr(), buffer.nbytes()}}, .writes = {}, .body = [&] {
                     seen = buffer.clone();

@@ -59,9 +59,12 @@ NcclCommunicator NcclModel::init(int rank, const std::string& id, int ranks, int
   return handle;
 }
 
-void NcclModel::start(Member& member) {
+bool NcclModel::start(Member& member) {
+  if (member.not_started.empty()) return true;
+  if (settings_.launch_waits && !device_.all_idle(member.rank)) return false;
   for (auto& [stream, work] : member.not_started) device_.put(device_.stream(stream), std::move(work));
   member.not_started.clear();
+  return true;
 }
 
 NcclState NcclModel::state(NcclCommunicator communicator) {
@@ -78,8 +81,7 @@ NcclState NcclModel::state(NcclCommunicator communicator) {
     --own.busy_answers;
     return {NcclProgress::busy, {}};
   }
-  start(own);
-  return {NcclProgress::done, {}};
+  return {start(own) ? NcclProgress::done : NcclProgress::busy, {}};
 }
 
 NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
@@ -111,11 +113,6 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
     transfer->count = call.count;
     transfer->type = call.type;
     transfer->stream = call.stream;
-    const Range range(transfer->data, transfer->bytes());
-    transfer->registered = registrations_.cover(call.communicator, range);
-    if (!transfer->registered && range.bytes > 0 && registrations_.count(call.communicator) > 0) {
-      device_.note("the memory of " + transfer->text() + " is not registered, and other memory is");
-    }
     // Nothing is still to be computed into or from this memory: then it is as it is from now on.
     if (!device_.will_be_used({transfer->data, transfer->bytes()})) {
       if (call.send) transfer->content = hash_of(*transfer);
@@ -129,8 +126,7 @@ NcclProgress NcclModel::start_group(int rank, const std::vector<Call>& calls) {
   own.not_started.emplace_back(calls.front().stream, std::make_unique<GroupWork>(std::move(transfers), settings_));
   own.busy_answers = settings_.busy_answers;
   if (own.busy_answers > 0) return NcclProgress::busy;
-  start(own);
-  return NcclProgress::done;
+  return start(own) ? NcclProgress::done : NcclProgress::busy;
 }
 
 bool NcclModel::starts_later(int stream) const {
@@ -144,10 +140,6 @@ bool NcclModel::starts_later(int stream) const {
 void NcclModel::finalize(NcclCommunicator communicator) {
   Member& own = member(communicator);
   if (own.finalising) throw GpuError("ncclCommFinalize", "invalid argument: it was finalised before");
-  if (const std::size_t left = registrations_.count(communicator); left > 0) {
-    device_.note("rank " + std::to_string(own.rank) + " finalises a communicator that has " + std::to_string(left) +
-                 " registrations left");
-  }
   own.finalising = true;
   own.busy_answers = settings_.busy_answers;
 }
@@ -174,7 +166,6 @@ void NcclModel::abort(NcclCommunicator communicator) {
     std::erase_if(way.sends, is_own);
     std::erase_if(way.receives, is_own);
   }
-  registrations_.forget(communicator);
   handles_.erase(communicator);
 }
 

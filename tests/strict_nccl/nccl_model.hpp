@@ -14,7 +14,6 @@
 
 #include "pipeline/transport/nccl/gpu_api.hpp"
 #include "tests/strict_nccl/device_model.hpp"
-#include "tests/strict_nccl/registrations.hpp"
 #include "tests/strict_nccl/settings.hpp"
 
 namespace plumbline::strict {
@@ -38,7 +37,6 @@ struct Transfer {
   bool content_known = false;
   Time due{};
   bool matched = false;
-  bool registered = false;  ///< its memory, with its rank's communicator
   std::shared_ptr<Access> access;
 
   std::size_t bytes() const;
@@ -79,12 +77,6 @@ class NcclModel {
   void finalize(NcclCommunicator communicator);
   void destroy(NcclCommunicator communicator);
 
-  /// No value where this rank's NCCL takes none.
-  std::optional<NcclRegistration> register_memory(int rank, NcclCommunicator communicator, Range range);
-  void deregister(int rank, NcclCommunicator communicator, NcclRegistration registration);
-  /// cudaFree
-  void memory_goes(int rank, Range range);
-
   void abort(NcclCommunicator communicator);
 
   struct Call {
@@ -114,9 +106,8 @@ class NcclModel {
   };
   Clique& clique(NcclCommunicator communicator) { return cliques_.at(handles_.at(communicator).id); }
   Member& member(NcclCommunicator communicator) { return clique(communicator).members[handles_.at(communicator).own]; }
-  void start(Member& member);
-  /// A message of the rank's over this communicator that is not over and uses the memory; null where there is none.
-  std::shared_ptr<Transfer> in_flight(NcclCommunicator communicator, Range range);
+  /// Puts what the member was given on its stream, where a launch need not wait; whether nothing is left of it.
+  bool start(Member& member);
   static void fail(Clique& clique, const std::string& text);
 
   DeviceModel& device_;
@@ -125,8 +116,6 @@ class NcclModel {
   std::uintptr_t last_handle_ = 0;
   std::map<std::string, Clique> cliques_;
   std::map<NcclCommunicator, Handle> handles_;
-  Registrations registrations_;
-  std::map<int, int> registered_by_rank_;  ///< so far
 };
 
 }  // namespace plumbline::strict

@@ -24,17 +24,26 @@ class OneEnd {
   /// A batch of one message.
   void send(Ticket ticket, const at::Tensor& payload) {
     edge_.send(ticket, payload);
-    edge_.end_batch();
+    end_batch();
   }
   void receive(Ticket ticket, const at::Tensor& buffer) {
     edge_.receive(ticket);
     edge_.supply(ticket, buffer);
+    end_batch();
+  }
+  void end_batch() {
     edge_.end_batch();
+    ++to_launch_;
+  }
+  void progress() {
+    edge_.progress();
+    while (to_launch_ > 0 && edge_.connected() && edge_.launch()) --to_launch_;
   }
 
  private:
   GpuEvents events_;
   NcclEdge edge_;
+  int to_launch_ = 0;
 };
 
 /// Moves both ends on until `over`; both ranks are this thread.
@@ -43,8 +52,8 @@ void move_on(OneEnd& one, OneEnd& other, const Over& over) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!over()) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    one.edge().progress();
-    other.edge().progress();
+    one.progress();
+    other.progress();
   }
 }
 

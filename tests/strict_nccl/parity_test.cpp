@@ -17,7 +17,6 @@
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "tests/strict_nccl/mistakes.hpp"
-#include "tests/strict_nccl/segment_environment.hpp"
 #include "tests/strict_nccl/streamed_compute.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 #include "tests/temporary_folder.hpp"
@@ -128,9 +127,6 @@ TEST_P(StrictParityAt, ComputesTheBitsOfOneDevice) {
   EXPECT_EQ(compared["gradient"], steps * 48) << "45 of 5 layers, norm, embedding and head";
   if (world > 1) {
     EXPECT_GT(run.groups, 0);
-    const Json registered = read_json(folder / "r" / "rank-0" / "registered_buffers.json");
-    EXPECT_EQ(registered.at("why_not"), nullptr);
-    EXPECT_GT(registered.at("given_back"), 0) << "segments vanished during the training";
     EXPECT_GT(compared["boundary"], 0);
   }
 }

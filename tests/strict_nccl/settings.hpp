@@ -26,12 +26,16 @@ struct Settings {
   bool finalize_never_ends = false;
   /// ncclCommAbort does not return until StrictWorld::let_aborts_return.
   bool abort_hangs = false;
+  /// ncclCommAbort does not return before all of the rank's communicators are aborted too, as where one waits for
+  /// another's receive.
+  bool aborts_meet = false;
+  /// The device works off its streams one after the other, in the order in which work was put on them (one hardware
+  /// queue, no multiprocessor left, a profiler).
+  bool serial_streams = false;
+  /// A launch waits until the device has nothing to do (lazy loading, cudaFree).
+  bool launch_waits = false;
   /// First element of what each message delivers is wrong, as seen where direct access between GPUs is broken.
   bool corrupts = false;
-  std::set<int> registers_nothing_on = {};    ///< ranks whose ncclCommRegister does nothing (NCCL_LOCAL_REGISTER=0)
-  std::set<int> expandable_segments_on = {};  ///< ranks whose allocator has no segments that stay as they are
-  /// Rank and how many of its registrations succeed before NCCL refuses one.
-  std::map<int, int> registrations_before_refusal = {};
 };
 
 }  // namespace plumbline::strict

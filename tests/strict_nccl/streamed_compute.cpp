@@ -10,7 +10,6 @@
 
 #include "pipeline/transport/operation.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "pipeline/transport/traffic_counter.hpp"
 #include "schedule/message.hpp"
 #include "training/memory_meter.hpp"
@@ -65,7 +64,6 @@ class StreamedCompute final : public Transport {
     let_go();
   }
   std::vector<TrafficCount> take_traffic() override { return inner_->take_traffic(); }
-  std::optional<RegisteredBuffers> registered_buffers() const override { return inner_->registered_buffers(); }
   void show_waits(WaitsFor shown) override { inner_->show_waits(std::move(shown)); }
   std::vector<std::string> gather(const std::string& bytes) override { return inner_->gather(bytes); }
   std::string broadcast(const std::string& bytes) override { return inner_->broadcast(bytes); }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pipeline/transport/transport_settings.hpp"
-#include "tests/strict_nccl/segment_environment.hpp"
 #include "tests/strict_nccl/strict_transports.hpp"
 
 namespace plumbline::strict {

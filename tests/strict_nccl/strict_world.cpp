@@ -6,15 +6,16 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "tests/strict_nccl/nccl_model.hpp"
-#include "tests/strict_nccl/segment_allocator.hpp"
 
 namespace plumbline::strict {
 
 struct StrictWorld::Shared {
-  Shared(int ranks, Settings chosen) : settings(std::move(chosen)), device(ranks), nccl(device, settings) {
+  Shared(int ranks, Settings chosen)
+      : settings(std::move(chosen)), device(ranks, settings.serial_streams), nccl(device, settings) {
     for (int rank = 0; rank < ranks; ++rank) compute.push_back(device.create_stream(rank, "compute").id);
   }
 
@@ -129,7 +130,9 @@ class StrictWorld::Nccl final : public NcclApi {
   }
   NcclCommunicator init_rank(const std::string& id, int ranks, int rank, const NcclConfig& /*config*/) override {
     const std::lock_guard guard(shared_->lock);
-    return shared_->nccl.init(rank_, id, ranks, rank);
+    const NcclCommunicator made = shared_->nccl.init(rank_, id, ranks, rank);
+    ++communicators_;
+    return made;
   }
   NcclState state(NcclCommunicator communicator) override {
     const std::lock_guard guard(shared_->lock);
@@ -175,20 +178,12 @@ class StrictWorld::Nccl final : public NcclApi {
     if (shared_->settings.abort_hangs) {
       shared_->aborts_changed.wait(guard, [&] { return shared_->aborts_return; });
     }
+    if (shared_->settings.aborts_meet) {
+      ++aborts_;
+      shared_->aborts_changed.notify_all();
+      shared_->aborts_changed.wait(guard, [&] { return shared_->aborts_return || aborts_ == communicators_; });
+    }
     shared_->nccl.abort(communicator);
-  }
-
-  std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
-                                                  std::size_t bytes) override {
-    const std::lock_guard guard(shared_->lock);
-    if (version() < first_nccl_that_registers) throw GpuError("ncclCommRegister", "no such function in this version");
-    if (open_) shared_->device.note("rank " + std::to_string(rank_) + " registers memory within a group");
-    return shared_->nccl.register_memory(rank_, communicator, {data, bytes});
-  }
-  void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept override {
-    const std::lock_guard guard(shared_->lock);
-    if (open_) shared_->device.note("rank " + std::to_string(rank_) + " deregisters memory within a group");
-    shared_->nccl.deregister(rank_, communicator, registration);
   }
 
  private:
@@ -201,39 +196,14 @@ class StrictWorld::Nccl final : public NcclApi {
   int rank_;
   bool open_ = false;
   std::vector<NcclModel::Call> calls_;
-};
-
-/// What the rank's own thread allocates: as in a process of its own, it holds nothing of the others.
-class StrictWorld::Segments final : public AllocatorSegments, private SegmentArena::Owner {
- public:
-  Segments(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
-
-  std::string why_not() override {
-    if (!has_segment_allocator()) return "this program's tensors lie in no segments";
-    return shared_->settings.expandable_segments_on.contains(rank_) ? "expandable_segments (planted)" : "";
-  }
-  void watch(c10::Device /*device*/, SegmentWatcher& watcher) override {
-    arena_ = &SegmentArena::of_this_thread();
-    arena_->watch(watcher, *this);
-  }
-  void unwatch(SegmentWatcher& /*watcher*/) noexcept override { arena_->unwatch(); }
-
- private:
-  void freed(const void* begin, std::size_t bytes) noexcept override {
-    const std::lock_guard guard(shared_->lock);
-    shared_->nccl.memory_goes(rank_, {begin, bytes});
-  }
-
-  std::shared_ptr<Shared> shared_;
-  int rank_;
-  SegmentArena* arena_ = nullptr;
+  int communicators_ = 0;  ///< made so far
+  int aborts_ = 0;
 };
 
 StrictWorld::StrictWorld(int ranks, Settings settings) : shared_(std::make_shared<Shared>(ranks, std::move(settings))) {
   for (int rank = 0; rank < ranks; ++rank) {
     cuda_.push_back(std::make_unique<Cuda>(shared_, rank));
     nccl_.push_back(std::make_unique<Nccl>(shared_, rank));
-    segments_.push_back(std::make_unique<Segments>(shared_, rank));
   }
 }
 
@@ -241,11 +211,21 @@ StrictWorld::~StrictWorld() = default;
 
 GpuApi StrictWorld::gpu(int rank) {
   const auto index = static_cast<std::size_t>(rank);
-  return {*cuda_.at(index), *nccl_.at(index), segments_.at(index).get()};
+  return {*cuda_.at(index), *nccl_.at(index)};
 }
 
 void StrictWorld::launch(int rank, Kernel kernel) {
-  const std::lock_guard guard(shared_->lock);
+  std::unique_lock guard(shared_->lock);
+  while (shared_->settings.launch_waits && !shared_->device.all_idle(rank)) {
+    shared_->run();
+    if (std::chrono::steady_clock::now() - shared_->device.last_move() > std::chrono::seconds(5)) {
+      shared_->device.note("rank " + std::to_string(rank) + "'s launch waits for a device that stands still");
+      break;
+    }
+    guard.unlock();
+    std::this_thread::yield();
+    guard.lock();
+  }
   Stream& stream = shared_->device.stream(shared_->compute.at(static_cast<std::size_t>(rank)));
   shared_->device.put(stream, make_kernel(rank, std::move(kernel)));
 }

@@ -48,11 +48,9 @@ class StrictWorld {
   struct Shared;
   class Cuda;
   class Nccl;
-  class Segments;
   std::shared_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Cuda>> cuda_;
   std::vector<std::unique_ptr<Nccl>> nccl_;
-  std::vector<std::unique_ptr<Segments>> segments_;
 };
 
 }  // namespace plumbline::strict

@@ -1,5 +1,8 @@
 #include "training/clipping.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -94,6 +97,24 @@ TEST(ScaleGradients, ToBfloat16IsToTheNearest) {
     const double exact = before[i] * 0.7;
     const double half_ulp = std::ldexp(1.0, std::ilogb(scaled[i]) - 8);
     EXPECT_LE(std::abs(scaled[i] - exact), half_ulp) << exact;
+  }
+}
+
+// What a GPU does, on a CPU: the bits of the loop above, in pieces that take under 16 MiB.
+TEST(ScaleInPieces, GivesTheBitsOfOneElementAfterTheOther) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const at::Tensor pieces = at::arange((std::int64_t{1} << 21) + 5, at::kFloat).sin().to(dtype);
+    std::vector<Parameter> one_by_one{parameter_of("a", {}, {}, dtype)};
+    one_by_one[0].value = at::zeros_like(pieces).requires_grad_();
+    one_by_one[0].value.mutable_grad() = pieces.clone();
+    scale_gradients(state_of(one_by_one), 0.7);
+    MemoryMeter& meter = new_memory_meter();
+    meter.attach();
+
+    scale_in_pieces(pieces, 0.7);
+
+    EXPECT_LT(meter.total().peak, 16 << 20) << dtype;
+    EXPECT_TRUE(at::equal(pieces, one_by_one[0].value.grad())) << dtype;
   }
 }
 

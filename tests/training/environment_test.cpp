@@ -29,6 +29,7 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_EQ(flags.at("deterministic_algorithms"), true);
   EXPECT_EQ(flags.at("fill_uninitialized_memory"), false);
   EXPECT_EQ(flags.at("tf32_cublas"), false);
+  EXPECT_EQ(flags.at("bf16_reduction_cublas"), false);
   EXPECT_EQ(flags.at("attention"), "flash");
   EXPECT_EQ(flags.at("compute_threads"), 1);
 #ifdef __SANITIZE_ADDRESS__
@@ -37,6 +38,16 @@ TEST(DeterministicSettings, AreInForceAndWrittenDown) {
   EXPECT_TRUE(flags.at("sanitizer").is_null());
 #endif
   EXPECT_EQ(flags.at("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+}
+
+TEST(DeterministicSettings, KeepTheUsersWorkspacesWhereTheyAreDeterministic) {
+  const auto kept = [](const char* value) {
+    setenv("CUBLAS_WORKSPACE_CONFIG", value, 1);
+    apply_deterministic_settings();
+    return std::string(std::getenv("CUBLAS_WORKSPACE_CONFIG"));
+  };
+  EXPECT_EQ(kept(":16:8"), ":16:8");
+  EXPECT_EQ(kept(":0:0"), ":4096:8");
 }
 
 TEST(DeterministicSettings, AllowOneAttentionKernelAlone) {

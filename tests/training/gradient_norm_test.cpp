@@ -1,5 +1,8 @@
 #include "training/gradient_norm.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -44,6 +47,26 @@ double left_to_right(const std::vector<ParameterNorm>& norms, const std::string&
   double sum = 0;
   for (const ParameterNorm& norm : norms) sum += norm.name == left_out ? 0 : norm.norm * norm.norm;
   return std::sqrt(sum);
+}
+
+// With temporaries of no more than one piece, however large the gradient: 16 MiB of float64.
+TEST(GradientNorms, OfALargeGradientAreOfItsPiecesInOrder) {
+  Parameter large = parameter_of("large", {}, {});
+  large.value = at::zeros({3, norm_piece}).requires_grad_();
+  large.value.mutable_grad() = at::arange(3 * norm_piece, at::kFloat).sin().view({3, norm_piece});
+  const at::Tensor gradient = large.value.grad();
+  double sum = 0;
+  for (std::int64_t piece = 0; piece < 3; ++piece) {
+    const auto norm = at::linalg_vector_norm(gradient[piece], 2, std::nullopt, false, at::kDouble).item<double>();
+    sum += norm * norm;
+  }
+  const TrainState state = state_of({large});
+  MemoryMeter& meter = new_memory_meter();
+  meter.attach();
+
+  EXPECT_EQ(gradient_norms(tiny_config(false), state).at(0).norm, std::sqrt(sum));
+
+  EXPECT_LT(meter.total().peak, (16 << 20) + 4096);
 }
 
 TEST(GradientNorms, AreTakenInFloat64) {

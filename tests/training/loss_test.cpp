@@ -1,12 +1,22 @@
 #include "training/loss.hpp"
 
+#include <ATen/Tensor.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
+
+#include "training/graph_edges.hpp"
+#include "training/memory_meter.hpp"
 
 namespace plumbline {
 namespace {
@@ -39,7 +49,7 @@ TEST(TokenWeightedLoss, SumsValidTokensAndDividesByTheStepsCount) {
   const at::Tensor logits = lively_logits();
   const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
 
-  const at::Tensor loss = token_weighted_loss(logits, labels, 10);
+  const at::Tensor loss = token_weighted_loss(logits.clone(), labels, 10);
 
   const double expected = (negative_log_probability(logits, 0, 0, 1) + negative_log_probability(logits, 0, 1, 3) +
                            negative_log_probability(logits, 1, 1, 0) + negative_log_probability(logits, 1, 2, 2)) /
@@ -50,7 +60,7 @@ TEST(TokenWeightedLoss, SumsValidTokensAndDividesByTheStepsCount) {
 TEST(TokenWeightedLoss, GradientsAreThatOfTheScaledSumAndZeroWhereNoLabelIs) {
   const at::Tensor logits = lively_logits();
 
-  token_weighted_loss(logits, labels_of({{1, 3, -100}, {-100, 0, 2}}), 10).backward();
+  token_weighted_loss(logits.clone(), labels_of({{1, 3, -100}, {-100, 0, 2}}), 10).backward();
 
   const at::Tensor gradient = logits.grad();
   EXPECT_EQ(gradient[0][2].count_nonzero().item<std::int64_t>(), 0);
@@ -63,7 +73,7 @@ TEST(TokenWeightedLoss, GradientsAreThatOfTheScaledSumAndZeroWhereNoLabelIs) {
 TEST(TokenWeightedLoss, WithoutAValidTokenItIsExactlyZeroWithZeroGradients) {
   const at::Tensor logits = lively_logits();
 
-  const at::Tensor loss = token_weighted_loss(logits, at::full({2, 3}, -100, at::kLong), 10);
+  const at::Tensor loss = token_weighted_loss(logits.clone(), at::full({2, 3}, -100, at::kLong), 10);
   loss.backward();
 
   EXPECT_EQ(loss.item<double>(), 0.0);
@@ -100,14 +110,52 @@ TEST(TokenWeightedLoss, OfBfloat16IsComputedAndGivenInFloat32) {
   at::Tensor wide = narrow.detach().to(at::kFloat).requires_grad_();
   const at::Tensor labels = labels_of({{1, 3, -100}, {-100, 0, 2}});
 
-  const at::Tensor loss = token_weighted_loss(narrow, labels, 10);
+  const at::Tensor loss = token_weighted_loss(narrow.clone(), labels, 10);
   loss.backward();
-  const at::Tensor expected = token_weighted_loss(wide, labels, 10);
+  const at::Tensor expected = token_weighted_loss(wide.clone(), labels, 10);
   expected.backward();
 
   EXPECT_EQ(loss.scalar_type(), loss_dtype(at::kBFloat16));
   EXPECT_EQ(loss.item<float>(), expected.item<float>());
   EXPECT_TRUE(narrow.grad().equal(wide.grad().to(at::kBFloat16)));
+}
+
+// Several chunks, the last of another size; a row's bits must not depend on those beside it, nor the sum on the chunks.
+TEST(TokenWeightedLoss, HasTheBitsOfLibTorchsCrossEntropy) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    const at::Tensor numbers = at::arange(5 * 7 * 100003, at::kDouble).mul(0.37).sin_().mul_(9).to(dtype);
+    at::Tensor ours = numbers.view({5, 7, 100003}).clone().requires_grad_(),
+               theirs = ours.detach().clone().requires_grad_();
+    at::Tensor labels = at::arange(5 * 7, at::kLong).mul_(2711).view({5, 7});
+    labels[1][3] = labels[4][6] = -100;
+
+    const at::Tensor loss = token_weighted_loss(ours.clone(), labels, 40);
+    loss.backward();
+    const at::Tensor flat = theirs.to(loss_dtype(dtype)).view({-1, 100003});
+    const at::Tensor expected =
+        at::cross_entropy_loss(flat, labels.view({-1}), {}, at::Reduction::Sum, -100).div(at::Scalar(40));
+    expected.backward();
+
+    EXPECT_TRUE(at::equal(loss, expected)) << dtype;
+    EXPECT_TRUE(at::equal(ours.grad(), theirs.grad())) << dtype;
+  }
+}
+
+// Float32: 4 bytes of each logit throughout, where cross_entropy takes 8 and 12; bfloat16: 2 and 4, and no float32
+// copy.
+TEST(TokenWeightedLoss, TakesTheLogitsAndOneChunkBeside) {
+  const std::int64_t rows = 96, vocabulary = 1 << 17, chunks = 4 * 8 << 20;
+  for (const auto& [dtype, bytes] : {std::pair(at::kFloat, 4), std::pair(at::kBFloat16, 6)}) {
+    MemoryMeter& meter = new_memory_meter();
+    meter.attach();
+    at::Tensor leaf = at::zeros({1}, dtype).requires_grad_();
+    const at::Tensor labels = at::zeros({1, rows}, at::kLong);
+    at::Tensor logits = at::ones({1, rows, vocabulary}, dtype).add_(leaf);
+    const at::Tensor loss = token_weighted_loss(std::exchange(logits, at::Tensor()), labels, rows);
+    EXPECT_LT(meter.total().peak, bytes * rows * vocabulary + chunks) << dtype;
+    GraphEnd(loss).backward();
+    EXPECT_LT(meter.total().peak, bytes * rows * vocabulary + chunks) << dtype;
+  }
 }
 
 TEST(TokenWeightedLoss, AStepWithoutAValidTokenIsRefused) {

@@ -71,6 +71,23 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
   EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat), 2 * 4 * n * (6 * h + 2 * a + 2 * kv + 4 * i + c.heads + 2));
   EXPECT_EQ(plan_saved(c, {6, 8}, n, at::kFloat), 4 * n * (2 * h + 1) + 4 * n * (c.vocab_size + h) + 4);
   EXPECT_LT(plan_saved(c, {0, 8}, n, at::kBFloat16), plan_saved(c, {0, 8}, n, at::kFloat));
+  EXPECT_EQ(plan_saved(c, {1, 3}, n, at::kFloat, Recompute::none, 17),
+            2 * 4 * n * (6 * h + 4 * a + 4 * i + c.heads * 17 + 2))
+      << "attention as matrix products";
+}
+
+TEST(MemoryPlanTest, OnAGpuAttentionInFloat32KeepsItsSoftmax) {
+  DataSettings data;
+  data.text = "t";
+  data.row_lengths = {{4}, {9, 2}};
+  const BatchPlan batches(data, Tokens(std::vector<std::int32_t>(100, 1)));
+  const auto rows = [&](const std::string& device, at::ScalarType dtype) {
+    return math_sequence(batches, 1, device, dtype);
+  };
+  EXPECT_EQ(rows("cuda", at::kFloat), 9);
+  EXPECT_EQ(rows("cuda", at::kDouble), 9);
+  EXPECT_EQ(rows("cuda", at::kBFloat16), 0);
+  EXPECT_EQ(rows("cpu", at::kFloat), 0);
 }
 
 TEST(MemoryPlanTest, LayersThatAreComputedAgainKeepTheirInputAndOneIsWholeAtATime) {
@@ -91,7 +108,8 @@ TEST(MemoryPlanTest, OnOneDeviceTheLargestMicrobatchCountsAsItIsPadded) {
     DataSettings data;
     data.text = "t";
     data.row_lengths = std::move(row_lengths);
-    return plan_one_device(config(true), BatchPlan(data, Tokens(std::vector<std::int32_t>(100, 1))), {}).activations;
+    const BatchPlan batches(data, Tokens(std::vector<std::int32_t>(100, 1)));
+    return plan_one_device(config(true), batches, RunFile()).activations;
   };
   EXPECT_EQ(activations({{8}, {2}}), activations({{8}}));
   EXPECT_EQ(activations({{8, 1}}), activations({{8, 8}}));

@@ -1,6 +1,8 @@
 // Loads the CUDA half from beside the program.
 #include <dlfcn.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -21,7 +23,19 @@ std::string loader_error() {
   return words == nullptr ? "no reason given" : words;
 }
 
+/// Before CUDA starts: with fewer queues than streams, streams stand behind each other that need not.
+void want_hardware_queues() {
+  constexpr const char* name = "CUDA_DEVICE_MAX_CONNECTIONS";
+  const char* value = std::getenv(name);
+  if (value == nullptr) {
+    setenv(name, "32", 0);
+  } else if (std::string(value) == "1") {
+    std::fprintf(stderr, "warning: %s=1 makes messages wait for compute and for each other; leave it out\n", name);
+  }
+}
+
 Loaded load() {
+  want_hardware_queues();
   const std::string path = (program_folder() / "plumbline-gpu.so").string();
   Loaded loaded;
   // Never unloaded: LibTorch keeps pointers into its CUDA half.

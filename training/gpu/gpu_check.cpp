@@ -11,9 +11,9 @@
 namespace plumbline {
 namespace {
 
-/// Of the functions that are called the newest is ncclCommRegister, of 2.19. A configuration from newer headers is no
-/// obstacle: NCCL reads of it what it knows.
-constexpr int oldest_nccl = 21900;
+/// Of the functions that are called the newest is ncclCommFinalize, of 2.14; the configuration's maxCTAs is of 2.17. A
+/// configuration from newer headers is no obstacle: NCCL reads of it what it knows.
+constexpr int oldest_nccl = 21700;
 
 std::string visible_devices() {
   const char* value = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -9,22 +9,25 @@
 
 namespace plumbline {
 
-bool call_bounded(std::chrono::milliseconds limit, std::function<void()> body) noexcept {
+bool call_bounded(std::chrono::milliseconds limit, std::vector<std::function<void()>> calls) noexcept {
   struct Shared {
     std::mutex lock;
     std::condition_variable returned;
-    bool done = false;
+    std::size_t done = 0;
   };
   try {
     const auto shared = std::make_shared<Shared>();
-    std::thread([shared, body = std::move(body)] {
-      body();
-      const std::lock_guard guard(shared->lock);
-      shared->done = true;
-      shared->returned.notify_all();
-    }).detach();
+    const std::size_t all = calls.size();
+    for (auto& call : calls) {
+      std::thread([shared, call = std::move(call)] {
+        call();
+        const std::lock_guard guard(shared->lock);
+        ++shared->done;
+        shared->returned.notify_all();
+      }).detach();
+    }
     std::unique_lock guard(shared->lock);
-    return shared->returned.wait_for(guard, limit, [&] { return shared->done; });
+    return shared->returned.wait_for(guard, limit, [&] { return shared->done == all; });
   } catch (const std::system_error&) {  // no thread to be had: the end of the process must do
     return false;
   }

@@ -1,13 +1,14 @@
-// A call that may never return, waited for only so long.
+// Calls that may never return, waited for only so long.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <vector>
 
 namespace plumbline {
 
-/// Runs `body` on a thread of its own; whether it returned within `limit`. Where it did not, the thread is left to
-/// itself: everything that `body` uses must live until the process ends. `body` must not throw.
-bool call_bounded(std::chrono::milliseconds limit, std::function<void()> body) noexcept;
+/// Runs each call on a thread of its own, all at once; whether all returned within `limit`. A thread whose call did not
+/// is left to itself: everything that the calls use must live until the process ends. They must not throw.
+bool call_bounded(std::chrono::milliseconds limit, std::vector<std::function<void()>> calls) noexcept;
 
 }  // namespace plumbline

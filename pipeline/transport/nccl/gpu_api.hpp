@@ -18,7 +18,6 @@
 #include <string>
 #include <utility>
 
-#include "pipeline/transport/nccl/allocator_segments.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -37,7 +36,6 @@ class GpuError : public RunError {
 enum class GpuStream : std::uintptr_t { none = 0 };
 enum class GpuEvent : std::uintptr_t { none = 0 };
 enum class NcclCommunicator : std::uintptr_t { none = 0 };
-enum class NcclRegistration : std::uintptr_t { none = 0 };
 
 class CudaApi {
  public:
@@ -112,24 +110,12 @@ class NcclApi {
   virtual void destroy(NcclCommunicator communicator) noexcept = 0;
   /// ncclCommAbort: ends what is in flight and frees the communicator, in whatever state, without any other rank.
   virtual void abort(NcclCommunicator communicator) noexcept = 0;
-
-  /// ncclCommRegister (2.19 and newer): lets messages from and to this memory go without NCCL's own buffers. The
-  /// communicator is idle. No value where NCCL takes none. Not within a group.
-  virtual std::optional<NcclRegistration> register_memory(NcclCommunicator communicator, void* data,
-                                                          std::size_t bytes) = 0;
-  /// ncclCommDeregister: before the communicator is finalised or the memory freed, with no message of it in flight. Any
-  /// thread may call it, but not while another one makes a call with this communicator.
-  virtual void deregister(NcclCommunicator communicator, NcclRegistration registration) noexcept = 0;
 };
-
-/// ncclCommRegister is there from this version on.
-inline constexpr int first_nccl_that_registers = 21900;
 
 /// One rank's half of both libraries.
 struct GpuApi {
   CudaApi& cuda;
   NcclApi& nccl;
-  AllocatorSegments* segments = nullptr;  ///< null: nobody knows where tensors lie, and nothing is registered
 };
 
 }  // namespace plumbline

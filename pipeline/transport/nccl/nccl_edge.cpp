@@ -71,15 +71,7 @@ NcclEdge::~NcclEdge() {
   if (communicator_ != NcclCommunicator::none) gpu_.nccl.abort(give_up());
 }
 
-void NcclEdge::use(RegisteredMemory* memory) {
-  if (memory_ != nullptr) memory_->deregister_all(communicator_);
-  memory_ = memory;
-  if (memory_ != nullptr) memory_->register_with(communicator_);
-}
-
 NcclCommunicator NcclEdge::give_up() noexcept {
-  if (memory_ != nullptr) memory_->forget(communicator_);
-  memory_ = nullptr;
   return std::exchange(communicator_, NcclCommunicator::none);
 }
 
@@ -119,19 +111,24 @@ void NcclEdge::progress() {
   if (now == NcclProgress::busy) return;
   if (starting_) finish_start();
   take_reached();
-  while (!starting_ && start_group()) {
-  }
 }
 
-bool NcclEdge::start_group() {
+bool NcclEdge::launch() {
+  if (launched_ == batch_) throw std::logic_error(text() + " has no batch to launch");
+  if (!starting_) start_group();
+  if (starting_) return false;
+  if (!waiting_.empty() && waiting_.front().batch == launched_) return false;  // a receive without a buffer
+  ++launched_;
+  return true;
+}
+
+void NcclEdge::start_group() {
   Group group;
-  while (!waiting_.empty() && waiting_.front().tensor.defined()) {
-    const bool next_batch = !group.messages.empty() && waiting_.front().batch != group.messages.front().batch;
-    if (waiting_.front().batch == batch_ || next_batch) break;  // a batch still open may get more
+  while (!waiting_.empty() && waiting_.front().batch == launched_ && waiting_.front().tensor.defined()) {
     group.messages.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
-  if (group.messages.empty()) return false;
+  if (group.messages.empty()) return;
 
   // The payloads are what the compute stream makes by the work that is on it now, and the same work may still use
   // memory that became a receive buffer.
@@ -139,12 +136,6 @@ bool NcclEdge::start_group() {
   gpu_.cuda.wait(stream_.get(), computed);
   events_.give_back(computed);
 
-  std::unique_lock<std::mutex> nothing_vanishes;
-  if (memory_ != nullptr) {
-    register_new_memory();
-    nothing_vanishes = memory_->hold();
-    for (const Message& message : group.messages) check_registered(message);
-  }
   const int peer = ends_.rank < ends_.peer ? 1 : 0;
   OpenGroup open(gpu_.nccl);
   for (const Message& message : group.messages) {
@@ -158,21 +149,6 @@ bool NcclEdge::start_group() {
   }
   starting_ = std::move(group);
   if (open.close() == NcclProgress::done) finish_start();
-  return true;
-}
-
-void NcclEdge::register_new_memory() try { memory_->register_with(communicator_); } catch (const RunError& error) {
-  // No way back from here: the other end counts on it, and NCCL does not define what mixing does.
-  throw RunError("rank " + std::to_string(ends_.rank) + ": " + text() +
-                 " has registered memory and cannot register more: " + error.what() +
-                 "; NCCL_LOCAL_REGISTER=0 on all ranks runs without");
-}
-
-void NcclEdge::check_registered(const Message& message) const {
-  if (message.tensor.nbytes() == 0) return;
-  if (memory_->covers(communicator_, message.tensor.const_data_ptr(), message.tensor.nbytes())) return;
-  throw std::logic_error("a message of rank " + std::to_string(ends_.rank) + " lies outside of what " + text() +
-                         " has registered");
 }
 
 void NcclEdge::finish_start() {
@@ -199,7 +175,6 @@ std::optional<std::size_t> NcclEdge::take_ended(Ticket ticket) {
 }
 
 void NcclEdge::start_to_close() {
-  use(nullptr);
   gpu_.nccl.finalize(communicator_);
 }
 

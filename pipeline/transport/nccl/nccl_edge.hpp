@@ -15,7 +15,6 @@
 
 #include "pipeline/transport/nccl/gpu_events.hpp"
 #include "pipeline/transport/nccl/owned_stream.hpp"
-#include "pipeline/transport/nccl/registered_memory.hpp"
 #include "pipeline/transport/payload_channel.hpp"
 #include "schedule/direction.hpp"
 
@@ -42,17 +41,17 @@ class NcclEdge {
   const Ends& ends() const { return ends_; }
 
   bool connected();
-  /// Registers all of `memory` with the communicator, and from now on what appears in it before the next group; null
-  /// takes that back. Nothing is in flight. Throws RunError when NCCL refuses.
-  void use(RegisteredMemory* memory);
-  /// In the order of the list. A receive without a buffer holds back itself and what comes after it.
+  /// In the order of the list.
   void send(Ticket ticket, const at::Tensor& payload);
   void receive(Ticket ticket);
   void supply(Ticket ticket, const at::Tensor& buffer);
-  /// What was given since the last call is one batch; each batch is one group at most.
+  /// What was given since the last call is one batch, which `launch` hands over.
   void end_batch() { ++batch_; }
+  /// Hands over what is left of the oldest batch, as one group as far as its receives have buffers; whether all of it
+  /// is on the stream. Called until it says so, and then for the next batch.
+  bool launch();
 
-  /// Starts what can start and notes what has ended. Throws RunError naming both ranks when NCCL reports a failure.
+  /// Notes what has ended. Throws RunError naming both ranks when NCCL reports a failure.
   void progress();
   /// The bytes of a message that has ended; the compute stream is then ordered after it. The ticket is spent.
   std::optional<std::size_t> take_ended(Ticket ticket);
@@ -75,10 +74,7 @@ class NcclEdge {
     GpuEvent event = GpuEvent::none;  ///< behind them on the stream
   };
 
-  bool start_group();
-  void register_new_memory();
-  /// Where NCCL holds memory registered on one end only, what it does is undefined.
-  void check_registered(const Message& message) const;
+  void start_group();
   void finish_start();
   void take_reached();
   /// NCCL's progress; throws when it failed.
@@ -89,8 +85,8 @@ class NcclEdge {
   Ends ends_;
   OwnedStream stream_;
   NcclCommunicator communicator_;  ///< none once closed or given up
-  RegisteredMemory* memory_ = nullptr;
-  std::uint64_t batch_ = 0;
+  std::uint64_t batch_ = 0;        ///< the one that is being given
+  std::uint64_t launched_ = 0;     ///< batches that are on the stream, whole
   std::deque<Message> waiting_;
   std::optional<Group> starting_;  ///< handed to NCCL, not on the stream yet
   std::deque<Group> flying_;       ///< on the stream, in its order

@@ -11,7 +11,6 @@
 
 #include "pipeline/transport/nccl/bounded_call.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "schedule/direction.hpp"
 #include "training/memory_meter.hpp"
 
@@ -66,6 +65,12 @@ NcclEdge& NcclPayloads::edge(int peer, Direction direction) {
   return *found->second;
 }
 
+NcclEdge& NcclPayloads::edge_in_batch(int peer, Direction direction) {
+  NcclEdge& way = edge(peer, direction);
+  if (std::ranges::find(batch_, &way) == batch_.end()) batch_.push_back(&way);
+  return way;
+}
+
 std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& control) {
   const std::vector<std::string> versions =
       control.gather(answer_or_error([&] { return std::to_string(gpu_.nccl.version()); }));
@@ -106,49 +111,6 @@ void NcclPayloads::connect(const std::vector<RankPair>& pairs, Control& control,
       warm_up(made, wait);
     }
   }
-  agree_to_register(control);
-}
-
-void NcclPayloads::agree_to_register(Control& control) {
-  const std::vector<std::string> reasons = control.gather(register_memory());
-  const auto first = std::ranges::find_if(reasons, [](const std::string& each) { return !each.empty(); });
-  std::string reason;  // rank 0's counts
-  if (first != reasons.end()) reason = "rank " + std::to_string(first - reasons.begin()) + ": " + *first;
-  why_not_registered_ = control.broadcast(reason);
-  if (!why_not_registered_.empty()) stop_registering();
-}
-
-std::string NcclPayloads::register_memory() try {
-  if (gpu_.segments == nullptr) return "no allocator says where tensors lie";
-  if (gpu_.nccl.version() < first_nccl_that_registers) {
-    return "NCCL " + version_text(std::to_string(gpu_.nccl.version())) + " cannot; " +
-           version_text(std::to_string(first_nccl_that_registers)) + " and newer can";
-  }
-  if (std::string why = gpu_.segments->why_not(); !why.empty()) return why;
-  const MemoryScope scope(MemoryOwner::transport);
-  const at::Tensor one = at::empty({1}, at::TensorOptions(at::kFloat).device(settings_.device));  // a segment to try
-  memory_ = std::make_unique<RegisteredMemory>(gpu_.nccl, *gpu_.segments, settings_.device);
-  for (const auto& [key, way] : edges_) way->use(memory_.get());
-  return {};
-} catch (const RunError& error) {
-  return error.what();
-}
-
-void NcclPayloads::stop_registering() noexcept {
-  for (const auto& [key, way] : edges_) way->use(nullptr);
-  memory_.reset();
-}
-
-std::optional<RegisteredBuffers> NcclPayloads::registered_buffers() const {
-  RegisteredBuffers buffers;
-  buffers.why_not = why_not_registered_;
-  if (memory_) {
-    const RegisteredMemory::Count count = memory_->count();
-    buffers.segments = count.segments;
-    buffers.bytes = count.bytes;
-    buffers.given_back = count.vanished;
-  }
-  return buffers;
 }
 
 void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
@@ -175,14 +137,14 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
 }
 
 PayloadChannel::Ticket NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  NcclEdge& way = edge(peer, direction);
+  NcclEdge& way = edge_in_batch(peer, direction);
   way.send(++last_ticket_, payload);
   open_[last_ticket_] = &way;
   return last_ticket_;
 }
 
 PayloadChannel::Ticket NcclPayloads::receive(int peer, Direction direction) {
-  NcclEdge& way = edge(peer, direction);
+  NcclEdge& way = edge_in_batch(peer, direction);
   way.receive(++last_ticket_);
   open_[last_ticket_] = &way;
   return last_ticket_;
@@ -193,12 +155,17 @@ void NcclPayloads::supply(Ticket receive, const at::Tensor& buffer) {
 }
 
 void NcclPayloads::flush() {
-  for (const auto& [key, way] : edges_) way->end_batch();
+  for (NcclEdge* way : batch_) {
+    way->end_batch();
+    to_launch_.push_back(way);
+  }
+  batch_.clear();
   progress();
 }
 
 void NcclPayloads::progress() {
   for (const auto& [key, way] : edges_) way->progress();
+  while (!to_launch_.empty() && to_launch_.front()->launch()) to_launch_.pop_front();
 }
 
 std::optional<std::size_t> NcclPayloads::test(Ticket ticket) {
@@ -215,7 +182,6 @@ void NcclPayloads::close(const Control::Wait& wait) {
     wait("the end of " + way->text(), [&] { return way->closed(); });
   }
   edges_.clear();
-  memory_.reset();
 }
 
 void NcclPayloads::abort() noexcept {
@@ -226,13 +192,17 @@ void NcclPayloads::abort() noexcept {
     }
   }
   if (!communicators.empty()) {
-    // On a thread of its own: ncclCommAbort has been seen to hang, and then the job has to end all the same.
-    call_bounded(settings_.abort_limit, [&nccl = gpu_.nccl, communicators] {
-      for (const NcclCommunicator communicator : communicators) nccl.abort(communicator);
-    });
+    // ncclCommAbort has been seen to hang, or to wait for another communicator's receive: each has a thread, and the
+    // job ends all the same.
+    std::vector<std::function<void()>> calls;
+    for (const NcclCommunicator communicator : communicators) {
+      calls.push_back([&nccl = gpu_.nccl, communicator] { nccl.abort(communicator); });
+    }
+    call_bounded(settings_.abort_limit, std::move(calls));
   }
+  batch_.clear();
+  to_launch_.clear();
   edges_.clear();
-  memory_.reset();
 }
 
 }  // namespace plumbline

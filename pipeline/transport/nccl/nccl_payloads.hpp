@@ -1,6 +1,12 @@
 // Payloads in GPU memory, by NCCL.
+//
+// Groups are launched in the order of the list, whatever edge they are for, each once the one before is on its stream.
+// A device may work off its streams one after the other (one hardware queue, no multiprocessor left, a profiler): in
+// that order every list that is runnable with blocking messages still ends; in any other a receive may stand before the
+// send that it waits for.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -9,7 +15,6 @@
 #include "pipeline/transport/nccl/nccl_edge.hpp"
 #include "pipeline/transport/payload_channel.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
-#include "pipeline/transport/registered_buffers.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
@@ -36,8 +41,7 @@ class NcclPayloads final : public PayloadChannel {
   bool needs_looking_at() const override { return true; }
 
   /// Rank 0 makes the ids and spreads them; then each pair, forward before backward, in the order of the list, makes
-  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use. Then memory is
-  /// registered, where all ranks can.
+  /// its communicator and sends a tensor both ways, since NCCL opens what lies below at the first use.
   void connect(const std::vector<RankPair>& pairs, Control& control, const Control::Wait& wait) override;
 
   Ticket send(int peer, Direction direction, const at::Tensor& payload) override;
@@ -48,27 +52,22 @@ class NcclPayloads final : public PayloadChannel {
   std::optional<std::size_t> test(Ticket ticket) override;
   void close(const Control::Wait& wait) override;
   void abort() noexcept override;
-  std::optional<RegisteredBuffers> registered_buffers() const override;
 
  private:
   NcclEdge& edge(int peer, Direction direction);
+  /// The same, as part of the batch that is being given.
+  NcclEdge& edge_in_batch(int peer, Direction direction);
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
   void warm_up(NcclEdge& edge, const Control::Wait& wait);
-  /// All ranks register their memory, or none does: NCCL does not define what a message between registered and other
-  /// memory does.
-  void agree_to_register(Control& control);
-  /// Registers; what keeps this rank from it, or nothing.
-  std::string register_memory();
-  void stop_registering() noexcept;
 
   GpuApi gpu_;
   int rank_;
   NcclSettings settings_;
   GpuEvents events_;
-  std::unique_ptr<RegisteredMemory> memory_;  ///< where all ranks register
-  std::string why_not_registered_ = "no messages";
   std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
   std::map<Ticket, NcclEdge*> open_;
+  std::vector<NcclEdge*> batch_;     ///< edges of the batch that is being given, in the order of their first messages
+  std::deque<NcclEdge*> to_launch_;  ///< one entry for each edge's batch, in the order of the list
   Ticket last_ticket_ = 0;
 };
 

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# scripts/first-gpu-run over programs that only pretend: each part is made where another fails, the page counts them, and a machine without a GPU
+# is told as that. On a GPU the script itself is the test.
+set -euo pipefail
+script=$1/first-gpu-run
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bin=$work/cuda/bin
+mkdir -p "$bin"
+fail() {
+  echo "$*" >&2
+  cat "$work/said" >&2
+  exit 1
+}
+
+cat >"$bin/plumbline" <<'STUB'
+#!/usr/bin/env bash
+case $1 in
+  doctor) cat "$(dirname "$0")/doctor" ;;
+  sweep)
+    mkdir -p "$4/cells/one/rank-0"
+    echo page >"$4/index.html"
+    echo '{"cells": [{"holds": true}, {"holds": false}]}' >"$4/verdict.json"
+    echo '{"transport": "threads"}' >"$4/cells/one/manifest.json"
+    printf 'step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n0,1,2,1048576,4194304,8388608\n' >"$4/cells/one/rank-0/gpu_memory.csv"
+    [[ $2 != */gpu.toml ]] ;;
+  bench) echo "12 ms a step" ;;
+esac
+STUB
+printf '#!/bin/sh\necho "ratio 1.25"\n' >"$bin/deterministic_step"
+printf '#!/bin/sh\n' >"$bin/plumbline-pipeline"
+touch "$bin/plumbline-gpu.so"
+chmod +x "$bin"/*
+
+echo '  can: ["sweep over commands"]' >"$bin/doctor"
+code=0
+PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
+((code == 3)) || fail "without a GPU the exit code is $code"
+grep -q 'no GPU that can be used' "$work/said" || fail "it is not said that there is no GPU"
+
+echo '  can: ["train on one GPU (--device cuda)"]' >"$bin/doctor"
+code=0
+PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
+((code == 1)) || fail "with a sweep that does not hold the exit code is $code"
+for part in gpu threads bench deterministic; do
+  grep -q "^$part," "$work/out/parts.csv" || fail "there is no part $part"
+done
+for words in '1 of 2 cases hold' 'exit code 1' '12 ms a step' 'ratio 1.25' '<td>threads</td><td>1</td><td>3</td><td>3 to 3</td>'; do
+  grep -qF "$words" "$work/out/index.html" || fail "the page lacks: $words"
+done
+[[ ! -e $work/out/work && -e $work/out/gpu/index.html ]] || fail "records stay, or pages do not"

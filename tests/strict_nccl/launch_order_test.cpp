@@ -1,0 +1,246 @@
+// The order in which groups are launched, on devices that let nothing pass: every schedule, and random lists, walked
+// over the NCCL transport with a few bytes a message.
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "pipeline/transport/operation.hpp"
+#include "pipeline/transport/rank_pairs.hpp"
+#include "schedule/lowering.hpp"
+#include "schedule/message.hpp"
+#include "tests/pipeline/parity.hpp"
+#include "tests/strict_nccl/strict_run.hpp"
+
+namespace plumbline::strict {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1}},
+                                                 {"serial", {.busy_answers = 1, .serial_streams = true}},
+                                                 {"launch_waits", {.busy_answers = 1, .launch_waits = true}}};
+
+/// A rank that walks its list as the executor does: consecutive messages are one batch, compute is put on its stream
+/// and not waited for.
+class ListWalk {
+ public:
+  ListWalk(StrictWorld& world, Transport& transport, const Schedule& schedule)
+      : world_(world), transport_(transport), placement_(schedule.placement) {}
+
+  void run(const ActionList& list) {
+    for (auto next = list.begin(); next != list.end();) {
+      const auto end =
+          std::find_if_not(next, list.end(), [](const Action& each) { return is_communication(each.type); });
+      if (next != end) {
+        post({next, end});
+        next = end;
+      } else {
+        execute(*next++);
+      }
+    }
+    transport_.reap_sends();
+    while (!world_.compute_idle(transport_.rank())) std::this_thread::yield();
+  }
+
+ private:
+  using Key = std::tuple<std::int32_t, std::int32_t, Direction>;  ///< stage, microbatch
+
+  static float content(std::int32_t from, std::int32_t microbatch, Direction direction) {
+    return static_cast<float>(1000 * from + 10 * microbatch + (direction == Direction::forward ? 0 : 1));
+  }
+  static at::Tensor memory() { return at::full({4}, -1, at::kFloat); }
+
+  void post(const ActionList& batch) {
+    std::vector<Operation> operations;
+    for (const Action& action : batch) {
+      const std::int32_t other = partner(action).stage;
+      const bool sends = is_send(action.type);
+      Operation operation;
+      operation.action = action;
+      operation.peer = placement_.rank_of(other);
+      MessageHeader& header = operation.header;
+      header.direction = direction_of(action.type);
+      header.from_stage = sends ? action.stage : other;
+      header.to_stage = sends ? other : action.stage;
+      header.microbatch = action.microbatch;
+      header.dtype = static_cast<std::int32_t>(at::kFloat);
+      header.dimensions = 1;
+      header.sizes = {4};
+      if (sends) operation.payload = made_.at({action.stage, action.microbatch, header.direction});
+      operations.push_back(std::move(operation));
+    }
+    const std::vector<OperationId> ids = transport_.post(std::move(operations));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!is_send(batch[i].type)) coming_[{batch[i].stage, batch[i].microbatch, direction_of(batch[i].type)}] = ids[i];
+    }
+  }
+
+  void execute(const Action& action) {
+    switch (action.type) {
+      case ActionType::forward:
+        return compute(action, Direction::forward, action.stage - 1);
+      case ActionType::backward:
+      case ActionType::backward_input:
+        return compute(action, Direction::backward, action.stage + 1);
+      case ActionType::backward_weight:
+        return launch({}, memory(), 0);
+      case ActionType::reduce:
+        return reduce(action);
+      default:
+        return transport_.barrier();
+    }
+  }
+
+  void compute(const Action& action, Direction direction, std::int32_t from) {
+    at::Tensor input;
+    if (const auto coming = coming_.extract({action.stage, action.microbatch, direction})) {
+      input = transport_.wait(coming.mapped());
+      EXPECT_EQ(input.data_ptr<float>()[3], content(from, action.microbatch, direction)) << to_text(action);
+    }
+    const at::Tensor output = memory();
+    made_[{action.stage, action.microbatch, direction}] = output;
+    launch(input, output, content(action.stage, action.microbatch, direction));
+  }
+
+  void launch(const at::Tensor& input, const at::Tensor& output, float value) {
+    kept_.push_back(input);
+    kept_.push_back(output);
+    Kernel kernel{.name = "compute", .reads = {}, .writes = {range(output)}, .body = {}};
+    if (input.defined()) kernel.reads = {range(input)};
+    kernel.body = [data = output.data_ptr<float>(), value] { std::fill_n(data, 4, value); };
+    world_.launch(transport_.rank(), std::move(kernel));
+  }
+  static Range range(const at::Tensor& tensor) { return {tensor.const_data_ptr(), tensor.nbytes()}; }
+
+  void reduce(const Action& action) {
+    const bool head = action.stage != 0;
+    const int peer = placement_.rank_of(head ? 0 : placement_.stages() - 1);
+    if (peer == transport_.rank()) return;
+    at::Tensor tensor = memory();
+    if (head) transport_.send_tied(peer, tensor);
+    transport_.receive_tied(peer, tensor);
+    if (!head) transport_.send_tied(peer, tensor);
+  }
+
+  StrictWorld& world_;
+  Transport& transport_;
+  Placement placement_;
+  std::map<Key, at::Tensor> made_;
+  std::map<Key, OperationId> coming_;
+  std::vector<at::Tensor> kept_;  ///< until no kernel uses it
+};
+
+Outcome walk(const Schedule& lowered, bool tied, const Settings& device) {
+  StrictWorld world(lowered.placement.ranks, device);
+  const RunOptions options{.ranks = lowered.placement.ranks, .connect = false};
+  return run_strict(world, options, [&](Transport& t) {
+    t.connect(pairs_of(lowered.placement, tied));
+    ListWalk(world, t, lowered).run(lowered.ranks.at(static_cast<std::size_t>(t.rank())));
+  });
+}
+
+class LaunchOrder : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LaunchOrder, OfTheListEndsUnderEverySchedule) {
+  for (const auto& [world, name] : worlds_and_schedules(8)) {
+    for (const bool tied : {false, true}) {
+      const Schedule lowered = lower(make_schedule(name, world, 8, default_chunks(name)), tied);
+      const Outcome outcome = walk(lowered, tied, devices.at(GetParam()));
+      EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"))
+          << name << ", " << world << (tied ? ", tied" : "");
+    }
+  }
+}
+
+/// Compute actions in any order in which one process could run them, split over ranks.
+Schedule random_schedule(std::minstd_rand& random) {
+  const auto draw = [&](std::int32_t from, std::int32_t to) {
+    return from + static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(to - from + 1));
+  };
+  Schedule made;
+  made.name = "random";
+  made.placement = {draw(2, 5), draw(1, 3), draw(0, 1) == 0 ? PlacementKind::loop : PlacementKind::v};
+  made.microbatches = draw(1, 4);
+  made.ranks.resize(static_cast<std::size_t>(made.placement.ranks));
+  const std::int32_t last = made.placement.stages() - 1;
+  std::vector<Action> open;
+  for (std::int32_t m = 0; m < made.microbatches; ++m) open.push_back({0, ActionType::forward, m});
+  while (!open.empty()) {
+    const auto chosen = open.begin() + draw(0, static_cast<std::int32_t>(open.size()) - 1);
+    const Action action = *chosen;
+    open.erase(chosen);
+    made.ranks.at(static_cast<std::size_t>(made.placement.rank_of(action.stage))).push_back(action);
+    const auto next = [&](std::int32_t stage, ActionType type) { open.push_back({stage, type, action.microbatch}); };
+    const ActionType backward = made.microbatches % 2 == 0 ? ActionType::backward : ActionType::backward_input;
+    if (action.type == ActionType::forward && action.stage < last) next(action.stage + 1, ActionType::forward);
+    if (action.type == ActionType::forward && action.stage == last) next(last, backward);
+    if (action.type == backward && action.stage > 0) next(action.stage - 1, backward);
+    if (action.type == ActionType::backward_input) next(action.stage, ActionType::backward_weight);
+  }
+  return made;
+}
+
+TEST_P(LaunchOrder, OfTheListEndsWithRandomLists) {
+  const char* wanted = std::getenv("PLUMBLINE_RANDOM_LISTS");
+  std::minstd_rand random(17);
+  for (int left = wanted == nullptr ? 100 : std::atoi(wanted); left > 0; --left) {
+    const bool tied = random() % 2 == 0;
+    const Schedule lowered = lower(random_schedule(random), tied);
+    const Outcome outcome = walk(lowered, tied, devices.at(GetParam()));
+    ASSERT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*")) << lowered.placement.ranks << " ranks, " << left;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, LaunchOrder, ::testing::Values("parallel", "serial", "launch_waits"),
+                         [](const auto& tested) { return tested.param; });
+
+/// How many of the schedules at 3 ranks end on a serial device when their lists are changed.
+int that_end(const std::function<void(ActionList&)>& change) {
+  int ended = 0;
+  for (const std::string& name : schedule_names()) {
+    Schedule lowered = lower(make_schedule(name, 3, 6, default_chunks(name)), true);
+    for (ActionList& list : lowered.ranks) change(list);
+    const Outcome outcome = walk(lowered, true, devices.at("serial"));
+    if (all_words(outcome).find_first_not_of('\n') == std::string::npos) {
+      ++ended;
+    } else {
+      EXPECT_THAT(all_words(outcome), HasSubstr("wait for each other in a circle")) << name;
+    }
+  }
+  return ended;
+}
+
+TEST(SerialDevice, ShowsGroupsThatAreLaunchedByNeighbour) {
+  EXPECT_LT(that_end([](ActionList& list) {
+              const auto message = [](const Action& each) { return is_communication(each.type); };
+              for (auto next = list.begin(); next != list.end();) {
+                const auto begin = std::find_if(next, list.end(), message);
+                next = std::find_if_not(begin, list.end(), message);
+                std::stable_sort(begin, next, [](const Action& one, const Action& other) {
+                  return partner(one).stage < partner(other).stage;
+                });
+              }
+            }),
+            static_cast<int>(schedule_names().size()));
+}
+
+TEST(SerialDevice, ShowsReceivesThatAreHoistedOverAnAction) {
+  EXPECT_LT(that_end([](ActionList& list) {
+              for (std::size_t i = 1; i < list.size(); ++i) {
+                if (is_communication(list[i].type) && !is_send(list[i].type) && is_compute(list[i - 1].type)) {
+                  std::swap(list[i], list[i - 1]);
+                }
+              }
+            }),
+            static_cast<int>(schedule_names().size()));
+}
+
+}  // namespace
+}  // namespace plumbline::strict
