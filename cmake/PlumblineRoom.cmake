@@ -8,7 +8,7 @@ option(PLUMBLINE_WERROR "Take warnings for errors, as .ci/run does; other compil
 add_library(plumbline_options INTERFACE)
 target_include_directories(plumbline_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(plumbline_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off $<$<BOOL:${PLUMBLINE_WERROR}>:-Werror>
-                       $<$<BOOL:${PLUMBLINE_UNITY}>:-Wno-subobject-linkage>)
+                       $<$<BOOL:${PLUMBLINE_UNITY}>:$<IF:$<CXX_COMPILER_ID:GNU>,-Wno-subobject-linkage,-Wno-shadow>>) # of files in one
 if(PLUMBLINE_SANITIZE STREQUAL "fuzzer")
   set(sanitizers -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_compile_options(plumbline_options INTERFACE ${sanitizers} -w) # warnings are g++'s to give

@@ -3,8 +3,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "pipeline/clock_alignment.hpp"
@@ -73,12 +76,25 @@ void take_gpu(const PipelineOptions& options, const std::vector<RankGpus>& ranks
   load_gpu_module().use(training.device.index());
 }
 
+/// Throws SystemError where the launcher belongs to another MPI. Of its processes, which know nothing of each other,
+/// the first says so; the others give it the time, as some launchers end all processes as soon as one has failed.
+void require_own_launcher(const Link& link) {
+  const auto foreign = foreign_launcher(link.world_size());
+  if (!foreign) return;
+  if (foreign->rank > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    std::_Exit(static_cast<int>(ExitCode::harness_failure));
+  }
+  throw SystemError(foreign->words);
+}
+
 /// The ranks' messages over MPI, and on GPUs their payloads over NCCL or through host memory. Collective: a rank that
 /// failed before (`failure`, which this may set) takes part, so that all hear of it.
 std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,
                                         std::optional<Failure>& failure) {
   const TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
   std::unique_ptr<Link> link = make_mpi_link({});
+  require_own_launcher(*link);
   if (options.device != "cpu") {
     const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =

@@ -31,7 +31,7 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
   std::string wanted = kind_of_cell(static_cast<const Value*>(nullptr));
   if constexpr (is_whole<Value>) wanted += " from " + std::to_string(least) + " to 2^56";
   return {std::move(name), std::move(wanted), [field](const Row& row) { return cell_text(row.*field); },
-          [field, least](Row& row, const std::string& text) {
+          [=](Row& row, const std::string& text) {
             Value value{};
             if (!read_cell(text, value)) return false;
             if constexpr (is_whole<Value>)

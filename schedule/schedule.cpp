@@ -84,8 +84,8 @@ const std::vector<Generator>& generators() {
 /// Small letters and digits alone, without torch's "Schedule" before them.
 std::string spelling(const std::string& name) {
   std::string letters;
-  for (const unsigned char c : name) {
-    if (c != '-' && c != '_' && c != ' ') letters += static_cast<char>(std::tolower(c));
+  for (const char c : name) {
+    if (c != '-' && c != '_' && c != ' ') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   constexpr std::string_view torchs = "schedule";
   return letters.starts_with(torchs) ? letters.substr(torchs.size()) : letters;

@@ -24,6 +24,15 @@ std::optional<std::string> slots_line(const std::string& said) {
   return std::nullopt;
 }
 
+/// What our trainers say under the launcher of another MPI, without their name.
+std::optional<std::string> alone_line(const std::string& said) {
+  const auto sign = said.find("each alone in its MPI world");
+  if (sign == std::string::npos) return std::nullopt;
+  const auto begin = said.rfind('\n', sign) + 1;  // 0 where there is none
+  const std::string line = said.substr(begin, said.find('\n', sign) - begin);
+  return line.substr(line.find(": ") + 2);
+}
+
 /// Whether a launcher's own words, or the program's, tell that the program was started.
 bool tells_of_processes(const LauncherSight& sight) {
   // Open MPI, MPICH and Intel MPI, Slurm; and the dynamic linker in the program's name
@@ -82,6 +91,7 @@ std::string other_world(const LauncherSight& sight, std::int64_t world) {
 
 std::optional<std::string> launcher_fault(const LauncherSight& sight) {
   if (!sight.any_rank) {
+    if (const auto alone = alone_line(sight.said)) return alone;
     if (const auto slots = slots_line(sight.said)) {
       return sight.launcher + " has too few slots for " + count_text(sight.asked, "rank") + "; it said: " + *slots +
              ". Add --map-by :OVERSUBSCRIBE to the key launcher of the sweep file, give it a host file with more "
@@ -91,11 +101,6 @@ std::optional<std::string> launcher_fault(const LauncherSight& sight) {
     if (sight.processes == 0 && !tells_of_processes(sight)) return nothing_started(sight);
   }
   if (sight.world_size && *sight.world_size != sight.asked) return other_world(sight, *sight.world_size);
-  // Those of processes that are each alone which came too late to write the same record.
-  constexpr const char* second_of_alone = "is not empty, so it may hold another run";
-  if (!sight.world_size && sight.processes > 1 && sight.said.find(second_of_alone) != std::string::npos) {
-    return other_world(sight, 1);
-  }
   return std::nullopt;
 }
 

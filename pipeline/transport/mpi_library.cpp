@@ -1,10 +1,14 @@
 #include "pipeline/transport/mpi_library.hpp"
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <array>
+#include <cstdlib>
+#include <sstream>
 
 #include "support/error.hpp"
+#include "support/numbers.hpp"
 
 namespace plumbline {
 
@@ -47,7 +51,43 @@ std::string mpi_version() {
   int length = 0;
   check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   const std::string whole(text.data(), static_cast<std::size_t>(length));
-  return whole.substr(0, whole.find_first_of(",\n"));
+  std::istringstream words(whole.substr(0, whole.find_first_of(",\n")));
+  std::string version;
+  for (std::string word; words >> word;) {
+    if (word != "Version:") version += (version.empty() ? "" : " ") + word;  // "MPICH Version:\t4.0.2"
+  }
+  return version;
+}
+
+std::optional<ForeignLauncher> foreign_launcher(int world_size) {
+  struct Variables {
+    const char *launcher, *size, *rank;
+  };
+  // srun tells its steps alone, and not a script of sbatch, how many they are.
+  constexpr std::array variables = {Variables{"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                    Variables{"MPICH's mpirun", "PMI_SIZE", "PMI_RANK"},
+                                    Variables{"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+  const auto number = [](const char* name) -> std::optional<std::int64_t> {
+    const char* value = std::getenv(name);
+    return value != nullptr ? parse_integer(value) : std::nullopt;
+  };
+  if (world_size > 1) return std::nullopt;
+  std::optional<ForeignLauncher> found;
+  for (const Variables& each : variables) {
+    const auto size = number(each.size);
+    if (size == 1) return std::nullopt;  // the others' are those of a launcher around this one
+    if (!size || *size < 1 || found) continue;
+    Dl_info library{};
+    dladdr(dlsym(RTLD_DEFAULT, "MPI_Init_thread"), &library);
+    found = {number(each.rank).value_or(0),
+             each.launcher + (" started " + std::to_string(*size)) +
+                 " processes that know nothing of each other, each alone in its MPI world: they run with " +
+                 mpi_version() + " (" + (library.dli_fname != nullptr ? library.dli_fname : "no path") +
+                 "), to which this launcher does not belong. Start them with the mpirun of that MPI" +
+                 (each.launcher == std::string("srun") ? ", or try srun --mpi=pmix or --mpi=pmi2" : "") +
+                 " (in a sweep: its path in the key launcher), or build for the launcher's MPI (-DMPI_HOME=DIR)"};
+  }
+  return found;
 }
 
 bool all_on_one_host() {

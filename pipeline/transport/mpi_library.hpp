@@ -1,6 +1,8 @@
 // MPI's start, end and error codes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace plumbline {
@@ -13,8 +15,17 @@ void check_mpi(int code, const char* call);
 bool initialise_mpi();
 void finalise_mpi();
 
-/// "Open MPI v4.1.4": of the library that runs, up to its first comma.
+/// "Open MPI v4.1.4", "MPICH 4.0.2": of the library that runs, up to its first comma.
 std::string mpi_version();
+
+struct ForeignLauncher {
+  std::int64_t rank = 0;  ///< that it gave this process
+  std::string words;      ///< what was found, and what to do
+};
+
+/// Where this process is alone in its MPI world, but its launcher says that it started several: it belongs to another
+/// MPI, and each of them takes itself for rank 0 of 1.
+std::optional<ForeignLauncher> foreign_launcher(int world_size);
 
 /// Whether all processes run on one host, and so read one monotonic clock. Collective.
 bool all_on_one_host();

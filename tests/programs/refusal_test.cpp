@@ -86,6 +86,21 @@ TEST_F(Refusal, WhatOneRankAloneFindsIsToldOnceWithThatRank) {
   EXPECT_TRUE(record_is_free());
 }
 
+// As that of another MPI starts them: with its variables, which this MPI does not know.
+TEST_F(Refusal, TheLauncherOfAnotherMpiIsToldOnceWithTheMpiThatThisOneIs) {
+  const std::string training = bin() + "/plumbline-pipeline " + run_file({}) + record();
+
+  const Ended ended = testing::end_of("(export OMPI_COMM_WORLD_SIZE=2; OMPI_COMM_WORLD_RANK=1 " + training +
+                                          " & OMPI_COMM_WORLD_RANK=0 " + training + "; code=$?; wait; exit $code)",
+                                      folder_.path());
+
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_THAT(ended.said,
+              SaysOnce("plumbline-pipeline: Open MPI's mpirun started 2 processes that know nothing of each "
+                       "other, each alone in its MPI world: they run with "));
+  EXPECT_TRUE(record_is_free());
+}
+
 TEST_F(Refusal, WrongOptionIsToldOnceForAllRanks) {
   const Ended ended = on_three_ranks("--recrod /nowhere");
 
