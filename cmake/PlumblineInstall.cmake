@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: programs, the library that writes records (find_package(plumbline), plumbline::record), schemas, docs.
+# What `cmake --install` puts where: programs, the package of find_package(plumbline) (plumbline::record, plumbline_add_sweep_test), schemas, docs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS plumbline RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -34,7 +34,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/plumbline")
 configure_package_config_file(cmake/plumblineConfig.cmake.in "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" INSTALL_DESTINATION "${package}"
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/plumblineConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" "${CMAKE_BINARY_DIR}/generated/plumblineConfigVersion.cmake" DESTINATION "${package}")
+install(FILES "${CMAKE_BINARY_DIR}/generated/plumblineConfig.cmake" "${CMAKE_BINARY_DIR}/generated/plumblineConfigVersion.cmake"
+              cmake/PlumblineGpuTest.cmake cmake/PlumblineSweepTest.cmake DESTINATION "${package}")
 
 install(DIRECTORY docs/schemas DESTINATION "${CMAKE_INSTALL_DATADIR}/plumbline")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN schemas EXCLUDE PATTERN decisions EXCLUDE)

@@ -1,6 +1,8 @@
 #include "reports/annotations.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "reports/headline.hpp"
 #include "reports/markup.hpp"
@@ -81,8 +83,16 @@ std::string annotations(const Verdict& verdict) {
   return text;
 }
 
-std::string ctest_measurements(const Verdict& verdict, const std::filesystem::path& report) {
+std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence, const std::filesystem::path& report) {
   double seconds = 0;
+  std::map<std::string, std::int64_t> largest;
+  for (const auto& [id, run] : evidence.cells) {
+    for (const RankMemory& rank : run.ranks) {
+      for (const auto& [name, bytes] : {std::pair("largest_activation_bytes", rank.activation_bytes),
+                                        std::pair("largest_process_bytes", rank.process_bytes)})
+        if (bytes) largest[name] = std::max(largest[name], *bytes);
+    }
+  }
   for (const CellVerdict& cell : verdict.cells) seconds += cell.seconds;
   for (const ReferenceVerdict& reference : verdict.references) seconds += reference.seconds;
   std::string text = measurement("text/string", "verdict", headline(verdict));
@@ -91,6 +101,7 @@ std::string ctest_measurements(const Verdict& verdict, const std::filesystem::pa
   for (const auto& [what, count] : verdict.counts) text += measurement("numeric/integer", what, to_text(count));
   for (const auto& [what, count] : verdict.compared)
     text += measurement("numeric/integer", "compared_" + what, to_text(count));
+  for (const auto& [name, bytes] : largest) text += measurement("numeric/integer", name, to_text(bytes));
   text += measurement("numeric/double", "run_seconds", to_text(seconds));
   return text + "<CTestMeasurementFile type=\"file\" name=\"report\">" + xml_escape(report.string()) +
          "</CTestMeasurementFile>\n";

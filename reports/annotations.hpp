@@ -5,6 +5,7 @@
 #include <string>
 
 #include "record/verdict.hpp"
+#include "reports/evidence.hpp"
 
 namespace plumbline {
 
@@ -12,8 +13,8 @@ namespace plumbline {
 /// (GitHub shows no more of a step), a `::warning` for what the data could not show, else one `::notice`.
 std::string annotations(const Verdict& verdict);
 
-/// ctest.txt: what CTest takes from a test's output to CDash: counts and times as numbers, verdict and commit as
-/// texts, and `report` (a page) as a file.
-std::string ctest_measurements(const Verdict& verdict, const std::filesystem::path& report);
+/// ctest.txt: what CTest takes from a test's output to CDash: counts, times and the cells' largest peaks as numbers,
+/// verdict and commit as texts, and `report` (a page) as a file.
+std::string ctest_measurements(const Verdict& verdict, const Evidence& evidence, const std::filesystem::path& report);
 
 }  // namespace plumbline

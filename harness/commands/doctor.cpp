@@ -9,6 +9,7 @@
 #include "harness/launch/last_words.hpp"
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/mpi_launcher.hpp"
+#include "harness/launch/visible_gpus.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -74,6 +75,11 @@ bool judge_alone(const fs::path& folder) {
 Json examine_gpus(const Json& trainers) {
   const Json& pipeline = trainers.at(pipeline_program);
   Json can = Json::array(), why = Json::array(), devices = Json::array();
+  try {
+    visible_gpus();
+  } catch (const InputError& error) {  // CUDA says of it that there is no GPU
+    return {{"can", can}, {"why_not_more", Json::array({error.what()})}, {"devices", devices}};
+  }
   if (pipeline == Json(no_trainer)) {
     why.push_back(
         "the trainers are asked what they can do on GPUs, and there are none here; commands of your own use "
@@ -95,7 +101,14 @@ Json examine_gpus(const Json& trainers) {
       } else {
         can.push_back("train over NCCL with two ranks on one GPU");
       }
-      if (count == 1) why.push_back("this machine has one GPU; NCCL with a GPU a rank needs more, or more machines");
+      if (count == 1) {
+        const auto name = devices.at(0).at("name").get<std::string>();
+        const bool slice = name.find(" MIG ") != std::string::npos;
+        why.push_back(slice ? name +
+                                  " is a MIG slice, and CUDA shows a process one; NCCL with a GPU a rank needs whole "
+                                  "GPUs, the other transports run all ranks on the slice"
+                            : "this machine has one GPU; NCCL with a GPU a rank needs more, or more machines");
+      }
     } else {
       why.push_back("these programs have no NCCL transport");
     }
@@ -109,11 +122,25 @@ Json examine_gpus(const Json& trainers) {
   return {{"can", can}, {"why_not_more", why}, {"devices", devices}};
 }
 
-Json ctest_resources(const Json& findings) {
-  Json gpus = Json::array();
-  for (std::size_t index = 0; index < findings.at("gpus").at("devices").size(); ++index) {
-    gpus.push_back({{"id", std::to_string(index)}, {"slots", 1}});
+GpuCount count_gpus(const Json& pipeline) {
+  const auto visible = visible_gpus();
+  if (of_gpu(pipeline, "built") == true) {
+    if (of_gpu(pipeline, "usable") != true) return {0, of_gpu(pipeline, "why_not").get<std::string>()};
+    return {of_gpu(pipeline, "devices").size(), ""};
   }
+  const std::string variable = visible_gpus_variable;
+  if (!visible) return {0, "there is no /dev/nvidia<number>, and " + variable + " is not set"};
+  return {visible->size(), visible->empty() ? variable + " names no GPU; unset it, or name some (0,1)" : ""};
+}
+
+GpuCount count_gpus(const fs::path& trainers) {
+  StopSignals signals;
+  return count_gpus(judge_alone(trainers) ? no_trainer : ask(trainers / pipeline_program, signals));
+}
+
+Json ctest_resources(std::size_t count) {
+  Json gpus = Json::array();
+  for (std::size_t index = 0; index < count; ++index) gpus.push_back({{"id", std::to_string(index)}, {"slots", 1}});
   return {{"version", {{"major", 1}, {"minor", 0}}}, {"local", Json::array({{{"gpus", gpus}}})}};
 }
 

@@ -44,9 +44,16 @@ std::string beside_text(const fs::path& folder) {
          "(docs/sweep-file.md). The sweep files in fixtures/sweeps and `calibrate` need them (make build).\n\n";
 }
 
-int doctor(const fs::path& trainers, bool json, const fs::path& resources) {
+int write_ctest_resources(const fs::path& file, const fs::path& trainers) {
+  const GpuCount gpus = count_gpus(trainers);
+  write_json(file, ctest_resources(gpus.count));
+  std::cout << file.string() << ": " << gpus.count << (gpus.count == 1 ? " GPU" : " GPUs")
+            << (gpus.why_none.empty() ? "" : ": " + gpus.why_none) << "\n";
+  return as_int(ExitCode::holds);
+}
+
+int doctor(const fs::path& trainers, bool json) {
   const Json findings = examine_machine(trainers);
-  if (!resources.empty()) write_json(resources, ctest_resources(findings));
   std::cout << (json ? json_text(findings, 2) + "\n" : doctor_text(findings));
   return as_int(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
 }
@@ -95,10 +102,12 @@ int run(int argc, char** argv) {
   bool doctor_json = false;
   auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
   doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
-  doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
+  auto* as_json = doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
   fs::path resources;
-  doctor_command->add_option("--ctest-resources", resources,
-                             "Write this machine's GPUs for ctest --resource-spec-file");
+  doctor_command
+      ->add_option("--ctest-resources", resources,
+                   "Ask for nothing but the GPUs, and write them for ctest --resource-spec-file")
+      ->excludes(as_json);
   doctor_command->footer("Example: plumbline doctor");
 
   const auto run_baseline = add_baseline_command(app);
@@ -127,7 +136,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("record")) return run_record();
   if (doctor_command->count("--trainers") > 0 && judge_alone(doctor_trainers))
     throw InputError(doctor_trainers.string() + ": holds neither " + reference_program + " nor " + pipeline_program);
-  return doctor(doctor_trainers, doctor_json, resources);
+  if (!resources.empty()) return write_ctest_resources(resources, doctor_trainers);
+  return doctor(doctor_trainers, doctor_json);
 }
 
 }  // namespace

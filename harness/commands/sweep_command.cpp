@@ -7,8 +7,11 @@
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "harness/commands/doctor.hpp"
 #include "harness/judge/judge.hpp"
+#include "harness/launch/visible_gpus.hpp"
 #include "harness/sweep/disk_estimate.hpp"
 #include "harness/sweep/judge_again.hpp"
 #include "harness/sweep/merge_sweeps.hpp"
@@ -21,8 +24,10 @@
 #include "reports/report.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/folder_lock.hpp"
 #include "support/hash.hpp"
 #include "support/numbers.hpp"
+#include "support/paths.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -109,6 +114,32 @@ int sweep(const SweepOptions& options) {
   return ended_with(verdict);
 }
 
+/// The last time's sweep; what else lies there is left for the sweep to refuse.
+void remove_earlier_sweep(const fs::path& folder) {
+  if (!path_exists(folder / "sweep.json")) return;
+  const FolderLock lock(folder);
+  fs::remove_all(folder);
+}
+
+/// As a test of CTest: on the GPUs that it assigned, in a folder that is made anew, the numbers where it looks for
+/// them.
+int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
+  constexpr int skipped = 77;
+  take_assigned_gpus();
+  if (gpus > 0) {
+    const GpuCount here = count_gpus(options.trainers);
+    if (std::cmp_less(here.count, gpus)) {
+      std::printf("skipped because it needs %lld GPUs, and %zu may be used here%s%s\n", static_cast<long long>(gpus),
+                  here.count, here.why_none.empty() ? "" : ": ", here.why_none.c_str());
+      return skipped;
+    }
+  }
+  remove_earlier_sweep(*options.out);
+  const int code = sweep(options);
+  std::fputs(read_file(*options.out / "ctest.txt").c_str(), stdout);
+  return code;
+}
+
 int judge(const fs::path& folder, const Json& harness) {
   const Verdict verdict = judge_again(folder, services(), harness, stderr);
   std::printf("judged again from the records; nothing was run\n");
@@ -128,7 +159,8 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                                        const Json& harness) {
   struct Given {
     SweepOptions options;
-    bool list = false;
+    bool list = false, as_test = false;
+    std::int64_t gpus = 0;
   };
   const auto given = std::make_shared<Given>();
   SweepOptions& options = given->options;
@@ -137,8 +169,8 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   options.harness = harness;
   auto* command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
   command->add_option("sweep", options.sweep_file, "SWEEP.toml")->required();
-  command->add_option_function<fs::path>(
-      "--out", [given](const fs::path& out) { given->options.out = out; },
+  auto* out = command->add_option_function<fs::path>(
+      "--out", [given](const fs::path& folder) { given->options.out = folder; },
       "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
   auto* resume =
       command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
@@ -148,9 +180,9 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--cells", options.cells,
           "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
       ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
-  command->add_flag("--list", given->list,
-                    "Print the cells' ids and train nothing; refuses what the sweep would refuse, and asks the "
-                    "trainers about each run");
+  auto* list = command->add_flag("--list", given->list,
+                                 "Print the cells' ids and train nothing; refuses what the sweep would refuse, and "
+                                 "asks the trainers about each run");
   command->add_flag(
       "--keep-dumps", options.keep_dumps,
       "Keep the dumps of cells that the sweep file's key audit added; without it they go once these hold");
@@ -167,6 +199,18 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
           "all (the default) or failures: then records of cells that hold go, once the report is written")
       ->check(CLI::IsMember({"all", "failures"}));
+  auto* as_test =
+      command
+          ->add_option_function<fs::path>(
+              "--ctest", [given](const fs::path& folder) { given->options.out = folder, given->as_test = true; },
+              "As a test of CTest (plumbline_add_sweep_test): takes the GPUs that CTest assigned, writes "
+              "into this folder in place of the last sweep there, prints measurements")
+          ->excludes(out)
+          ->excludes(resume)
+          ->excludes(list);
+  command->add_option("--gpus", given->gpus, "With --ctest: where fewer may be used it is skipped (77) with the reason")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
+      ->needs(as_test);
   const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help());
   command->footer(
       "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
@@ -174,6 +218,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   return [given, other_trainers] {
     given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
+    if (given->as_test) return sweep_as_test(given->options, given->gpus);
     return given->list ? list_cells(given->options) : sweep(given->options);
   };
 }

@@ -1,6 +1,7 @@
 #include "harness/sweep/prepared_sweep.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "harness/launch/launcher.hpp"
 #include "harness/launch/visible_gpus.hpp"
@@ -40,14 +41,20 @@ bool takes_gpus_of_slots(const PreparedSweep& sweep) {
 }
 
 /// Side by side every slot is a GPU.
-void refuse_more_jobs_than_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
-  if (jobs <= 1 || !takes_gpus_of_slots(sweep)) return;
+void check_gpus(const PreparedSweep& sweep, std::int64_t jobs) {
+  if (!takes_gpus_of_slots(sweep)) return;
   const auto visible = visible_gpus();
-  if (!visible || jobs <= std::ssize(*visible)) return;
-  throw SystemError(
-      "--jobs " + std::to_string(jobs) + ": this process may use " + std::to_string(visible->size()) +
-      (visible->size() == 1 ? " GPU" : " GPUs") + (visible->empty() ? "" : " (" + join(*visible, ",") + ")") +
-      ", and runs side by side take one GPU a rank; give at most so many, or set " + visible_gpus_variable);
+  if (!visible) return;
+  if (visible->empty()) {
+    throw SystemError(std::string(visible_gpus_variable) + " is \"" + std::getenv(visible_gpus_variable) +
+                      "\": this sweep trains on GPUs and may use none; unset the variable, name GPUs in it (0,1), or "
+                      "ask the scheduler for some");
+  }
+  if (jobs <= 1 || jobs <= std::ssize(*visible)) return;
+  throw SystemError("--jobs " + std::to_string(jobs) + ": this process may use " + std::to_string(visible->size()) +
+                    (visible->size() == 1 ? " GPU" : " GPUs") + " (" + join(*visible, ",") +
+                    "), and runs side by side take one GPU a rank; give at most so many, or set " +
+                    visible_gpus_variable);
 }
 
 }  // namespace
@@ -71,7 +78,7 @@ PreparedSweep prepare_sweep(const SweepOptions& options) {
     for (const char* program : {reference_program, pipeline_program})
       find_program((options.trainers / program).string());
   }
-  refuse_more_jobs_than_gpus(sweep, options.jobs);
+  check_gpus(sweep, options.jobs);
   sweep.folder = options.out.value_or(new_run_folder(part_of_id(sweep.file.name)));
   sweep.fingerprint = fingerprint_of(sweep.file, sweep.plan, options.trainers, options.judge, sweep.inputs);
   SweepFolder::refuse_unless_usable(sweep.folder, sweep.fingerprint, options.resume);

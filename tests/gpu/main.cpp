@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "tests/gpu/assigned_gpus.hpp"
+#include "harness/launch/visible_gpus.hpp"
 
 int main(int argc, char** argv) {
-  plumbline::testing::take_assigned_gpus();
+  plumbline::take_assigned_gpus();
   ::testing::InitGoogleTest(&argc, argv);
   const int code = RUN_ALL_TESTS();
   // CTest's SKIP_RETURN_CODE; a regular expression on the output would hide a failure behind a skipped test.

@@ -119,7 +119,14 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.name = "<s>";
 
-  const std::string text = ctest_measurements(verdict, "/a/b&c/report.html");
+  Evidence evidence;
+  evidence.cells["one"].ranks.resize(2);
+  evidence.cells["one"].ranks[0].activation_bytes = 7;
+  evidence.cells["one"].ranks[1].activation_bytes = 8;
+  evidence.cells["two"].ranks.resize(1);
+  evidence.cells["two"].ranks[0].process_bytes = 91;
+
+  const std::string text = ctest_measurements(verdict, evidence, "/a/b&c/report.html");
 
   EXPECT_EQ(testing::parse_markup(text, false).error, "");
   EXPECT_THAT(text,
@@ -127,6 +134,8 @@ TEST(CTestMeasurements, AreElementsThatCTestReads) {
   EXPECT_THAT(text,
               HasSubstr("<CTestMeasurement type=\"text/string\" name=\"commit\">0123456789ab</CTestMeasurement>"));
   EXPECT_THAT(text, HasSubstr("<CTestMeasurement type=\"numeric/double\" name=\"run_seconds\">36</CTestMeasurement>"));
+  EXPECT_THAT(text, HasSubstr("name=\"largest_activation_bytes\">8</"));
+  EXPECT_THAT(text, HasSubstr("name=\"largest_process_bytes\">91</"));
   EXPECT_THAT(text, HasSubstr("name=\"report\">/a/b&amp;c/report.html</CTestMeasurementFile>"));
 }
 

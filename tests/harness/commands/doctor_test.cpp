@@ -7,9 +7,11 @@
 
 #include <map>
 
+#include "harness/launch/visible_gpus.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
 #include "tests/harness/fake_programs.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline {
@@ -262,12 +264,36 @@ TEST(Doctor, OneTrainerWithoutTheOtherIsABrokenSetOfThem) {
 }
 
 TEST(Doctor, EveryGpuIsOneResourceForCTest) {
-  const Json two = {{"gpus", examine_gpus(trainers(machine({gpu("a"), gpu("a")})))}};
-  const Json none = {{"gpus", examine_gpus(trainers({{"built", false}}))}};
-
-  EXPECT_EQ(ctest_resources(two).dump(),
+  EXPECT_EQ(ctest_resources(2).dump(),
             R"({"version":{"major":1,"minor":0},"local":[{"gpus":[{"id":"0","slots":1},{"id":"1","slots":1}]}]})");
-  EXPECT_EQ(ctest_resources(none).dump(), R"({"version":{"major":1,"minor":0},"local":[{"gpus":[]}]})");
+  EXPECT_EQ(ctest_resources(0).dump(), R"({"version":{"major":1,"minor":0},"local":[{"gpus":[]}]})");
+}
+
+TEST(Doctor, GpusAreCountedAsCudaShowsThemElseByTheVariable) {
+  const auto counted = [](const char* variable, const Json& gpu) {
+    const testing::EnvironmentVariable visible(visible_gpus_variable, variable);
+    return count_gpus(trainers(gpu).at("plumbline-pipeline"));
+  };
+  const Json cpu_build = {{"built", false}};
+
+  EXPECT_EQ(counted("0,1,7", machine({gpu("a"), gpu("a")})).count, 2);
+  const GpuCount no_driver = counted("0,1", {{"built", true}, {"usable", false}, {"why_not", "there is no driver"}});
+  EXPECT_EQ(no_driver.count, 0);
+  EXPECT_EQ(no_driver.why_none, "there is no driver");
+  EXPECT_EQ(counted("0,1", cpu_build).count, 2);
+  EXPECT_THAT(counted("", cpu_build).why_none, HasSubstr("CUDA_VISIBLE_DEVICES names no GPU"));
+  EXPECT_THAT(testing::error_of<InputError>([&] { counted("1,1", machine({gpu("a")})); }), HasSubstr("GPU 1 stands"));
+}
+
+TEST(Doctor, AWrongVariableIsToldAloneAndASliceIsNoSecondGpu) {
+  const testing::EnvironmentVariable wrong(visible_gpus_variable, "MIG-1,MIG-2");
+  const Json refused = examine_gpus(trainers({{"built", true}, {"usable", false}, {"why_not", "CUDA sees no GPU"}}));
+  const testing::EnvironmentVariable right(visible_gpus_variable, "MIG-1");
+  const Json slice = examine_gpus(trainers(machine(Json::array({gpu("NVIDIA H100 MIG 1g.10gb")}))));
+
+  EXPECT_THAT(texts(refused.at("why_not_more")), ::testing::ElementsAre(HasSubstr("name one slice")));
+  EXPECT_THAT(texts(slice.at("why_not_more")), Contains(HasSubstr("MIG 1g.10gb is a MIG slice")));
+  EXPECT_THAT(texts(slice.at("why_not_more")), ::testing::Not(Contains(HasSubstr("has one GPU"))));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "harness/commands/sweep_command.hpp"
 
 #include "tests/harness/commands/finished_sweep.hpp"
+#include "tests/harness/launch/environment_variable.hpp"
 
 namespace plumbline::testing {
 namespace {
@@ -76,6 +77,23 @@ TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {
   EXPECT_THAT(given("--shard=3/3 --list").said, AllOf(HasSubstr("none.toml"), Not(HasSubstr("give i/n"))));
   EXPECT_EQ(given("--keep some").code, 2);
   EXPECT_EQ(given("--again").code, 2) << "without --resume";
+}
+
+// What it does where there are enough: tests/install/run.
+TEST(SweepCommand, AsATestItIsSkippedWithTheReasonWhereGpusAreTooFew) {
+  const auto given = [](const char* visible, const std::string& options) {
+    const EnvironmentVariable variable("CUDA_VISIBLE_DEVICES", visible);
+    return result_of([](CLI::App& app) { return add_sweep_command(app, "plumbline", "/nowhere", Json::object()); },
+                     "sweep none.toml " + options);
+  };
+  const Result skipped = given("7", "--ctest /nowhere/out --gpus 2");
+
+  EXPECT_EQ(skipped.code, 77);
+  EXPECT_THAT(skipped.said, HasSubstr("skipped because it needs 2 GPUs, and 1 may be used here\n"));
+  EXPECT_THAT(given("", "--ctest /nowhere/out --gpus 2").said, HasSubstr("CUDA_VISIBLE_DEVICES names no GPU"));
+  EXPECT_THAT(given("7,8", "--ctest /nowhere/out --gpus 2").said, HasSubstr("none.toml"));
+  EXPECT_EQ(given("7,8", "--gpus 2").code, 2) << "without --ctest";
+  EXPECT_EQ(given("7,8", "--ctest /nowhere/out --out /nowhere/else").code, 2);
 }
 
 }  // namespace

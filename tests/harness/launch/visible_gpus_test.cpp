@@ -1,14 +1,17 @@
-// GPUs that a process may use, by the variable or by the devices that there are.
+// GPUs that a process may use: by the variable, by the devices that there are, and of these by CTest.
 #include "harness/launch/visible_gpus.hpp"
 
 #include <gmock/gmock.h>
 
+#include "support/error.hpp"
 #include "tests/harness/launch/environment_variable.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace plumbline::testing {
 namespace {
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
@@ -18,10 +21,45 @@ TEST(VisibleGpus, AreThoseThatTheVariableNamesUpToTheFirstThatIsNone) {
     return visible_gpus();
   };
   EXPECT_THAT(named("2,3"), Optional(ElementsAre("2", "3")));
-  EXPECT_THAT(named("GPU-8932, MIG-1"), Optional(ElementsAre("GPU-8932", "MIG-1")));
+  EXPECT_THAT(named("GPU-8932, GPU-1"), Optional(ElementsAre("GPU-8932", "GPU-1")));
+  EXPECT_THAT(named("MIG-1"), Optional(ElementsAre("MIG-1")));
   EXPECT_THAT(named("1,-1,2"), Optional(ElementsAre("1")));
   EXPECT_THAT(named("0,,2"), Optional(ElementsAre("0")));
   EXPECT_THAT(named(""), Optional(IsEmpty()));
+}
+
+TEST(VisibleGpus, ThatCudaWouldNotShowAreRefusedWithWhatWasFound) {
+  struct Case {
+    const char *value, *words;
+  };
+  for (const auto& [value, words] :
+       {Case{"0,1, 0", "GPU 0 stands in it twice; name each GPU once"},
+        Case{"GPU-8932,GPU-8932", "GPU GPU-8932 stands in it twice"}, Case{"MIG-1,MIG-2", "name one slice"},
+        Case{"0,MIG-GPU-8932/1/0", "names a MIG slice beside others"}}) {
+    const EnvironmentVariable variable(visible_gpus_variable, value);
+    EXPECT_THAT(error_of<InputError>([] { visible_gpus(); }),
+                AllOf(HasSubstr(std::string(visible_gpus_variable) + " is \"" + value + "\""), HasSubstr(words)));
+  }
+  const EnvironmentVariable variable(visible_gpus_variable, "0,-1,0");
+  EXPECT_THAT(visible_gpus(), Optional(ElementsAre("0")));
+}
+
+TEST(VisibleGpus, AreThoseThatCTestAssignedByTheirNumberAmongTheVisible) {
+  const auto taken = [](const char* visible, const std::vector<std::string>& groups) {
+    const std::string prefix = "CTEST_RESOURCE_GROUP_", count = std::to_string(groups.size());
+    const EnvironmentVariable of_cuda(visible_gpus_variable, visible);
+    const EnvironmentVariable of_ctest(prefix + "COUNT", groups.empty() ? nullptr : count.c_str());
+    const EnvironmentVariable first(prefix + "0_GPUS", groups.empty() ? nullptr : groups.front().c_str());
+    const EnvironmentVariable second(prefix + "1_GPUS", groups.size() < 2 ? nullptr : groups[1].c_str());
+    take_assigned_gpus();
+    take_assigned_gpus();  // in a program that the first one started
+    const char* value = std::getenv(visible_gpus_variable);
+    return std::string(value == nullptr ? "all" : value);
+  };
+  EXPECT_EQ(taken(nullptr, {}), "all");
+  EXPECT_EQ(taken("4,5", {}), "4,5");
+  EXPECT_EQ(taken(nullptr, {"id:3,slots:1", "id:1,slots:1"}), "3,1");
+  EXPECT_EQ(taken("4,GPU-7,6", {"id:1,slots:1;id:2,slots:1"}), "GPU-7,6");
 }
 
 TEST(VisibleGpus, WithoutTheVariableAreTheDevices) {

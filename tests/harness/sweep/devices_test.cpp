@@ -66,12 +66,24 @@ TEST_F(Devices, MoreJobsThanVisibleGpusAreRefused) {
     const char* words;
   };
   for (const auto& [visible, words] : {Case{"2,3", "may use 2 GPUs (2,3)"}, Case{"5", "may use 1 GPU (5)"},
-                                       Case{"1,2,-1,3,4", "may use 2 GPUs (1,2)"}, Case{"", "may use 0 GPUs,"}}) {
+                                       Case{"1,2,-1,3,4", "may use 2 GPUs (1,2)"}}) {
     setenv(variable, visible, 1);
     options_.jobs = 4;
     EXPECT_THAT(error_of<SystemError>([&] { run(); }), AllOf(HasSubstr("--jobs 4: "), HasSubstr(words)));
     EXPECT_THAT(calls(), IsEmpty());
   }
+}
+
+// Which values the variable may not have: visible_gpus_test.cpp.
+TEST_F(Devices, ThatCannotBeHadAreToldBeforeTheFirstRun) {
+  for (const char* none : {"", "-1"}) {
+    setenv(variable, none, 1);
+    EXPECT_THAT(error_of<SystemError>([&] { run(); }),
+                AllOf(HasSubstr(std::string(variable) + " is \"" + none + "\""), HasSubstr("name GPUs in it")));
+  }
+  setenv(variable, "0,0", 1);
+  EXPECT_THAT(error_of<InputError>([&] { run(); }), HasSubstr("GPU 0 stands in it twice"));
+  EXPECT_THAT(calls(), IsEmpty());
 }
 
 TEST_F(Devices, OnTheCpuNothingIsHidden) {
