@@ -53,9 +53,11 @@ struct LossBackward final : torch::autograd::Node {
     const at::Tensor made = kept.scalar_type() == dtype_ ? kept : at::empty(kept.sizes(), kept.options().dtype(dtype_));
     in_chunks(kept, [&](std::int64_t begin, std::int64_t rows) {
       const at::Tensor part = kept.narrow(0, begin, rows);
-      const at::Tensor picked = at::nll_loss_backward(gradients[0], part, labels_.narrow(0, begin, rows), {},
-                                                      at::Reduction::Sum, no_label, weight_);
-      made.narrow(0, begin, rows).copy_(at::_log_softmax_backward_data(picked, part, 1, part.scalar_type()));
+      at::Tensor gradient = at::nll_loss_backward(gradients[0], part, labels_.narrow(0, begin, rows), {},
+                                                  at::Reduction::Sum, no_label, weight_);
+      // Row by row: the sum of what comes, then each element by itself, which may be written where it was read.
+      at::_log_softmax_backward_data_out(gradient, gradient, part, 1, part.scalar_type());
+      made.narrow(0, begin, rows).copy_(gradient);
     });
     result[0] = made.view(shape_);
     return result;
