@@ -143,8 +143,7 @@ class IdleRank {
 class EmptyPartitionsCheck : public StepCheck {
  public:
   explicit EmptyPartitionsCheck(const CellEvidence& evidence)
-      : evidence_(evidence),
-        judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
+      : judgement_("empty_partitions", "empty_partitions", "exact: no parameter, no saved byte, relays bit for bit") {
     judgement_.not_recorded(evidence.not_recorded);
     for (const auto& stage : evidence.stages.stages) {
       if (!holds_no_layer(stage, evidence.stages.stages)) continue;
@@ -179,7 +178,6 @@ class EmptyPartitionsCheck : public StepCheck {
   }
 
  private:
-  const CellEvidence& evidence_;
   Judgement judgement_;
   std::vector<EmptyStage> stages_;
   std::vector<IdleRank> idle_ranks_;
