@@ -63,7 +63,9 @@ void train_rank(RankTrainer& trainer, const TrainingRun& training, const Pipelin
 }
 
 void note_failure(RankTrainer& trainer, const std::exception& why) {
-  trainer.failed(dynamic_cast<const DeadlineError*>(&why) != nullptr ? "timeout" : "error");
+  const auto* deadline = dynamic_cast<const DeadlineError*>(&why);
+  if (deadline == nullptr) return trainer.failed("error");
+  trainer.failed("timeout", deadline->waited_for);
 }
 
 ExitCode code_of(const std::exception& error) {

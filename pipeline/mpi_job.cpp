@@ -50,6 +50,12 @@ std::optional<int> agree_to_stop(Transport& transport, const std::string& progra
   return std::stoi(word);
 }
 
+/// Collective at its first call.
+bool one_host() {
+  static const bool same = all_on_one_host();
+  return same;
+}
+
 GpuApi real_gpu_api() {
   const auto cuda = reinterpret_cast<CudaApi* (*)()>(gpu_module_entry("plumbline_cuda_api"));
   const auto nccl = reinterpret_cast<NcclApi* (*)()>(gpu_module_entry("plumbline_nccl_api"));
@@ -92,9 +98,10 @@ void require_own_launcher(const Link& link) {
 /// failed before (`failure`, which this may set) takes part, so that all hear of it.
 std::unique_ptr<Transport> open_mpi_job(const PipelineOptions& options, TrainingRun* training,
                                         std::optional<Failure>& failure) {
-  const TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
+  TransportSettings settings = training != nullptr ? transport_settings(*training) : TransportSettings{};
   std::unique_ptr<Link> link = make_mpi_link({});
   require_own_launcher(*link);
+  settings.several_hosts = !one_host();
   if (options.device != "cpu") {
     const bool able = training != nullptr && !failure;
     const std::vector<RankGpus> ranks =
@@ -141,7 +148,7 @@ int train_with_mpi(PipelineOptions options, std::optional<Failure> failure) {
   };
   if (const auto code = stopped(failure)) return *code;
 
-  const AlignedClock clock = align_clocks(*transport, all_on_one_host());
+  const AlignedClock clock = align_clocks(*transport, one_host());
   std::optional<Failure> no_plan;
   if (options.record.empty()) {
     std::string folder;

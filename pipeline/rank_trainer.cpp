@@ -45,7 +45,11 @@ void RankTrainer::train(bool show_progress) {
     parts_.transport.barrier();
   } catch (const DeadlineError& error) {
     // As the pages are now, before anybody leaves: whom this rank waits for may wait itself.
-    throw DeadlineError(error.what() + waits_behind(monitor_.writer().folder().parent_path(), parts_.transport.rank()));
+    const std::filesystem::path record = monitor_.writer().folder().parent_path();
+    DeadlineError told(error.what() + (error.waited_for.empty() ? waits_behind(record, parts_.transport.rank())
+                                                                : last_sign(record, error.waited_for)));
+    told.waited_for = error.waited_for;
+    throw told;
   }
 }
 

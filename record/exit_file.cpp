@@ -1,5 +1,6 @@
 #include "record/exit_file.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "record/digest.hpp"
@@ -15,6 +16,7 @@ void write_exit_file(const std::filesystem::path& path, const ExitFile& exit) {
   if (exit.data_digest) json["data_digest"] = *exit.data_digest;
   for (const NotRecorded& entry : exit.not_recorded)
     json["not_recorded"].push_back({{"what", entry.what}, {"why", entry.why}});
+  if (!exit.waited_for.empty()) json["waited_for"] = exit.waited_for;
   write_json(path, json);
 }
 
@@ -35,6 +37,12 @@ std::optional<ExitFile> read_exit_file(const std::filesystem::path& path) {
   if (exit.data_digest && !is_digest(*exit.data_digest))
     keys.fail("data_digest", "'" + *exit.data_digest + "' is not a digest of 32 lower-case hex digits");
   exit.not_recorded = read_not_recorded(keys);
+  if (keys.has_value("waited_for")) {
+    const auto is_rank = [](const Json& value) { return value.is_number_integer() && value >= 0; };
+    const Json& ranks = keys.at("waited_for");
+    if (!ranks.is_array() || !std::ranges::all_of(ranks, is_rank)) keys.fail("waited_for", "must be a list of ranks");
+    exit.waited_for = ranks.get<std::vector<std::int64_t>>();
+  }
   if (exit.status == "ok" && exit.signal) keys.fail("signal", "must be null where status is 'ok'");
   return exit;
 }

@@ -108,6 +108,10 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()).substr(0, host_bytes - 1) : "";
 }
 
+bool ProgressSnapshot::of_another_host() const {
+  return !host.empty() && host != host_name();
+}
+
 ProgressPage::ProgressPage(const std::filesystem::path& file) : page_(nullptr), pid_(::getpid()) {
   const auto fail = [&](int error) {
     throw SystemError(file.string() + ": the progress page cannot be made: " + std::strerror(error) + "; " +

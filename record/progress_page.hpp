@@ -32,6 +32,10 @@ struct ProgressSnapshot {
   std::int32_t pid = 0;
   std::string action;
   std::string host;  ///< on which `pid` is; empty where the writer does not say
+
+  /// Then its process id and its clock mean nothing here, and it may be old: on a shared file system (NFS) others see a
+  /// memory-mapped page once it is written back.
+  bool of_another_host() const;
 };
 
 /// This machine's, as pages have it.

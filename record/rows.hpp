@@ -153,6 +153,8 @@ struct ExitFile {
   std::optional<std::string> data_digest = std::nullopt;
   std::string where = {};  ///< of an external record: "train.py:12: RuntimeError: ..."; may be empty
   std::vector<NotRecorded> not_recorded = {};  ///< of an external record
+  /// With timeout, on several hosts: the rank waited for, whom that one waited for, and so on, as they have said.
+  std::vector<std::int64_t> waited_for = {};
 };
 
 }  // namespace plumbline

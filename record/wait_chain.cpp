@@ -15,9 +15,11 @@ std::string name_of(std::int64_t rank) {
 /// "last seen in 0F3 of step 2"
 std::string last_seen(const std::optional<ProgressSnapshot>& page) {
   if (!page) return "of which there is no sign on this machine";
+  const bool elsewhere = page->of_another_host();
   const std::string step = " of step " + std::to_string(page->step);
-  if (page->action.empty()) return "which has not begun its first action" + (page->step > 0 ? step : "");
-  return "last seen in " + page->action + step;
+  const std::string by_page = elsewhere ? " (on " + page->host + ", whose page may be old)" : "";
+  if (page->action.empty()) return "which has not begun its first action" + (page->step > 0 ? step : "") + by_page;
+  return "last seen in " + page->action + step + by_page;
 }
 
 }  // namespace
@@ -30,10 +32,17 @@ std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std
   return chain;
 }
 
+std::string last_sign(const std::filesystem::path& record, const std::vector<std::int64_t>& chain) noexcept try {
+  if (chain.empty() || std::ranges::count(chain, chain.back()) > 1) return {};
+  return ", " + last_seen(read_progress(record, chain.back()));
+} catch (const std::exception&) {
+  return {};
+}
+
 std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept try {
   const auto peer_of = [&](std::int64_t at) -> std::int64_t {
     const auto page = read_progress(record, at);
-    return page ? page->peer : -1;
+    return page && !page->of_another_host() ? page->peer : -1;
   };
   const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
   if (chain.size() < 2) return {};

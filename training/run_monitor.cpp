@@ -25,8 +25,10 @@ void RunMonitor::run_began(const TrainState& state) {
   writer_.flush();
 }
 
-void RunMonitor::run_ended(const std::string& status, int code) {
-  writer_.finish({rank_, status, code, std::nullopt, log_.last_action(), rows_.data_digest()});
+void RunMonitor::run_ended(const std::string& status, int code, const std::vector<std::int64_t>& waited_for) {
+  ExitFile exit{rank_, status, code, std::nullopt, log_.last_action(), rows_.data_digest()};
+  exit.waited_for = waited_for;
+  writer_.finish(exit);
 }
 
 void RunMonitor::set_activation_peak(const StepAction& action, std::int64_t bytes) {

@@ -39,7 +39,7 @@ class RunMonitor : public StepObserver {
   /// Before the first step.
   void run_began(const TrainState& state);
   /// Writes exit.json.
-  void run_ended(const std::string& status, int code);
+  void run_ended(const std::string& status, int code, const std::vector<std::int64_t>& waited_for = {});
   /// flight.jsonl: the actions of a step that failed.
   void write_flight() const noexcept { log_.write_flight(writer_.folder() / "flight.jsonl"); }
 

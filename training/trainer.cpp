@@ -40,10 +40,10 @@ void Trainer::succeeded() {
   monitor_.run_ended(stopped_ ? "stopped" : "ok", static_cast<int>(ExitCode::holds));
 }
 
-void Trainer::failed(const std::string& status) {
+void Trainer::failed(const std::string& status, const std::vector<std::int64_t>& waited_for) {
   try {
     ending(false);
-    monitor_.run_ended(status, static_cast<int>(ExitCode::does_not_hold));
+    monitor_.run_ended(status, static_cast<int>(ExitCode::does_not_hold), waited_for);
   } catch (const Error&) {  // on a full disk exit.json is lost too; what filled it first is what counts
   }
 }

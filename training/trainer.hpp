@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "record/record.hpp"
 #include "support/progress_line.hpp"
@@ -36,7 +37,7 @@ class Trainer {
   /// Writes exit.json, of a run that has ended well.
   void succeeded();
   /// Writes exit.json, of a run that has not: `status` is error or timeout. What a full disk does not take is lost.
-  void failed(const std::string& status);
+  void failed(const std::string& status, const std::vector<std::int64_t>& waited_for = {});
   /// What begin() loaded; nothing of a run that starts with step 0.
   const std::optional<ResumedFrom>& resumed_from() const { return resumed_from_; }
 

@@ -30,10 +30,12 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
 /// "in 2B3 of step 1": where a rank was.
 std::string place_text(const RankSight& rank) {
   if (!rank.seen && rank.found) return "at a place that its progress page does not tell";
+  if (!rank.seen && rank.elsewhere) return "on another host, whose progress pages are not seen here";
   if (!rank.seen) return "before its first sign of life";
   const std::string step = " of step " + std::to_string(rank.step);
-  if (rank.action.empty()) return "before its first action" + (rank.step > 0 ? step : "");
-  return "in " + rank.action + (rank.step >= 0 ? step : "");
+  const std::string by_page = rank.host.empty() ? "" : " (on " + rank.host + ", whose page may be old)";
+  if (rank.action.empty()) return "before its first action" + (rank.step > 0 ? step : "") + by_page;
+  return "in " + rank.action + (rank.step >= 0 ? step : "") + by_page;
 }
 
 const RankSight* find(const std::vector<RankSight>& ranks, std::int64_t rank) {

@@ -15,6 +15,8 @@ struct RankSight {
   std::int64_t rank = 0;
   bool seen = false;            ///< its progress page was there
   bool found = false;           ///< its process was seen
+  std::string host = {};        ///< that it is on, where that is another one; its page may be old
+  bool elsewhere = false;       ///< its process and its page cannot be seen here, and others have begun the first step
   bool gone = false;            ///< it had ended
   std::int64_t gone_order = 0;  ///< 1 for the rank seen gone first; ranks found gone at the same glance share a number
   bool stopped = false;         ///< SIGSTOP, or by a tracer: state T or t

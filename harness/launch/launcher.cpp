@@ -42,6 +42,8 @@ constexpr milliseconds glance_interval{20};
 /// The most that the time between two glances counts: where it is more, this process has stood still, its ranks perhaps
 /// with it (a container that was paused).
 constexpr milliseconds longest_between_glances{1000};
+/// A launcher that has ranks on other hosts ends them through what it has started here (ssh), and takes seconds to.
+constexpr int times_the_grace_for_other_hosts = 5;
 
 /// Ours, with what runs need put in; what the user has set for Open MPI stays.
 std::vector<std::string> run_environment(const Launch& launch, const std::string& scratch, const std::string& mark) {
@@ -234,11 +236,12 @@ LaunchFinding launch(const Launch& launch, StopSignals& signals) {
     if (finding.interrupted || finding.timed_out || stopped_start.lasts(now)) break;
     // A launcher that noticed the death by itself ends the other ranks and then says whose it was: it gets the time to.
     // Where it is slow to, the ranks are ended for it, and only then it.
-    if (trouble_since && now - *trouble_since >= launch.grace && !seen_before_the_end) {
+    const milliseconds grace = (watch.all_seen() ? 1 : times_the_grace_for_other_hosts) * launch.grace;
+    if (trouble_since && now - *trouble_since >= grace && !seen_before_the_end) {
       seen_before_the_end = watch.sights();
       tree.kill_all_but(child);
     }
-    if (trouble_since && now - *trouble_since >= 2 * launch.grace) break;
+    if (trouble_since && now - *trouble_since >= 2 * grace) break;
     if (launch.at_glance) launch.at_glance();
     signals.wait(glance_interval);
   }

@@ -31,6 +31,24 @@ std::optional<ExitFile> exit_of(const fs::path& folder) {
   }
 }
 
+/// Whom a rank of another host waits for is known from those that have heard it say so, and not from its page.
+void take_what_ranks_heard(std::vector<RankSight>& sights) {
+  const bool begun = std::ranges::any_of(sights, [](const RankSight& sight) { return sight.step >= 0; });
+  for (RankSight& sight : sights) {
+    sight.elsewhere = begun && !sight.seen && !sight.found;
+    if (!sight.host.empty()) sight.peer = -1;
+  }
+  for (const RankSight& teller : sights) {
+    if (!teller.exit) continue;
+    const std::vector<std::int64_t>& chain = teller.exit->waited_for;
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+      if (chain[i] >= std::ssize(sights)) break;
+      RankSight& sight = sights[static_cast<std::size_t>(chain[i])];
+      if (sight.elsewhere || !sight.host.empty()) sight.peer = chain[i + 1];
+    }
+  }
+}
+
 }  // namespace
 
 RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTree& tree)
@@ -41,8 +59,8 @@ RankWatch::RankWatch(const fs::path& record, std::int64_t ranks, const ProcessTr
   }
 }
 
-/// Whether the page is of a process that has died before it was seen. A page may come from another machine (a host
-/// file), or from a container: there its process id means nothing, as long as no other rank's does either.
+/// Whether the page is of a process that has died before it was seen. A page may come from a container: there its
+/// process id means nothing, as long as no other rank's does either.
 bool RankWatch::died_unseen(const ProgressSnapshot& page) const {
   return page.host == host_name() && !process_state(page.pid) &&
          std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.pid != 0; });
@@ -96,7 +114,8 @@ void RankWatch::glance() {
     if (rank.gone) continue;
     if (rank.pid == 0) {
       const auto page = read_progress(rank.folder / "progress");
-      if (!page || page->pid <= 0 || (!tree_.contains(page->pid) && !died_unseen(*page))) continue;
+      if (!page || page->pid <= 0 || page->of_another_host() || (!tree_.contains(page->pid) && !died_unseen(*page)))
+        continue;
       rank.pid = page->pid;
       rank.last_nap = std::chrono::steady_clock::now();  // seen now: it has hung for no time yet
     }
@@ -159,6 +178,7 @@ std::vector<RankSight> RankWatch::sights() const {
     if (sight.exit) sight.where = sight.exit->where;
     const auto page = sight.stopped ? rank.page_when_stopped : read_progress(rank.folder / "progress");
     if (page) {
+      if (page->of_another_host()) sight.host = page->host;
       sight.seen = true;
       sight.action = page->action;
       sight.step = page->step;
@@ -168,6 +188,7 @@ std::vector<RankSight> RankWatch::sights() const {
     }
     sights.push_back(std::move(sight));
   }
+  take_what_ranks_heard(sights);
   return sights;
 }
 

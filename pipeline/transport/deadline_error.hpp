@@ -1,6 +1,9 @@
 // The error of a wait that lasted too long.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -9,6 +12,9 @@ namespace plumbline {
 class DeadlineError : public RunError {
  public:
   using RunError::RunError;
+  /// Of ranks on several hosts: whom it waited for, whom that one waited for, and so on, as they have said; the first
+  /// that is met twice stands at the end again.
+  std::vector<std::int64_t> waited_for;
 };
 
 }  // namespace plumbline

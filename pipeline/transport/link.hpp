@@ -13,8 +13,8 @@
 namespace plumbline {
 
 /// Messages of one channel from one rank to another arrive in the order sent; channels do not wait for each other.
-enum class Channel : std::uint8_t { forward_header, backward_header, forward, backward, control };
-inline constexpr std::size_t channels = 5;
+enum class Channel : std::uint8_t { forward_header, backward_header, forward, backward, control, waits };
+inline constexpr std::size_t channels = 6;
 
 class Link {
  public:

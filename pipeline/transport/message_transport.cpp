@@ -17,6 +17,9 @@
 namespace plumbline {
 namespace {
 
+/// Who has waited for so long, or for this part of its time limit, says so to the others.
+constexpr std::chrono::steady_clock::duration untold = std::chrono::milliseconds(2000);
+constexpr int untold_part = 4;
 /// A rank that waits looks so often, so that it knows for how long it has run meanwhile.
 constexpr std::chrono::steady_clock::duration between_looks = std::chrono::milliseconds(200);
 /// The most that the time between two looks counts towards a deadline: where it was more, this process was stopped, and
@@ -49,7 +52,10 @@ MessageTransport::MessageTransport(std::unique_ptr<Link> link, TransportSettings
       starting_(*link_, starting_wait_),
       control_(*link_, [this](const std::string& what, const std::function<bool()>& ended) {
         wait_until([&] { return what; }, ended);
-      }) {}
+      }) {
+  if (settings_.several_hosts) notes_.emplace(*link_);
+  show_waits({});
+}
 
 MessageTransport::~MessageTransport() {
   if (finished_) return;
@@ -76,8 +82,11 @@ void MessageTransport::connect(const std::vector<RankPair>& pairs) {
 }
 
 void MessageTransport::show_waits(WaitsFor shown) {
-  control_.show_waits(shown);
-  shown_ = std::move(shown);
+  shown_ = [this, shown = std::move(shown)](int peer) {
+    awaited_ = peer;
+    if (shown) shown(peer);
+  };
+  control_.show_waits(shown_);
 }
 
 std::vector<OperationId> MessageTransport::post(std::vector<Operation> batch) {
@@ -205,21 +214,37 @@ void MessageTransport::wait_until(const std::function<std::string()>& what, cons
   using Clock = std::chrono::steady_clock;
   const auto timeout = starting ? settings_.start_timeout : settings_.timeout;
   Clock::duration waited{0};
+  int told = -1;
   for (auto last_look = Clock::now();;) {
     // Read before looking: a rank that was stopped looks once more before it blames another.
     const auto now = Clock::now();
     waited += std::min<Clock::duration>(now - last_look, longest_between_looks);
     last_look = now;
     progress();
-    if (ended()) return;
-    if (waited >= timeout) {
-      throw DeadlineError(waiting_text(rank(), what(), timeout) + ": that is the time limit" +
-                          (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
-                          (starting ? "start_timeout_ms" : "timeout_ms"));
+    if (ended()) {
+      if (told >= 0) notes_->tell(-1, "");
+      return;
     }
+    if (notes_ && waited >= std::min<Clock::duration>(untold, timeout / untold_part)) {
+      if (awaited_ != told) notes_->tell(awaited_, what());
+      told = awaited_;
+      notes_->look();
+    }
+    if (waited >= timeout) passed(what(), timeout, starting);
     const Clock::duration patience = payloads_->needs_looking_at() ? std::chrono::microseconds(100) : between_looks;
     link_->idle(now + std::min<Clock::duration>(timeout - waited, patience));
   }
+}
+
+void MessageTransport::passed(const std::string& what, std::chrono::milliseconds timeout, bool starting) {
+  std::string words = waiting_text(rank(), what, timeout) + ": that is the time limit" +
+                      (starting ? " for start-up" : "") + "; if the other rank is only slow, raise pipeline." +
+                      (starting ? "start_timeout_ms" : "timeout_ms");
+  std::vector<std::int64_t> waited_for;
+  if (notes_ && awaited_ >= 0) words += notes_->behind(awaited_, waited_for);
+  DeadlineError error(words);
+  error.waited_for = std::move(waited_for);
+  throw error;
 }
 
 bool MessageTransport::test(OperationId id) {
@@ -231,7 +256,9 @@ bool MessageTransport::test(OperationId id) {
 
 at::Tensor MessageTransport::wait(OperationId id) {
   return guarded([&] {
+    if (!has_ended(id)) awaited_ = open_.at(id).operation.peer;
     wait_until([&] { return describe(open_.at(id).operation); }, [&] { return has_ended(id); });
+    awaited_ = -1;
     if (is_send_id(id)) return at::Tensor();
     const auto entry = open_.extract(id);
     return std::move(entry.mapped().operation.payload);
@@ -245,7 +272,7 @@ void MessageTransport::reap_sends() {
     };
     int told = -1;
     const auto show = [&](int peer) {
-      if (shown_ && peer != told) shown_(peer);
+      if (peer != told) shown_(peer);
       told = peer;
     };
     const auto none_left = [&] {
@@ -306,6 +333,10 @@ void MessageTransport::finish() {
                      " operations open, the first is " + describe(open_.begin()->second.operation));
     }
     control_.barrier();
+    if (notes_) {
+      notes_->leave();
+      wait_until([&] { return "the other ranks to leave"; }, [&] { return notes_->all_left(); });
+    }
     payloads_->close([this](const std::string& what, const std::function<bool()>& ended) {
       wait_until([&] { return what; }, ended);
     });

@@ -18,6 +18,7 @@
 #include "pipeline/transport/traffic_counter.hpp"
 #include "pipeline/transport/transport.hpp"
 #include "pipeline/transport/transport_settings.hpp"
+#include "pipeline/transport/wait_notes.hpp"
 #include "schedule/direction.hpp"
 
 namespace plumbline {
@@ -79,6 +80,7 @@ class MessageTransport final : public Transport {
   /// `what` completes "rank 2 waits for ...".
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended);
   void wait_until(const std::function<std::string()>& what, const std::function<bool()>& ended, bool starting);
+  [[noreturn]] void passed(const std::string& what, std::chrono::milliseconds timeout, bool starting);
   void wait_for_payload(const std::string& what, PayloadChannel::Ticket ticket);
   /// A failed transport stays failed: after a throw its channels may be out of step.
   template <typename Body>
@@ -91,6 +93,8 @@ class MessageTransport final : public Transport {
   Control starting_;  ///< of `connect`; of its own, so that the control calls of the run are numbered from 0
   Control control_;
   WaitsFor shown_;
+  std::optional<WaitNotes> notes_;
+  int awaited_ = -1;  ///< the rank that is waited for now
   TrafficCounter traffic_;
   std::map<OperationId, Open> open_;  ///< in the order posted; nodes do not move, so messages may land in them
   std::map<std::tuple<int, Direction, bool>, std::uint64_t> sequences_;

@@ -36,10 +36,10 @@ Purpose purpose_of(Channel channel) {
   }
 }
 
-/// Headers of both directions share a communicator; within the others all messages have the same tag, so that order is
-/// all that tells them apart, as it is where there are no tags.
+/// Headers of both directions share a communicator, as do control and waits; within the others all messages have the
+/// same tag, so that order is all that tells them apart, as it is where there are no tags.
 int tag_of(Channel channel) {
-  return channel == Channel::backward_header ? 1 : 0;
+  return channel == Channel::backward_header || channel == Channel::waits ? 1 : 0;
 }
 
 class MpiLink final : public Link {

@@ -11,6 +11,7 @@ struct TransportSettings {
   /// models of different sizes, and libraries take their time.
   std::chrono::milliseconds start_timeout{60000};
   bool starting = false;
+  bool several_hosts = false;  ///< then ranks that wait for long tell each other (WaitNotes)
 };
 
 }  // namespace plumbline

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/error.hpp"
 #include "tests/record/sample.hpp"
 
 namespace plumbline::testing {
@@ -14,6 +15,17 @@ TEST(ExitFileOnDisk, TellsTheDigestOfTheDataWhereTheRankSawAny) {
 
   EXPECT_EQ(read_exit_file(folder / "fed.json").value().data_digest, some_digest);
   EXPECT_FALSE(read_exit_file(folder / "not_fed.json").value().data_digest);
+}
+
+TEST(ExitFileOnDisk, TellsWhomARankWaitedForInVain) {
+  const TemporaryFolder folder;
+  ExitFile exit{0, "timeout", 1, std::nullopt, ""};
+  exit.waited_for = {1, 2};
+  write_exit_file(folder / "exit.json", exit);
+
+  EXPECT_EQ(read_exit_file(folder / "exit.json").value().waited_for, exit.waited_for);
+  folder.file("exit.json", R"({"rank": 0, "status": "timeout", "code": 1, "waited_for": [-1]})");
+  EXPECT_THROW(read_exit_file(folder / "exit.json"), InputError);
 }
 
 TEST(ExitFileOnDisk, TheWordsOfAnErrorAreCutOff) {

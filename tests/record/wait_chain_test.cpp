@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 
 #include "record/progress_page.hpp"
@@ -46,6 +47,17 @@ TEST_F(WaitChain, RanksThatWaitForEachOtherAreNamed) {
 TEST_F(WaitChain, ACircleMayEndAtTheFirstRank) {
   pages({{2, 0}, {0, 1}, {1, 0}});
   EXPECT_EQ(behind(2), "; rank 0 waits for rank 1, rank 1 for rank 0: they wait for each other");
+}
+
+TEST_F(WaitChain, APageOfAnotherHostIsNotFollowed) {
+  pages({{2, 1}, {1, 0}, {0, -1}});
+  std::fstream file(folder_.path() / rank_folder(1) / "progress", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(128);
+  file.write("far", 4);
+  file.close();
+  EXPECT_EQ(behind(2), "; rank 1, last seen in 0F3 of step 2 (on far, whose page may be old)");
+  EXPECT_EQ(last_sign(folder_.path(), {1, 0}), ", last seen in 0F3 of step 2");
+  EXPECT_EQ(last_sign(folder_.path(), {1, 0, 1}), "") << "they wait for each other";
 }
 
 TEST_F(WaitChain, ARankThatHasNotBegunIsSaidToBeSo) {

@@ -4,6 +4,7 @@
 #include <sys/ptrace.h>
 #include <sys/time.h>
 
+#include <fstream>
 #include <thread>
 
 #include "record/exit_file.hpp"
@@ -258,6 +259,35 @@ TEST_F(WatchedRanks, AnErrorIsQuotedFromTheExitFile) {
   EXPECT_EQ(sights[0].exit.value().code, 3);
   EXPECT_EQ(sights[0].where, "train.py:12: KeyError");
   EXPECT_FALSE(sights[1].exit);
+}
+
+/// A page as a rank of another host leaves it.
+void move_to_host(const std::filesystem::path& page, const std::string& host) {
+  std::fstream file(page, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(128);
+  file.write((host + '\0').c_str(), std::ssize(host) + 1);
+}
+
+// Its process id is another process's here, and its page may be old. What it said to ranks that waited in vain counts.
+TEST_F(WatchedRanks, OfARankOnAnotherHostOnlyWhatOthersHeardIsTaken) {
+  const auto here = start(0, 1), namesake = start(1, 0);
+  move_to_host(folder_of(1) / "progress", "far");
+  RankWatch watch(record_, 3, tree_);
+  watch.glance();
+
+  EXPECT_FALSE(watch.sights()[1].found);
+  EXPECT_EQ(watch.sights()[1].host, "far");
+  EXPECT_EQ(watch.sights()[1].peer, -1);
+  EXPECT_TRUE(watch.sights()[2].elsewhere) << "it has begun, and its page is not seen here";
+
+  ExitFile exit{0, "timeout", 1, {}, "0RECV_B0"};
+  exit.waited_for = {1, 2};
+  write_exit_file(folder_of(0) / "exit.json", exit);
+
+  EXPECT_EQ(watch.sights()[1].peer, 2);
+  EXPECT_THAT(diagnose(watch.sights(), std::nullopt).words,
+              "a deadline passed: rank 2 did not go on; it was last seen on another host, whose progress pages are not "
+              "seen here; ranks 0 and 1 waited for it");
 }
 
 TEST_F(WatchedRanks, RanksOfSeveralPipelinesAreWatchedWhereTheyAreAndNamedByTheRun) {

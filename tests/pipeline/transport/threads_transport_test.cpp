@@ -111,6 +111,57 @@ TEST(ThreadsTransport, AbortEndsEveryWaitAtOnceWithRankAndReason) {
   }
 }
 
+TransportSettings on_several_hosts(std::chrono::milliseconds timeout) {
+  TransportSettings settings;
+  settings.timeout = timeout;
+  settings.several_hosts = true;
+  return settings;
+}
+
+TEST(RanksOfSeveralHosts, WhoWaitsTellsTheOthersForWhom) {
+  const auto transports = make_threads_transports(3, on_several_hosts(1s));
+  run_on_threads(transports, Ending::broken, [](Transport& t) {
+    if (t.rank() == 2) return;  // stopped, as far as the others can tell
+    const OperationId id = t.post({receive_from(t, t.rank() + 1, 0, {1, 2})}).at(0);
+    if (t.rank() == 0) std::this_thread::sleep_for(20ms);
+    try {
+      t.wait(id);
+      ADD_FAILURE() << "nobody sends";
+    } catch (const DeadlineError& error) {
+      const std::string end = "rank 2 has not said that it waits";
+      if (t.rank() == 1) {
+        EXPECT_THAT(error.what(), HasSubstr("; " + end));
+        EXPECT_THAT(error.waited_for, ElementsAre(2));
+      } else {
+        EXPECT_THAT(error.what(), HasSubstr("; rank 1 waits for RECV_F microbatch 0 from rank 2, 1x2 float32; " + end));
+        EXPECT_THAT(error.waited_for, ElementsAre(1, 2));
+      }
+    }
+  });
+}
+
+TEST(RanksOfSeveralHosts, RanksThatWaitForEachOtherAreNamed) {
+  const auto transports = make_threads_transports(2, on_several_hosts(1s));
+  run_on_threads(transports, Ending::broken, [](Transport& t) {
+    const OperationId id = t.post({receive_from(t, 1 - t.rank(), 0, {1, 2})}).at(0);
+    try {
+      t.wait(id);
+      ADD_FAILURE() << "nobody sends";
+    } catch (const DeadlineError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(": they wait for each other"));
+      EXPECT_THAT(error.waited_for, ElementsAre(1 - t.rank(), t.rank()));
+    }
+  });
+}
+
+TEST(RanksOfSeveralHosts, AStragglersNotesAreTakenBeforeTheEnd) {
+  const auto transports = make_threads_transports(3, on_several_hosts(10s));
+  run_on_threads(transports, Ending::clean, [](Transport& t) {
+    if (t.rank() == 1) std::this_thread::sleep_for(2500ms);
+    t.barrier();
+  });
+}
+
 TEST(ThreadsTransport, ARankThatLeavesEarlyFreesTheOthers) {
   const auto before = std::chrono::steady_clock::now();
 
