@@ -19,7 +19,7 @@ case $1 in
   doctor) cat "$(dirname "$0")/doctor" ;;
   sweep)
     mkdir -p "$4/cells/one/rank-0"
-    echo page >"$4/index.html"
+    echo page >"$4/report.html"
     echo '{"cells": [{"holds": true}, {"holds": false}]}' >"$4/verdict.json"
     echo '{"transport": "threads"}' >"$4/cells/one/manifest.json"
     printf 'step,requested_peak_bytes,reserved_peak_bytes,reserved_bytes,free_bytes,total_bytes\n0,1,2,1048576,4194304,8388608\n' >"$4/cells/one/rank-0/gpu_memory.csv"
@@ -48,4 +48,4 @@ done
 for words in '1 of 2 cases hold' 'exit code 1' '12 ms a step' 'ratio 1.25' '<td>threads</td><td>1</td><td>3</td><td>3 to 3</td>'; do
   grep -qF "$words" "$work/out/index.html" || fail "the page lacks: $words"
 done
-[[ ! -e $work/out/work && -e $work/out/gpu/index.html ]] || fail "records stay, or pages do not"
+[[ ! -e $work/out/work && -e $work/out/gpu/report.html ]] || fail "records stay, or pages do not"

@@ -39,9 +39,10 @@ class WithoutADriver : public RealLibraries {
   }
 };
 
-TEST_F(RealLibraries, OneNcclIsInTheProcessAndOfTheHeadersVersion) {
+// Another than the header's may be put in front with LD_LIBRARY_PATH.
+TEST_F(RealLibraries, OneNcclIsInTheProcess) {
   EXPECT_THAT(loaded_libraries("libnccl.so"), SizeIs(1));
-  EXPECT_EQ(support_.versions().nccl, support_.versions().nccl_built_with);
+  EXPECT_GE(support_.versions().nccl_built_with, 21700);
   EXPECT_EQ(nccl_.version(), support_.versions().nccl);
   EXPECT_EQ(support_.versions().runtime / 1000, 13);
 }

@@ -27,7 +27,7 @@ struct Kind {
   bool tied;
 };
 
-std::string name_of(const ::testing::TestParamInfo<Kind>& info) {
+std::string name_of_kind(const ::testing::TestParamInfo<Kind>& info) {
   return info.param.dtype + "_" + info.param.optimizer + (info.param.tied ? "_tied" : "_untied");
 }
 
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(, AuditOfEachKind,
                                            Kind{"float64", "sgd", true}, Kind{"float64", "sgd", false},
                                            Kind{"bfloat16", "adamw", true}, Kind{"bfloat16", "adamw", false},
                                            Kind{"bfloat16", "sgd", true}, Kind{"bfloat16", "sgd", false}),
-                         name_of);
+                         name_of_kind);
 
 TEST_P(AuditOfEachKind, FindsNothingInARightRecordAndCouldHaveSeenAllMistakes) {
   const Audit right = audit(Mistake::none);

@@ -44,7 +44,7 @@ struct ImpossibleNumber {
   std::string where, what;  ///< "rank-1/...: step 1, ...", "... (expected ..., got ...)"
 };
 
-std::string name_of(const ::testing::TestParamInfo<ImpossibleNumber>& info) {
+std::string name_of_number(const ::testing::TestParamInfo<ImpossibleNumber>& info) {
   return info.param.name;
 }
 
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         ImpossibleNumber{"no_evaluation", [](SyntheticRun& run) { run.ranks.back().evaluation.resize(3); },
                          "evaluation.csv: step 1, rows: manifest.json has an evaluation after this step",
                          "(expected an evaluation, got none)"}),
-    name_of);
+    name_of_number);
 
 INSTANTIATE_TEST_SUITE_P(
     OfSteps, PossibleNumbers,
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                          "rank-1/steps.csv:3: step 1, rank 1, loss: not finite", "got inf)"},
         ImpossibleNumber{"infinite_norm", [](SyntheticRun& run) { run.ranks[1].steps[1].gradient_norm = infinite; },
                          "rank-1/steps.csv:3: step 1, rank 1, gradient_norm: not finite", "got inf)"}),
-    name_of);
+    name_of_number);
 
 TEST_P(PossibleNumbers, AreDemandedOfARecordAlone) {
   SyntheticRun run = evaluated_run("summary");

@@ -109,7 +109,7 @@ struct StepCell {
   std::string item, numbers;  ///< of step 1 on rank 2, which has the loss
 };
 
-std::string name_of(const ::testing::TestParamInfo<StepCell>& info) {
+std::string name_of_cell(const ::testing::TestParamInfo<StepCell>& info) {
   return info.param.name;
 }
 
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "valid_tokens: it is not the", "(expected 10, got 9)"},
                       StepCell{"loss", [](StepRow& row) { row.loss = 0.5F; }, auditing::Place::loss,
                                "loss: it is not the sum", "got 0.5)"}),
-    name_of);
+    name_of_cell);
 
 TEST_P(AuditedStepRow, IsRedInItsLineAndNowhereElse) {
   GetParam().change(step_row(2, 1));
