@@ -1,3 +1,4 @@
+#include <set>
 #include <tuple>
 
 #include "harness/judge/audit/table_audit.hpp"

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "harness/judge/audit/number_format.hpp"
 #include "harness/judge/audit/value_audit.hpp"
