@@ -52,6 +52,12 @@ if(NOT MPI_C_FOUND)
                       "  on clusters: module load openmpi")
 endif()
 target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+# Its compile option -pthread would be one that the precompiled headers do not have, and they would be refused.
+get_target_property(_options MPI::MPI_C INTERFACE_COMPILE_OPTIONS)
+if(_options)
+  list(FILTER _options EXCLUDE REGEX "-pthread$") # behind a generator expression
+  set_property(TARGET MPI::MPI_C PROPERTY INTERFACE_COMPILE_OPTIONS "${_options}")
+endif()
 
 # What was taken from where.
 message(STATUS "LibTorch ${LibTorch_VERSION}: ${LibTorch_LIBRARY_DIR}")

@@ -269,7 +269,7 @@ std::vector<std::string> names_to_compare(const SafetensorsFile& io, const std::
   std::ranges::sort(names, {}, [](const std::string& name) {
     return std::make_pair(name != "logits" ? name != "loss" ? 2 : 1 : 0, name);
   });
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
