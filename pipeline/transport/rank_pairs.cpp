@@ -16,7 +16,7 @@ std::vector<RankPair> pairs_of(const Placement& placement, bool tied) {
   }
   if (tied) add(placement.rank_of(0), placement.rank_of(placement.stages() - 1));
   std::vector<RankPair> ordered(pairs.begin(), pairs.end());
-  std::ranges::stable_partition(ordered, [](const RankPair& pair) { return pair.first % 2 == 0; });
+  std::stable_partition(ordered.begin(), ordered.end(), [](const RankPair& pair) { return pair.first % 2 == 0; });
   return ordered;
 }
 

@@ -179,7 +179,7 @@ std::optional<std::size_t> NcclPayloads::test(Ticket ticket) {
 void NcclPayloads::close(const Control::Wait& wait) {
   for (const auto& [key, way] : edges_) way->start_to_close();
   for (const auto& [key, way] : edges_) {
-    wait("the end of " + way->text(), [&] { return way->closed(); });
+    wait("the end of " + way->text(), [&one = *way] { return one.closed(); });
   }
   edges_.clear();
 }
