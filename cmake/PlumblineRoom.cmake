@@ -88,7 +88,7 @@ function(plumbline_room_test name)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE plumbline::${arg_ROOM} ${arg_USES} plumbline_test_main plumbline_test_options)
   plumbline_use_precompiled(${arg_PRECOMPILED} ${name}_test)
-  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLUMBLINE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   target_compile_definitions(${name}_test PRIVATE PLUMBLINE_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures"
                                                   PLUMBLINE_BIN="${CMAKE_BINARY_DIR}/bin")
   if(NOT arg_SHARDS)

@@ -271,7 +271,7 @@ TEST(StartUp, AMessageWithoutAConnectionIsAnInvariantBroken) {
   });
 }
 
-TEST(Groups, OneForEachNeighbourAndBatch) {
+TEST(Groups, OneForMessagesOfANeighbourThatFollowEachOther) {
   StrictWorld world(3);
   std::int64_t before = 0;
   const Outcome outcome = run_strict(world, {.ranks = 3}, [&](Transport& t) {
@@ -282,17 +282,18 @@ TEST(Groups, OneForEachNeighbourAndBatch) {
     const int previous = (t.rank() + 2) % 3;
     const auto ids = t.post({
         send_to(t, next, 0, content(t.rank(), 0, {1, 2, 4})),
-        receive_from(t, previous, 0, {1, 2, 4}),
         send_to(t, next, 1, content(t.rank(), 1, {1, 2, 4})),
+        receive_from(t, previous, 0, {1, 2, 4}),
         receive_from(t, previous, 1, {1, 2, 4}),
+        send_to(t, next, 2, content(t.rank(), 2, {1, 2, 4})),
+        receive_from(t, previous, 2, {1, 2, 4}),
     });
-    t.wait(ids[1]);
-    t.wait(ids[3]);
+    for (const std::size_t received : {2, 3, 5}) t.wait(ids[received]);
     t.reap_sends();
   });
 
   EXPECT_THAT(all_words(outcome), ::testing::MatchesRegex("\n*"));
-  EXPECT_EQ(world.groups() - before, 3 * 2) << "ranks, neighbours";
+  EXPECT_EQ(world.groups() - before, 3 * 4) << "ranks, groups";
   EXPECT_EQ(world.largest_group(), 2) << "never the messages of two neighbours together";
 }
 

@@ -20,8 +20,8 @@
 namespace plumbline::strict {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1}},
                                                  {"serial", {.busy_answers = 1, .serial_streams = true}},
@@ -31,8 +31,9 @@ const std::map<std::string, Settings> devices = {{"parallel", {.busy_answers = 1
 /// and not waited for.
 class ListWalk {
  public:
-  ListWalk(StrictWorld& world, Transport& transport, const Schedule& schedule)
-      : world_(world), transport_(transport), placement_(schedule.placement) {}
+  /// `kept`: what kernels use, until the world is gone; a rank that fails leaves some behind.
+  ListWalk(StrictWorld& world, Transport& transport, const Schedule& schedule, std::vector<at::Tensor>& kept)
+      : world_(world), transport_(transport), placement_(schedule.placement), kept_(kept) {}
 
   void run(const ActionList& list) {
     for (auto next = list.begin(); next != list.end();) {
@@ -134,15 +135,17 @@ class ListWalk {
   Placement placement_;
   std::map<Key, at::Tensor> made_;
   std::map<Key, OperationId> coming_;
-  std::vector<at::Tensor> kept_;  ///< until no kernel uses it
+  std::vector<at::Tensor>& kept_;
 };
 
-Outcome walk(const Schedule& lowered, bool tied, const Settings& device) {
+Outcome walk(const Schedule& lowered, bool tied, const Settings& device, TransportSettings limits = {patience}) {
+  std::vector<std::vector<at::Tensor>> kept(lowered.ranks.size());
   StrictWorld world(lowered.placement.ranks, device);
-  const RunOptions options{.ranks = lowered.placement.ranks, .connect = false};
+  const RunOptions options{.ranks = lowered.placement.ranks, .transport = limits, .connect = false};
   return run_strict(world, options, [&](Transport& t) {
     t.connect(pairs_of(lowered.placement, tied));
-    ListWalk(world, t, lowered).run(lowered.ranks.at(static_cast<std::size_t>(t.rank())));
+    const auto rank = static_cast<std::size_t>(t.rank());
+    ListWalk(world, t, lowered, kept.at(rank)).run(lowered.ranks.at(rank));
   });
 }
 
@@ -207,11 +210,11 @@ int that_end(const std::function<void(ActionList&)>& change) {
   for (const std::string& name : schedule_names()) {
     Schedule lowered = lower(make_schedule(name, 3, 6, default_chunks(name)), true);
     for (ActionList& list : lowered.ranks) change(list);
-    const Outcome outcome = walk(lowered, true, devices.at("serial"));
+    const Outcome outcome = walk(lowered, true, devices.at("serial"), {std::chrono::seconds(2), patience});
     if (all_words(outcome).find_first_not_of('\n') == std::string::npos) {
       ++ended;
     } else {
-      EXPECT_THAT(all_words(outcome), HasSubstr("wait for each other in a circle")) << name;
+      EXPECT_THAT(all_words(outcome), AnyOf(HasSubstr("in a circle"), HasSubstr("time limit"))) << name;
     }
   }
   return ended;
@@ -233,10 +236,11 @@ TEST(SerialDevice, ShowsGroupsThatAreLaunchedByNeighbour) {
 
 TEST(SerialDevice, ShowsReceivesThatAreHoistedOverAnAction) {
   EXPECT_LT(that_end([](ActionList& list) {
-              for (std::size_t i = 1; i < list.size(); ++i) {
-                if (is_communication(list[i].type) && !is_send(list[i].type) && is_compute(list[i - 1].type)) {
-                  std::swap(list[i], list[i - 1]);
-                }
+              for (auto at = list.begin(); at != list.end(); ++at) {
+                if (!is_communication(at->type) || is_send(at->type)) continue;
+                const auto computes = [](const Action& each) { return is_compute(each.type); };
+                const auto before = std::find_if(std::reverse_iterator(at), list.rend(), computes);
+                if (before != list.rend()) std::rotate(std::prev(before.base()), at, std::next(at));
               }
             }),
             static_cast<int>(schedule_names().size()));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "pipeline/transport/nccl/bounded_call.hpp"
 #include "pipeline/transport/rank_pairs.hpp"
@@ -65,10 +66,17 @@ NcclEdge& NcclPayloads::edge(int peer, Direction direction) {
   return *found->second;
 }
 
-NcclEdge& NcclPayloads::edge_in_batch(int peer, Direction direction) {
+NcclEdge& NcclPayloads::next_edge(int peer, Direction direction) {
   NcclEdge& way = edge(peer, direction);
-  if (std::ranges::find(batch_, &way) == batch_.end()) batch_.push_back(&way);
+  if (given_ != &way) end_group();
+  given_ = &way;
   return way;
+}
+
+void NcclPayloads::end_group() {
+  if (given_ == nullptr) return;
+  given_->end_batch();
+  to_launch_.push_back(std::exchange(given_, nullptr));
 }
 
 std::vector<std::string> NcclPayloads::agree_on_ids(std::size_t count, Control& control) {
@@ -137,14 +145,14 @@ void NcclPayloads::warm_up(NcclEdge& edge, const Control::Wait& wait) {
 }
 
 PayloadChannel::Ticket NcclPayloads::send(int peer, Direction direction, const at::Tensor& payload) {
-  NcclEdge& way = edge_in_batch(peer, direction);
+  NcclEdge& way = next_edge(peer, direction);
   way.send(++last_ticket_, payload);
   open_[last_ticket_] = &way;
   return last_ticket_;
 }
 
 PayloadChannel::Ticket NcclPayloads::receive(int peer, Direction direction) {
-  NcclEdge& way = edge_in_batch(peer, direction);
+  NcclEdge& way = next_edge(peer, direction);
   way.receive(++last_ticket_);
   open_[last_ticket_] = &way;
   return last_ticket_;
@@ -155,11 +163,7 @@ void NcclPayloads::supply(Ticket receive, const at::Tensor& buffer) {
 }
 
 void NcclPayloads::flush() {
-  for (NcclEdge* way : batch_) {
-    way->end_batch();
-    to_launch_.push_back(way);
-  }
-  batch_.clear();
+  end_group();
   progress();
 }
 
@@ -200,7 +204,7 @@ void NcclPayloads::abort() noexcept {
     }
     call_bounded(settings_.abort_limit, std::move(calls));
   }
-  batch_.clear();
+  given_ = nullptr;
   to_launch_.clear();
   edges_.clear();
 }

@@ -55,8 +55,9 @@ class NcclPayloads final : public PayloadChannel {
 
  private:
   NcclEdge& edge(int peer, Direction direction);
-  /// The same, as part of the batch that is being given.
-  NcclEdge& edge_in_batch(int peer, Direction direction);
+  /// The same, for the next message of the list.
+  NcclEdge& next_edge(int peer, Direction direction);
+  void end_group();
   std::vector<std::string> agree_on_ids(std::size_t count, Control& control);
   void warm_up(NcclEdge& edge, const Control::Wait& wait);
 
@@ -66,8 +67,8 @@ class NcclPayloads final : public PayloadChannel {
   GpuEvents events_;
   std::map<std::pair<int, Direction>, std::unique_ptr<NcclEdge>> edges_;
   std::map<Ticket, NcclEdge*> open_;
-  std::vector<NcclEdge*> batch_;     ///< edges of the batch that is being given, in the order of their first messages
-  std::deque<NcclEdge*> to_launch_;  ///< one entry for each edge's batch, in the order of the list
+  NcclEdge* given_ = nullptr;        ///< whose messages are being given now: those that follow each other are a group
+  std::deque<NcclEdge*> to_launch_;  ///< one entry for each group, in the order of the list
   Ticket last_ticket_ = 0;
 };
 

@@ -40,12 +40,12 @@ TYPED_TEST_P(TransportSuite, BothDirectionsAtOnceWithTheSamePeer) {
 
     const auto ids = t.post({
         send_to(t, peer, 1, content(t.rank(), 1, {2, 7, 4})),
+        receive_from(t, peer, 1, {2, 7, 4}),
         receive_from(t, peer, 0, {1, 3, 4}, back),
         send_to(t, peer, 0, content(t.rank(), 0, {1, 3, 4}, back), back),
-        receive_from(t, peer, 1, {2, 7, 4}),
     });
-    const at::Tensor gradient = t.wait(ids[1]);
-    const at::Tensor activation = t.wait(ids[3]);
+    const at::Tensor gradient = t.wait(ids[2]);
+    const at::Tensor activation = t.wait(ids[1]);
     t.reap_sends();
 
     EXPECT_TRUE(at::equal(gradient, content(peer, 0, {1, 3, 4}, back)));
