@@ -25,9 +25,10 @@ MemoryPlan plan_rank_memory(const TrainingRun& training, const std::vector<UnitR
     const UnitRange stage = stages.at(static_cast<std::size_t>(action.stage));
     const std::int64_t rows = math_sequence(training.plan, action.microbatch, training.run.device, dtype);
     const std::int64_t bytes = plan_saved(config, stage, tokens, dtype, train.recompute, rows);
-    const std::int64_t again = begins ? 0 : plan_recomputed(config, stage, tokens, dtype, train.recompute, rows);
+    const std::int64_t beside = begins ? plan_logits(config, stage, tokens, dtype)
+                                       : plan_recomputed(config, stage, tokens, dtype, train.recompute, rows);
     if (begins) live = sum_of_sizes({live, bytes});
-    plan.activations = std::max(plan.activations, sum_of_sizes({live, again}));
+    plan.activations = std::max(plan.activations, sum_of_sizes({live, beside}));
     if (ends) live -= bytes;
   }
   return plan;

@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 #include "support/machine_memory.hpp"
 #include "training/environment.hpp"
+#include "training/loss.hpp"
 #include "training/precision.hpp"
 
 namespace plumbline {
@@ -77,6 +78,11 @@ std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t
   return bytes;
 }
 
+std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype) {
+  if (!holds(config, units, UnitKind::head) || loss_dtype(dtype) == dtype) return 0;
+  return product_of_sizes({tokens, config.vocab_size, static_cast<std::int64_t>(c10::elementSize(dtype))});
+}
+
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                              Recompute recompute, std::int64_t math_sequence) {
   if (recompute == Recompute::none || layers_in(config, units) == 0) return 0;
@@ -101,9 +107,10 @@ MemoryPlan plan_one_device(const LlamaConfig& config, const BatchPlan& batches, 
   for (std::int64_t microbatch = 0; microbatch < batches.microbatches(); ++microbatch) {
     const std::int64_t tokens = batches.padded_tokens(microbatch);
     const std::int64_t rows = math_sequence(batches, microbatch, run.device, dtype);
+    const std::int64_t beside =
+        std::max(plan_logits(config, all, tokens, dtype), plan_recomputed(config, all, tokens, dtype, recompute, rows));
     plan.activations =
-        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows),
-                                                 plan_recomputed(config, all, tokens, dtype, recompute, rows)}));
+        std::max(plan.activations, sum_of_sizes({plan_saved(config, all, tokens, dtype, recompute, rows), beside}));
   }
   return plan;
 }

@@ -36,6 +36,10 @@ MemoryPlan plan_state(const LlamaConfig& config, const std::vector<UnitRange>& u
 std::int64_t plan_saved(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,
                         Recompute recompute = Recompute::none, std::int64_t math_sequence = 0);
 
+/// What the loss takes beside that, of units that hold the head: the logits, where log-probabilities of another dtype
+/// are kept of them. 0 without the head.
+std::int64_t plan_logits(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype);
+
 /// What their backward pass takes beyond that where it runs layers again: one layer's, without what norm and head have
 /// let go of by then. 0 where it does not.
 std::int64_t plan_recomputed(const LlamaConfig& config, UnitRange units, std::int64_t tokens, c10::ScalarType dtype,

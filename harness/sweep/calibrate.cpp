@@ -110,6 +110,7 @@ class Calibrating {
                        "choose another --record. Nothing was overwritten.");
     }
     const std::string print = fingerprint();
+    was_there_ = fs::exists(folder(), ignored);
     make_folder(folder());
     lock_.emplace(folder());
     if (!options_.resume) return write_json(mark, {{"schema", schema}, {"fingerprint", print}});
@@ -203,8 +204,11 @@ class Calibrating {
     const std::string words = options_.run_file.string() + ", " + name + ": " + (said.empty() ? finding.words : said);
     if (finding.exit_code == static_cast<int>(ExitCode::bad_input)) {
       if (ended_ == 0) {
-        std::error_code ignored;  // nothing was found out: the folder is free for the corrected run file
-        fs::remove_all(folder(), ignored);
+        // Nothing was found out: the folder is free for the corrected run file. One that the user made stays.
+        std::error_code ignored;
+        const std::vector<fs::directory_entry> made(fs::directory_iterator(folder(), ignored), {});
+        for (const fs::directory_entry& entry : made) fs::remove_all(entry.path(), ignored);
+        if (!was_there_) fs::remove(folder(), ignored);
       }
       throw InputError(words);
     }
@@ -222,6 +226,7 @@ class Calibrating {
 
   const CalibrateOptions& options_;
   StopSignals& signals_;
+  bool was_there_ = false;  ///< the folder, empty
   std::string run_;
   std::size_t runs_, ended_ = 0;
   SweepProgress progress_;

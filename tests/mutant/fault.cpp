@@ -156,7 +156,7 @@ void swap_two_actions(ActionList& list) {
 
 /// All forwards first, whatever was asked for.
 void put_forwards_first(ActionList& list) {
-  std::ranges::stable_partition(list, [](const Action& action) {
+  std::stable_partition(list.begin(), list.end(), [](const Action& action) {
     return action.type == ActionType::forward || direction_of(action.type) == Direction::forward;
   });
 }

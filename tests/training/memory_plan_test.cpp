@@ -76,6 +76,13 @@ TEST(MemoryPlanTest, SavedBytesAreTheClosedFormsOfTheUnits) {
       << "attention as matrix products";
 }
 
+TEST(MemoryPlanTest, LogitsInBfloat16StandBesideTheirLogProbabilities) {
+  const LlamaConfig c = config(true);
+  EXPECT_EQ(plan_logits(c, {0, 8}, 34, at::kBFloat16), 34 * 2 * c.vocab_size);
+  EXPECT_EQ(plan_logits(c, {0, 8}, 34, at::kFloat), 0) << "in place";
+  EXPECT_EQ(plan_logits(c, {0, 7}, 34, at::kBFloat16), 0) << "no head";
+}
+
 TEST(MemoryPlanTest, OnAGpuAttentionInFloat32KeepsItsSoftmax) {
   DataSettings data;
   data.text = "t";

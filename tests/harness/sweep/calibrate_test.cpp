@@ -59,6 +59,10 @@ TEST_F(Calibrate, OverwritesNothing) {
 TEST_F(Calibrate, PassesTheTrainersRefusalOnAndLeavesTheFolderFree) {
   EXPECT_THAT(refusal(), HasSubstr("quick.toml, reference: plumbline-reference: no such thing"));
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
+
+  std::filesystem::create_directory(options_.folder);
+  EXPECT_THAT(refusal(), HasSubstr("quick.toml, reference: plumbline-reference: no such thing"));
+  EXPECT_TRUE(std::filesystem::is_empty(options_.folder)) << "the user's own stays";
 }
 
 TEST_F(Calibrate, TakesNoFileForItsFolder) {
