@@ -75,7 +75,7 @@ endfunction()
 
 # Tests start bare, without OMP_NUM_THREADS: their own main (tests/main.cpp) sets one thread.
 # All tests of one component: tests/<name>/*_test.cpp in one executable. CTest runs it in SHARDS (1) parts, "<name>.1" and so on: a process
-# for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the label slow, "<name>.slow.1" and so on.
+# for each test would cost more than most tests do. Tests that the filter SLOW names are shares of their own with the labels slow and nightly, "<name>.slow.1" and so on.
 function(plumbline_room_test name)
   cmake_parse_arguments(arg "" "SHARDS;ROOM;PRECOMPILED;SLOW" "USES;LABELS" ${ARGN})
   if(NOT arg_ROOM)
@@ -97,7 +97,7 @@ function(plumbline_room_test name)
   set(filter "")
   if(arg_SLOW)
     set(filter "--gtest_filter=-${arg_SLOW}")
-    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} slow)
+    plumbline_shares(${name}.slow ${name}_test "--gtest_filter=${arg_SLOW}" ${arg_SHARDS} "slow;nightly")
   endif()
   plumbline_shares(${name} ${name}_test "${filter}" ${arg_SHARDS} "${arg_LABELS}")
 endfunction()
