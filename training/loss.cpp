@@ -91,7 +91,10 @@ at::Tensor token_weighted_loss(const at::Tensor& logits, const at::Tensor& label
     if (with_graph) kept = flat.scalar_type() == wide ? flat : at::empty(flat.sizes(), flat.options().dtype(wide));
     const at::Tensor of_labels = at::empty({flat.size(0), 1}, flat.options().dtype(wide));
     in_chunks(flat, [&](std::int64_t begin, std::int64_t rows) {
-      const at::Tensor part = at::log_softmax(flat.narrow(0, begin, rows).to(wide), 1);
+      const at::Tensor given = flat.narrow(0, begin, rows);
+      const at::Tensor widened =
+          with_graph && given.scalar_type() != wide ? kept.narrow(0, begin, rows).copy_(given) : given.to(wide);
+      const at::Tensor part = at::log_softmax(widened, 1);
       const at::Tensor label = label_of_row.narrow(0, begin, rows).clamp_min(0).unsqueeze(1);
       of_labels.narrow(0, begin, rows).copy_(part.gather(1, label));
       if (with_graph) kept.narrow(0, begin, rows).copy_(part);
