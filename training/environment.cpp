@@ -221,8 +221,7 @@ Json environment_json() {
   flags["tf32_cublas"] = context.allowTF32CuBLAS();
   flags["tf32_cudnn"] = context.allowTF32CuDNN();
   flags["bf16_reduction_cublas"] =
-      context.allowBF16ReductionCuBLAS() != at::CuBLASReductionOption::DisallowReducedPrecisionDisallowSplitK &&
-      context.allowBF16ReductionCuBLAS() != at::CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK;
+      context.allowBF16ReductionCuBLAS() == at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK;
   const bool flash = context.userEnabledFlashSDP(), math = context.userEnabledMathSDP();
   flags["attention"] = flash == math ? "not fixed" : flash ? "flash" : "math";
   flags["compute_threads"] = at::get_num_threads();

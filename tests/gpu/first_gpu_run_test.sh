@@ -39,6 +39,11 @@ PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 grep -q 'no GPU that can be used' "$work/said" || fail "it is not said that there is no GPU"
 
 echo '  can: ["train on one GPU (--device cuda)"]' >"$bin/doctor"
+mkdir "$work/mine" && touch "$work/mine/precious"
+code=0
+PLUMBLINE_BIN=$bin "$script" "$work/mine" >"$work/said" 2>&1 || code=$?
+((code == 2)) || fail "a folder that holds something else is not refused ($code)"
+[[ -e $work/mine/precious ]] || fail "what lay there is gone"
 code=0
 PLUMBLINE_BIN=$bin "$script" "$work/out" >"$work/said" 2>&1 || code=$?
 ((code == 1)) || fail "with a sweep that does not hold the exit code is $code"
