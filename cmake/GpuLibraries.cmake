@@ -197,7 +197,7 @@ function(plumbline_find_gpu_libraries)
   _gpu_nccl(version library "${site}/nvidia/nccl")
   if(nccl_version AND library AND version AND NOT version STREQUAL nccl_version)
     message(WARNING "Two NCCLs: ${nccl_version} in ${nccl_include} is compiled against, and LibTorch brings ${version} (${library}). A process loads one of "
-                    "them, and one older than ${nccl_version} is refused: put ${nccl_library} first in LD_LIBRARY_PATH, or leave out NCCL_ROOT and NCCL_HOME.")
+                    "them: put ${nccl_library} first in LD_LIBRARY_PATH, or leave out NCCL_ROOT and NCCL_HOME.")
   endif()
 
   set(CudaRuntime_INCLUDE_DIRS "${found_headers}" PARENT_SCOPE)
