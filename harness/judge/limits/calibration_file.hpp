@@ -1,4 +1,4 @@
-// calibration.json, schema plumbline-calibration/2 (docs/exactness.md, Tiers).
+// calibration.json, schema plumbline-calibration/2 (docs/exactness.md, Comparison modes).
 #pragma once
 
 #include <filesystem>
