@@ -1,4 +1,4 @@
-// The trace of made-up and of scheduled runs, held to the rules of docs/trace.md.
+// The trace of made-up and of scheduled runs, held to the rules of the Trace Event Format.
 #include "reports/trace/trace.hpp"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ struct Slice {
   double start = 0, end = 0;
 };
 
-/// What docs/trace.md asks of every trace; each offence in words.
+/// What the Trace Event Format asks of every trace; each offence in words.
 std::vector<std::string> offences(const Json& trace) {
   std::vector<std::string> found;
   std::set<std::int64_t> named_processes, processes;
