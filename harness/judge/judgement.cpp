@@ -19,18 +19,20 @@ Judgement::Judgement(std::string name, std::string rung, std::string limit) : ru
 }
 
 /// Only those of the earliest group and step are ever told, so that no others are kept.
-void Judgement::note_items(const ExecutionPoint& point, const std::vector<std::string>& items) {
+void Judgement::note_item(const ExecutionPoint& point, const std::string& item) {
   const auto key = [](const ExecutionPoint& of) { return std::pair(of.group, of.step); };
   if (point_ && key(*point_) < key(point)) return;
   if (point_ && key(point) < key(*point_)) items_.clear();
-  for (const auto& item : items) {
-    if (std::find(items_.begin(), items_.end(), item) == items_.end()) items_.push_back(item);
-  }
+  const auto found = std::ranges::find(items_, item, &std::pair<ExecutionPoint, std::string>::second);
+  if (found == items_.end())
+    items_.emplace_back(point, item);
+  else
+    found->first = std::min(found->first, point);
 }
 
 void Judgement::diverge(const ExecutionPoint& point, FirstDivergence divergence) {
   ++divergences_;
-  note_items(point, {divergence.item});
+  note_item(point, divergence.item);
   if (point_ && !(point < *point_)) return;
   if (divergence.rung.empty()) divergence.rung = rung_;
   point_ = point;
@@ -46,7 +48,7 @@ void Judgement::absorb(Judgement part) {
   if (!peaks.empty()) predicted_peaks(std::move(peaks));
   divergences_ += part.divergences_;
   if (!part.point_) return;
-  note_items(*part.point_, part.items_);
+  for (const auto& [point, item] : part.items_) note_item(point, item);
   if (point_ && !(*part.point_ < *point_)) return;
   point_ = part.point_;
   result_.first_divergence = std::move(part.result_.first_divergence);
@@ -101,8 +103,12 @@ std::int64_t Judgement::count(const std::string& what) const {
 std::string Judgement::failure_words() const {
   std::string words = result_.first_divergence->words;
   if (divergences_ > 1) {
-    std::vector<std::string> named(items_.begin(),
-                                   items_.begin() + static_cast<std::ptrdiff_t>(std::min(items_.size(), items_named)));
+    auto items = items_;
+    std::ranges::stable_sort(items, {}, &std::pair<ExecutionPoint, std::string>::first);
+    std::vector<std::string> named;
+    for (const auto& [point, item] : items) {
+      if (named.size() < items_named) named.push_back(item);
+    }
     words += " (" + std::to_string(divergences_) + " differences in all; in that step: " + join(named, ", ") +
              (items_.size() > items_named ? " and " + std::to_string(items_.size() - items_named) + " more" : "") + ")";
   }

@@ -69,7 +69,7 @@ class Judgement {
   Judged conclude_as(Outcome outcome, const std::string& reason);
 
  private:
-  void note_items(const ExecutionPoint& point, const std::vector<std::string>& items);
+  void note_item(const ExecutionPoint& point, const std::string& item);
   void note(const Measured& value);
   std::string failure_words() const;
   std::string margin_words() const;
@@ -78,7 +78,7 @@ class Judgement {
   std::string rung_;
   std::optional<ExecutionPoint> point_;
   std::int64_t divergences_ = 0;
-  std::vector<std::string> items_;  ///< that differ in the group and step of the earliest
+  std::vector<std::pair<ExecutionPoint, std::string>> items_;  ///< that differ in the group and step of the earliest
   std::vector<std::string> left_out_;
   std::string not_recorded_;
   std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin

@@ -189,6 +189,7 @@ TEST(LoadTokens, IndexesOfMegatronsThatDoNotFitTheirFileAreRefused) {
   EXPECT_THAT(says("MMIDIDY" + good.substr(7), ids), HasSubstr("a.idx: is no index of Megatron's"));
   EXPECT_THAT(says(good.substr(0, good.size() - 1), ids), HasSubstr("the file is truncated"));
   EXPECT_THAT(says(many_sequences, ids), HasSubstr("the file is truncated"));
+  EXPECT_THAT(says(good + "xx" + good, ids), HasSubstr("has bytes that belong to none"));
   EXPECT_THAT(says(version, ids), HasSubstr("version 2; read is version 1"));
   EXPECT_THAT(says(type, ids), HasSubstr("dtype 7 is none of Megatron's integers"));
   EXPECT_THAT(says(good, ids.substr(0, 4)), HasSubstr("a.bin: has 4 bytes, and by"));

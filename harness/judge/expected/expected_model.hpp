@@ -34,7 +34,7 @@ struct ExpectedModel {
 };
 
 /// Whether the manifest speaks of a Llama: our own trainers know no other model; an external one's config is of that
-/// type, or of none and with the keys that make one, and its first unit is `embed_tokens`.
+/// type, of a family that is one with the given keys, or of none and with the keys that make one, and its first unit is `embed_tokens`.
 bool says_llama(const Manifest& manifest);
 
 /// From the manifest's `model`, the keys of a Hugging Face config.json with transformers' defaults. Throws InputError

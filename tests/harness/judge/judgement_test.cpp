@@ -29,8 +29,8 @@ TEST(Judgement, EmptyComparisonFails) {
 TEST(Judgement, KeepsTheEarliestDivergenceWhateverTheOrderOfFinding) {
   Judgement judgement("gradients", "R3", "0 ULP");
   judgement.diverge(at_gradient(1, 0, 0), item("late"));
-  judgement.diverge(at_gradient(0, 5, 1), item("early"));
   judgement.diverge(at_gradient(0, 4, 1), item("next"));
+  judgement.diverge(at_gradient(0, 5, 1), item("early"));
 
   const auto judged = judgement.conclude("", {});
 
@@ -116,7 +116,7 @@ TEST(Judgement, ItemsOfTheEarliestStepAreNamedOnceAndThoseOfOthersNot) {
 
 TEST(Judgement, EightItemsAreAllNamed) {
   Judgement judgement("gradients", "R3", "0 ULP");
-  for (std::int64_t i = 0; i < 8; ++i) judgement.diverge(at_gradient(1, i, 0), item("g" + std::to_string(i)));
+  for (std::int64_t i = 0; i < 8; ++i) judgement.diverge(at_gradient(1, -i, 0), item("g" + std::to_string(i)));
 
   EXPECT_THAT(judgement.conclude("", {}).result.reason, ::testing::EndsWith("g6, g7)"));
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/judge/request/request.hpp"
+#include "harness/sweep/model_config.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/schedule_csv.hpp"
 #include "support/error.hpp"
@@ -392,6 +393,16 @@ TEST_F(MakeRequestOfACell, ThatStartsACommandIsAskedWhatItWasTold) {
   EXPECT_EQ(of_cell("dump").level, "dump");
   EXPECT_FALSE(of_reference().schedule) << "a reference runs under none";
   EXPECT_EQ(of_reference("dump").level, "dump");
+}
+
+TEST(ModelConfig, IsReadAgainOnlyWhereTheFileHasChanged) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.file("config.json", R"({"hidden_size": 8})");
+  const auto first = model_config(path);
+
+  EXPECT_EQ(model_config(path), first);
+  folder.file("config.json", R"({"hidden_size": 16})");
+  EXPECT_EQ(model_config(path)->json.at("hidden_size"), 16);
 }
 
 }  // namespace

@@ -121,6 +121,9 @@ TEST(SaysLlama, OfAnotherTrainerByItsFirstUnitAndItsTypeOrKeys) {
   manifest.role = "external";
   EXPECT_TRUE(says({{"model_type", "llama"}}));
   EXPECT_FALSE(says({{"model_type", "llama"}}, "inputs"));
+  EXPECT_TRUE(says({{"model_type", "mistral"}, {"sliding_window", nullptr}}));
+  EXPECT_FALSE(says({{"model_type", "mistral"}})) << "transformers gives it a window";
+  EXPECT_FALSE(says({{"model_type", "mistral"}, {"sliding_window", 4096}}));
   Json config = small();
   EXPECT_TRUE(says(config));
   config["model_type"] = nullptr;
