@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
@@ -23,6 +24,19 @@ def name_of(owner: Any) -> str:
 
 def missing(owner: Any, name: str) -> str:
     return f"torch {torch_version()} has no {name_of(owner)}.{name}"
+
+
+class Unshared:
+    """A hook that stays with its model: in a copy of it, or in its pickle, it does nothing and needs no plumbline to be loaded."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (contextlib.nullcontext(), "__exit__")
 
 
 def guarded(record: Record, what: str | Iterable[str], function: Function) -> Function:

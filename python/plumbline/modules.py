@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterable, Sequence
 
 import torch
 
+from .hooks import Unshared
 from .meshes import local
 from .record import Record
 
@@ -184,7 +185,7 @@ def watch_order(record: Record, stage: int, units: dict[str, torch.nn.Module]) -
             except Exception:
                 stop()
 
-        return called_first
+        return Unshared(called_first)
 
     def compare() -> None:
         stop()

@@ -1,11 +1,13 @@
 """A trainer that is recorded is the trainer that it was: no failure of the recorder's reaches it, its own exceptions pass, and nothing stays behind."""
 
 import contextlib
+import copy
 import gc
 import importlib.util
 import io
 import json
 import pathlib
+import pickle
 import tempfile
 import traceback
 import unittest
@@ -134,6 +136,20 @@ class UntouchedTest(unittest.TestCase):
         self.assertEqual([row["digest"] for row in rows], [plumbline.digest(parameter) for parameter in trainer.model.parameters()])
         (note,) = self.ended()["notes"]
         self.assertRegex(note, r"the parameter objects changed in step 1 \(as load_state_dict\(assign=True\) does\)")
+
+    def test_copies_and_pickles_of_the_model_are_not_watched(self):
+        def copied(step, trainer):
+            torch.save(trainer.model, io.BytesIO())
+            copy.deepcopy(trainer.model)(torch.ones(2, 2)).sum().backward()
+            pickle.loads(pickle.dumps(trainer.model))(torch.ones(2, 2)).sum().backward()
+
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            trainer = Trainer(copied).recorded(self.folder / "copied")
+            copied(-1, trainer)
+            self.assertEqual(trainer.train(), Trainer().train())
+            trainer.record.finish()
+
+        self.assertEqual(said.getvalue(), "")
 
     def test_nothing_stays_behind(self):
         for way, leave in {
