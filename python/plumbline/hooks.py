@@ -46,7 +46,7 @@ def guarded(record: Record, what: str | Iterable[str], function: Function) -> Fu
     def guard(*args: Any, **kwargs: Any) -> Any:
         return record._lacks.attempt(kinds, lambda: function(*args, **kwargs))
 
-    return guard
+    return Unshared(guard)
 
 
 def hook(
