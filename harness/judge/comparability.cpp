@@ -47,10 +47,14 @@ Json value_or(const Json& object, const std::string& key, const Json& fallback) 
   return found == object.end() || found->is_null() ? fallback : *found;
 }
 
+Json rope_object(const Json& config) {
+  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
+  return rope.is_object() ? rope : Json::object();
+}
+
 /// Both spellings of the RoPE parameters, as one object: base and scaling.
 Json rope_of(const Json& config) {
-  Json rope = value_or(config, "rope_parameters", value_or(config, "rope_scaling", Json::object()));
-  if (!rope.is_object()) rope = Json::object();
+  const Json rope = rope_object(config);
   Json plain;
   plain["rope_theta"] = value_or(rope, "rope_theta", value_or(config, "rope_theta", 10000.0));
   plain["rope_type"] = value_or(rope, "rope_type", value_or(rope, "type", "default"));
@@ -107,22 +111,34 @@ bool is_neutral(const std::string& key, const Json& value) {
          std::ranges::all_of(value, [](const Json& type) { return type == Json("full_attention"); });
 }
 
+/// Keys that are not compared by name, those within RoPE's too.
+Json other_keys(const Json& config) {
+  Json others = Json::object();
+  for (const auto& [key, value] : config.items()) {
+    if (!settled_keys().contains(key) && !key.starts_with("_")) others[key] = value;
+  }
+  const Json rope = rope_object(config), named = rope_of(config);
+  for (const auto& [key, value] : rope.items()) {
+    if (!named.contains(key) && key != "type") others["RoPE's " + key] = value;
+  }
+  return others;
+}
+
 /// Every other key of a Llama: what both give, and what one gives where it is known what its absence says. `alone` are
 /// told the others.
 void compare_other_keys(const Json& reference, const Json& candidate, Differences& differences,
                         std::vector<std::string>& alone) {
+  const Json one = other_keys(reference), other = other_keys(candidate);
   std::set<std::string> keys;
-  for (const Json* config : {&reference, &candidate}) {
-    for (const auto& [key, value] : config->items()) {
-      if (!settled_keys().contains(key) && !key.starts_with("_")) keys.insert(key);
-    }
+  for (const Json* config : {&one, &other}) {
+    for (const auto& [key, value] : config->items()) keys.insert(key);
   }
   for (const std::string& key : keys) {
     const auto value_in = [&](const Json& config) -> std::optional<Json> {
       const Json value = value_or(config, key, nullptr);
       return value.is_null() || is_neutral(key, value) ? value_of_absent(key) : std::optional(value);
     };
-    const auto mine = value_in(reference), theirs = value_in(candidate);
+    const auto mine = value_in(one), theirs = value_in(other);
     if (mine && theirs) differences.demand_equal("model: " + key, *mine, *theirs);
     if (mine.has_value() != theirs.has_value()) alone.push_back(key);
   }

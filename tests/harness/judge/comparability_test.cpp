@@ -122,6 +122,7 @@ TEST(Comparability, EveryOtherKeyOfALlamaIsComparedOrNamed) {
            "model: layer_types is \"all full_attention\" in the reference and [\"sliding_attention\"] in the candidate",
            {}},
        Case{{{"embedding_multiplier", 12.0}}, "", {"embedding_multiplier"}},
+       Case{{{"rope_scaling", {{"type", "default"}, {"beta_fast", 32}}}}, "", {"RoPE's beta_fast"}},
        Case{{{"torch_dtype", "bfloat16"}, {"use_cache", false}, {"_name_or_path", "x"}}, "", {}}}) {
     const auto reference = reference_manifest(), candidate = candidate_manifest(with_model(patch));
     const auto words = why_not_comparable(reference, candidate);

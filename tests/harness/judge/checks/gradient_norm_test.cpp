@@ -159,6 +159,29 @@ TEST(GradientNorm, ThatNoLimitCanJudgeDoesNotHold) {
   EXPECT_GT(auditing::norm_rounding(terms), auditing::widest_norm_limit);
 }
 
+// Gradients in float32 buffers that no record holds, of bfloat16 parameters: a sum in bfloat16 moved the norm
+// by 1.1e-5.
+TEST(GradientNorm, WithoutRowsOfGradientsABfloat16NormIsHeldToWhatItIsStoredIn) {
+  struct Case {
+    double norm, factor;
+    Outcome outcome;
+  };
+  for (const auto& [norm, factor, outcome] :
+       {Case{2, 1.0078125, Outcome::holds}, Case{2.001, 1 + 1e-5, Outcome::fails},
+        Case{2.001, 1 + 1e-7, Outcome::holds}, Case{std::sqrt(3), std::sqrt(1.0078125), Outcome::holds}}) {
+    SyntheticPlan plan;
+    plan.level = "summary";
+    PerRankCell cell({norm / 2 * factor, 1}, plan);
+    cell.plan.clipping_must_act = false;
+    for (auto* run : {&cell.reference, &cell.candidate}) run->manifest["dtype"] = "bfloat16";
+    StepRow& row = cell.reference.ranks[0].steps[0];
+    row.gradient_norm = norm, row.clip_coefficient = 1 / norm;
+
+    const auto result = result_of(cell.judge(), "gradient_norm");
+    EXPECT_EQ(result.outcome, outcome) << norm << " times " << factor << ": " << result.reason;
+  }
+}
+
 TEST(GradientNorm, SummedRankByRankHasTheWidestDistanceOfAllStepsAsMargin) {
   PerRankCell cell({1, 1 + 8e-7});
 
