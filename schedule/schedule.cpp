@@ -139,9 +139,8 @@ Schedule make_schedule(const std::string& name, std::int32_t ranks, std::int32_t
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
     const bool path = name.find_first_of("./") != std::string::npos;
-    throw InputError("schedule \"" + name + "\" is unknown" + did_you_mean(name, schedule_names()) +
-                     ": choose one of " + join(schedule_names(), ", ") +
-                     (path ? "; the name of a file must end in .csv" : ""));
+    throw InputError("schedule \"" + name + "\" is unknown; choose one of " + join(schedule_names(), ", ") +
+                     did_you_mean(name, schedule_names()) + (path ? "; the name of a file must end in .csv" : ""));
   }
   const Sizes sizes{ranks, microbatches, chunks_per_rank};
   const std::string what = "schedule " + generator->name + " on " + std::to_string(ranks) + " ranks with " +

@@ -25,7 +25,7 @@ void need_known(const TomlTable& table, const std::string& key, const std::strin
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   const auto nearest = nearest_word(value, known);
   throw InputError(table.where(key) + ": \"" + value + "\" is not known" +
-                   (nearest ? "; did you mean \"" + *nearest + "\"?" : "") + " Known are " + join(known, ", ") + ".");
+                   (nearest ? "; did you mean \"" + *nearest + "\"?" : ".") + " Known are " + join(known, ", ") + ".");
 }
 
 void need_known_all(const TomlTable& table, const std::string& key, const std::vector<std::string>& values,
