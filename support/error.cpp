@@ -9,8 +9,10 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include "support/failure.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -27,7 +29,13 @@ void occupy_closed_standard_streams() noexcept {
 
 int report(const std::string& program, const std::string& message, ExitCode code) noexcept {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
+  try {
+    const auto width = terminal_width(stderr);  // in a pipe a message is a line, which a harness may look for
+    const std::string text = program + ": " + message + "\n";
+    std::fputs((width ? wrapped(text, *width) : text).c_str(), stderr);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
+  }
   return static_cast<int>(code);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "support/terminal.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -72,8 +74,8 @@ void ProgressLine::text(const std::string& line, bool last) {
   const auto interval = terminal_ ? Clock::duration(terminal_interval) : Clock::duration(log_interval);
   if (!first && !last && now - shown_ < interval) return;
   shown_ = now;
-  if (terminal_)
-    std::fprintf(out_, "\r%s\x1b[K", line.c_str());
+  if (terminal_)  // a line that goes on in the next one could not be written over
+    std::fprintf(out_, "\r\x1b[K%s", (last ? line : line.substr(0, line_width(out_) - 1)).c_str());
   else
     std::fprintf(out_, "%s\n", line.c_str());
   std::fflush(out_);

@@ -26,8 +26,13 @@ class ProgressLine {
  public:
   /// `first`: steps made before this program began, of a run that goes on.
   explicit ProgressLine(std::FILE* out = stderr, std::int64_t first = 0);
+  /// What is said next, of an error say, stands on a line of its own.
+  ~ProgressLine() { finish(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
   void step(const StepProgress& now);
-  /// Free text in place of a step (the sweep's cells, whom a rank waits for).
+  /// Free text in place of a step (the sweep's cells, whom a rank waits for). On a terminal as much of it as a line
+  /// holds, where it is not the last.
   void text(const std::string& line, bool last);
   void finish();
 

@@ -6,6 +6,7 @@
 #include "model/tied_names.hpp"
 #include "model/unit.hpp"
 #include "support/machine_memory.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 #include "training/manifest.hpp"
 #include "training/token_source.hpp"
@@ -55,7 +56,8 @@ std::string counted(std::int64_t count, const std::string& what) {
 
 /// Without the program's name, which signs what went wrong.
 void tell(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
+  const auto width = terminal_width(stderr);
+  std::fprintf(stderr, "%s\n", (width ? wrapped(line, *width) : line).c_str());
 }
 
 /// "record in DIR, checkpoints in DIR"

@@ -1,6 +1,9 @@
 #include "harness/bench/bench_text.hpp"
 
 #include <cstdio>
+#include <vector>
+
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -33,6 +36,24 @@ std::string row_of(const BenchCell& cell) {
          number(100 * cell.bubble->simulated, "%.1f") + " % |\n";
 }
 
+std::string lines_of(const BenchCell& cell) {
+  std::string lines = cell.id + (cell.oversubscribed ? " (more ranks than cores)" : "") + "\n  " +
+                      interval_text(cell.step_ms, "%.1f") + " ms a step, " + interval_text(cell.speed) +
+                      " of the reference's speed\n";
+  std::vector<std::string> parts;
+  if (cell.simulated_speed && !cell.oversubscribed)
+    parts.push_back("the schedule allows " + number(*cell.simulated_speed));
+  if (cell.bubble)
+    parts.push_back("bubble " + number(100 * cell.bubble->measured.median, "%.1f") + " %, simulated " +
+                    number(100 * cell.bubble->simulated, "%.1f") + " %");
+  return lines + (parts.empty() ? "" : "  " + join(parts, "; ") + "\n");
+}
+
+std::string preface(const BenchResult& result) {
+  return quiet_words(result) + "\n\nEach figure is the median of " + std::to_string(result.rounds) +
+         " rounds [with its " + number(100 * result.coverage, "%.0f") + " % interval].\n\n";
+}
+
 void add_rounds(Json& benchmarks, const std::string& name, std::int64_t world, const BenchResult& result,
                 const std::vector<BenchRoundFigures>& rounds) {
   const auto family = benchmarks.empty() ? 0 : benchmarks.back().at("family_index").get<std::int64_t>() + 1;
@@ -58,15 +79,22 @@ void add_rounds(Json& benchmarks, const std::string& name, std::int64_t world, c
 }  // namespace
 
 std::string bench_text(const BenchResult& result) {
-  std::string text = quiet_words(result) + "\n\nEach figure is the median of " + std::to_string(result.rounds) +
-                     " rounds [with its " + number(100 * result.coverage, "%.0f") + " % interval].\n\n";
-  text +=
-      "| cell | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
-      "|---|---|---|---|---|---|\n";
+  std::string text = preface(result) +
+                     "| cell | step, ms | tokens/s over the reference's | its schedule allows | bubble | simulated |\n"
+                     "|---|---|---|---|---|---|\n";
   for (const BenchReference& reference : result.references)
     text += "| " + reference.id + " (reference) | " + interval_text(reference.step_ms, "%.1f") + " | 1 | - | - | - |\n";
   for (const BenchCell& cell : result.cells) text += row_of(cell);
   for (const std::string& line : result.failed) text += "\nleft out: " + line + "\n";
+  return text;
+}
+
+std::string bench_lines(const BenchResult& result) {
+  std::string text = preface(result);
+  for (const BenchReference& reference : result.references)
+    text += reference.id + " (reference)\n  " + interval_text(reference.step_ms, "%.1f") + " ms a step\n";
+  for (const BenchCell& cell : result.cells) text += lines_of(cell);
+  for (const std::string& line : result.failed) text += "left out: " + line + "\n";
   return text;
 }
 

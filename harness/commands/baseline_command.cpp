@@ -13,6 +13,7 @@
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -89,12 +90,15 @@ int compare(const BaselineOptions& options) {
   for (const std::string& kind : options.allowed) allowed.insert(parse_change_kind(kind));
   if (!allowed.empty() && options.reason.empty())
     throw InputError("--allow needs --reason TEXT: why these may change; it is kept and shown");
-  BaselineComparison comparison = compare_baselines(kept(options), taken(options));
+  BaselineComparison comparison = compare_baselines(kept(options), take_for_comparison(options.sweep, options.name));
   comparison.allowed = std::move(allowed);
   comparison.reason = options.reason;
   write_json(options.sweep / "baseline.json", to_json(comparison));
-  std::cout << (options.json ? json_text(to_json(comparison), 2) + "\n" : to_text(comparison));
-  if (comparison.nothing()) return static_cast<int>(ExitCode::harness_failure);
+  if (options.json)
+    std::cout << json_text(to_json(comparison), 2) << "\n";
+  else
+    print_text(to_text(comparison));
+  if (comparison.nothing() && comparison.red.empty()) return static_cast<int>(ExitCode::harness_failure);
   return static_cast<int>(comparison.holds() ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
@@ -102,7 +106,7 @@ int accept(const BaselineOptions& options) {
   const Baseline before = kept(options);
   Baseline now = taken(options);
   const BaselineComparison comparison = compare_baselines(before, now);
-  std::cout << to_text(comparison);
+  print_text(to_text(comparison));
   AcceptedChange change{now.commit, options.reason, {}};
   for (const BaselineChange& one : comparison.changes) change.changes.push_back(one.where + ": " + one.words);
   now.accepted = before.accepted;
@@ -135,8 +139,7 @@ std::function<int()> add_baseline_command(CLI::App& app) {
   };
   auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
   auto* list_command = add("list", "The baselines that are there");
-  auto* compare_command =
-      add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
+  auto* compare_command = add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
   compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage")
       ->allow_extra_args(false);
   compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result");

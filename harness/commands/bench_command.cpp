@@ -9,6 +9,7 @@
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 
@@ -42,7 +43,7 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
     if (*json)
       std::cout << json_text(google_benchmark_json(finished.result), 2) << "\n";
     else
-      std::cout << bench_text(finished.result) << "\nresults: " << finished.folder.string() << "\n";
+      print_text(bench_lines(finished.result) + "results: " + finished.folder.string() + "\n");
     return static_cast<int>(finished.result.failed.empty() ? ExitCode::holds : ExitCode::does_not_hold);
   };
 }

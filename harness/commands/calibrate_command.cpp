@@ -2,13 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 
 #include "harness/launch/mpi_launcher.hpp"
 #include "harness/sweep/calibrate.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 
@@ -41,7 +41,7 @@ std::function<int()> add_calibrate_command(CLI::App& app, const std::filesystem:
   return [options] {
     StopSignals signals;
     const judging::Calibration calibration = calibrate(*options, signals, stderr);
-    std::cout << calibration_text(calibration, options->folder) << std::flush;
+    print_text(calibration_text(calibration, options->folder));
     return static_cast<int>(null_runs_hold(calibration) ? ExitCode::holds : ExitCode::does_not_hold);
   };
 }

@@ -4,20 +4,22 @@
 #include <cstdio>
 #include <iostream>
 
+#include "harness/judge/check_table.hpp"
 #include "harness/judge/limits/calibration_file.hpp"
 #include "harness/judge/limits/within_limits.hpp"
 #include "harness/judge/replicas.hpp"
-#include "harness/judge/rules.hpp"
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 #include "harness/sweep/localise.hpp"
 #include "harness/sweep/sweep_verdict.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
+#include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
 #include "support/shell.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -135,7 +137,7 @@ std::string comparison_text(const Verdict& verdict) {
   std::string text;
   std::int64_t open = 0;
   for (const auto& check : cell.checks) {
-    const std::string outcome = to_text(check.outcome);
+    const std::string outcome = outcome_words(check.outcome);
     const bool shown_only = check.requirement == Requirement::told && check.outcome != Outcome::holds;
     if (shown_only) ++open;
     text += check.name + std::string(widest + 2 - check.name.size(), ' ') + outcome +
@@ -152,7 +154,7 @@ std::string comparison_text(const Verdict& verdict) {
   if (cell.first_divergence) {
     text += "\nfirst divergence (" + cell.first_divergence->rung + "): " + cell.first_divergence->words;
     if (!cell.first_divergence->size.empty()) text += "\nsize: " + cell.first_divergence->size;
-    if (cell.values) text += "\nit looks like: " + to_text(*cell.values);
+    if (cell.values) text += "\nlooks like: " + to_text(*cell.values);
   }
   return text + "\n";
 }
@@ -190,7 +192,10 @@ int compare(const std::filesystem::path& reference, const std::filesystem::path&
             const std::optional<std::filesystem::path>& request, const std::optional<std::filesystem::path>& page) {
   const Verdict verdict = comparison(reference, candidate, calibration, request);
   if (page) write_comparison(*page, reference, candidate, verdict);
-  std::cout << (json ? json_text(to_json(verdict), 2) + "\n" : comparison_text(verdict)) << std::flush;
+  if (json)
+    std::cout << json_text(to_json(verdict), 2) << std::endl;
+  else
+    print_text(comparison_text(verdict));
   return static_cast<int>(verdict.holds ? ExitCode::holds : ExitCode::does_not_hold);
 }
 

@@ -13,6 +13,7 @@
 #include "harness/sweep/trainer_programs.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -37,14 +38,23 @@ Json ask(const fs::path& program, StopSignals& signals) {
   }
 }
 
+std::string plain(const Json& value) {
+  if (value.is_null() || (value.is_structured() && value.empty())) return "none";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : json_text(value);
+  std::vector<std::string> parts;
+  for (const Json& each : value) parts.push_back(plain(each));
+  return join(parts, ", ");
+}
+
 void flatten(const Json& value, const std::string& indent, std::string& text) {
   for (const auto& [key, inner] : value.items()) {
-    text += indent + (value.is_array() ? "- " : key + ": ");
+    text += indent + (value.is_array() ? "-" : (std::string(key) + ":"));
     if (inner.is_structured() && !inner.empty() && !(inner.is_array() && !inner.front().is_structured())) {
       text += "\n";
       flatten(inner, indent + "  ", text);
     } else {
-      text += (inner.is_string() ? inner.get<std::string>() : inner.is_null() ? "none" : json_text(inner)) + "\n";
+      text += " " + plain(inner) + "\n";
     }
   }
 }

@@ -23,6 +23,7 @@
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/paths.hpp"
+#include "support/terminal.hpp"
 
 namespace {
 
@@ -54,7 +55,10 @@ int write_ctest_resources(const fs::path& file, const fs::path& trainers) {
 
 int doctor(const fs::path& trainers, bool json) {
   const Json findings = examine_machine(trainers);
-  std::cout << (json ? json_text(findings, 2) + "\n" : doctor_text(findings));
+  if (json)
+    std::cout << json_text(findings, 2) << "\n";
+  else
+    print_text(doctor_text(findings));
   return as_int(findings.at("missing").empty() ? ExitCode::holds : ExitCode::harness_failure);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "harness/commands/checks_page.hpp"
 #include "harness/commands/record_check.hpp"
 #include "harness/commands/record_rules.hpp"
 #include "harness/commands/record_show.hpp"
@@ -14,6 +15,7 @@
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/json_text.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -29,7 +31,10 @@ int print_check(const CheckOptions& options) {
   auditing::AuditOptions audit;
   if (options.large_dumps) audit.most_dump_bytes = std::numeric_limits<std::uintmax_t>::max();
   const RecordCheck found = check_record(replica_folder(options.folder, options.replica), audit);
-  std::cout << (options.json ? json_text(to_json(found), 2) + "\n" : to_text(found)) << std::flush;
+  if (options.json)
+    std::cout << json_text(to_json(found), 2) << std::endl;
+  else
+    print_text(to_text(found));
   return static_cast<int>(found.holds() ? ExitCode::holds : ExitCode::does_not_hold);
 }
 
@@ -38,7 +43,7 @@ void add_replica(CLI::App& command, std::optional<std::int64_t>& replica) {
 }
 
 int print(const std::string& text) {
-  std::cout << text << std::flush;
+  print_text(text);
   return static_cast<int>(ExitCode::holds);
 }
 
@@ -85,9 +90,14 @@ std::function<int()> add_record_command(CLI::App& app) {
   add_replica(*show_command, shown->replica);
   show_command->footer("Example: plumbline record show reports/runs/latest/references/stories260k-adamw");
   auto* rules_command = record->add_subcommand("rules", "Print what the judge asks of whom: check by role and tier");
+  const auto* markdown = rules_command->add_flag("--markdown", "Print what docs/checks.md says of each check");
   rules_command->footer("Example: plumbline record rules");
-  return [options, trace, trace_command, shown, show_command, rules_command] {
+  return [options, trace, trace_command, shown, show_command, rules_command, markdown] {
     if (*trace_command) return write_trace(*trace);
+    if (*rules_command && *markdown) {
+      std::cout << checks_in_markdown() << std::flush;
+      return static_cast<int>(ExitCode::holds);
+    }
     if (*show_command || *rules_command)
       return print(*show_command ? shown_record(replica_folder(shown->folder, shown->replica)) : rules_text());
     return print_check(*options);

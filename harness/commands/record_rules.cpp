@@ -1,10 +1,9 @@
 #include "harness/commands/record_rules.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
-#include "harness/judge/rules.hpp"
+#include "harness/judge/check_table.hpp"
 #include "record/columns.hpp"
 #include "record/not_recorded.hpp"
 #include "support/text.hpp"
@@ -12,18 +11,18 @@
 namespace plumbline {
 namespace {
 
-using RulesRow = std::array<std::string, 6>;
+using Rows = std::vector<std::vector<std::string>>;
 
-std::string required_of(const judging::Rule& rule, bool external) {
-  std::string words = rule.required == judging::Required::always        ? "required, always"
-                      : rule.required == judging::Required::where_asked ? "required"
-                                                                        : "required where the bench is";
-  if (external && rule.external_may_lack) words = "told where a table is absent";
+std::string required_of(const judging::CheckDescriptor& check, bool external) {
+  std::string words = check.required == judging::Required::always        ? "required, always"
+                      : check.required == judging::Required::where_asked ? "required"
+                                                                         : "with the bench";
+  if (external && check.external_may_lack) words = "told where a table is absent";
   return words;
 }
 
-std::string behind_norm(const judging::Rule& rule) {
-  switch (rule.behind_norm) {
+std::string behind_norm(const judging::CheckDescriptor& check) {
+  switch (check.behind_norm) {
     case judging::BehindNorm::gradients:
       return "to the gradients";
     case judging::BehindNorm::nothing:
@@ -34,14 +33,19 @@ std::string behind_norm(const judging::Rule& rule) {
   return "all";
 }
 
-RulesRow row_of(const judging::Rule& rule) {
-  const bool values = rule.behind_norm != judging::BehindNorm::all;
-  return {rule.check,
-          rule.make ? to_text(rule.level) : "-",
-          required_of(rule, false),
-          required_of(rule, true),
-          values ? "within limits" : "exact",
-          behind_norm(rule)};
+/// Columns as wide as what they hold.
+std::string table_text(const Rows& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 template <typename T>
@@ -68,11 +72,11 @@ void add_not_recorded(std::string& text) {
   };
   for (const auto& kind : kinds_of_rows()) {
     std::vector<std::string> checks;
-    for (const judging::Rule& rule : judging::all_rules()) {
-      if (names(rule.needs, kind) || names(rule.compares_without, kind))
-        checks.push_back(rule.check);
-      else if (names(rule.needs_of_reference, kind))
-        checks.push_back(rule.check + " (of the reference)");
+    for (const judging::CheckDescriptor& check : judging::all_checks()) {
+      if (names(check.needs, kind) || names(check.compares_without, kind))
+        checks.push_back(check.name);
+      else if (names(check.needs_of_reference, kind))
+        checks.push_back(check.name + " (of the reference)");
     }
     text += "  " + kind + ": " + (checks.empty() ? "a part of conformance" : join(checks, ", ")) + "\n";
   }
@@ -81,21 +85,19 @@ void add_not_recorded(std::string& text) {
 }  // namespace
 
 std::string rules_text() {
-  std::vector<RulesRow> rows = {{"check", "level", "reference, pipeline", "external", "calibrated", "norm per_rank"}};
-  for (const judging::Rule& rule : judging::all_rules()) rows.push_back(row_of(rule));
-  std::array<std::size_t, 6> widths{};
-  for (const RulesRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  Rows required = {{"check", "level", "reference, pipeline", "external"}};
+  Rows held = {{"check", "calibrated", "norm per_rank"}};
+  for (const judging::CheckDescriptor& check : judging::all_checks()) {
+    required.push_back(
+        {check.name, check.make ? to_text(check.level) : "-", required_of(check, false), required_of(check, true)});
+    const bool values = check.behind_norm != judging::BehindNorm::all;
+    if (values) held.push_back({check.name, "within limits", behind_norm(check)});
   }
-  std::string text;
-  for (const RulesRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+  std::string text = table_text(required) +
+                     "\nWith --calibration these hold within its limits; the others stay exact:\n" + table_text(held);
   text +=
-      "\nlevel: what both records must have. calibrated: how values are held with --calibration; without it all is "
-      "exact.\nnorm per_rank: how far values are compared in bits where the two clip by coefficients that differ as "
+      "\nlevel: what both records must have.\nnorm per_rank: how far values are compared in bits where the two clip by "
+      "coefficients that differ as "
       "roundings do.\n\nWhat a record of role external may lack, and then is told as not looked at:\n"
       "  schedule.csv, saved.csv, traffic.csv, gpu_memory.csv; without schedule.csv, the rows of actions.csv\n";
   add_columns<StepRow>(text);

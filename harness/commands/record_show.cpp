@@ -46,8 +46,17 @@ std::string line(const std::string& what, const std::string& words) {
   return what + std::string(what.size() < width ? width - what.size() : 1, ' ') + words + "\n";
 }
 
+/// "adamw, learning_rate 0.001, beta1 0.9".
+std::string optimizer_text(const Json& optimizer) {
+  const auto plain = [](const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); };
+  if (!optimizer.is_object()) return plain(optimizer);
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : optimizer.items()) parts.push_back((key == "name" ? "" : key + " ") + plain(value));
+  return join(parts, ", ");
+}
+
 std::string training_text(const Manifest& manifest) {
-  std::string text = line("optimizer", json_text(manifest.json.at("optimizer")));
+  std::string text = line("optimizer", optimizer_text(manifest.json.at("optimizer")));
   std::string clip = "none";
   if (manifest.clip_norm) {
     clip = to_text(*manifest.clip_norm);

@@ -1,13 +1,12 @@
 #include "harness/commands/schedule_command.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
@@ -24,6 +23,7 @@
 #include "support/json.hpp"
 #include "support/json_text.hpp"
 #include "support/numbers.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -47,7 +47,7 @@ struct Options {
   std::optional<std::int64_t> step;
   std::string out;
   std::string to = "torch";
-  std::size_t columns = 100;
+  std::size_t columns = 0;  // 0: as many as the terminal has
 };
 
 ImportOptions import_options(const Options& options) {
@@ -144,13 +144,22 @@ int list_schedules(const Options& options) {
         {{"name", name}, {"chunks", default_chunks(name)}, {"placement", placement}, {"description", words.at(name)}});
     text += name + std::string(18 - name.size(), ' ') + words.at(name) + "\n";
   }
-  std::cout << (options.json ? json_text(all, 2) + "\n" : text);
+  if (options.json)
+    std::cout << json_text(all, 2) << "\n";
+  else
+    print_text(text);
   return 0;
 }
 
+/// "rank 12 ", in front of a row.
+constexpr std::size_t rank_label = 8;
+
 void draw(const Options& options, const std::vector<Timeline>& timelines) {
-  const bool colour = options.out.empty() && isatty(STDOUT_FILENO) == 1;
-  deliver(options, options.out.ends_with(".svg") ? draw_svg(timelines) : draw_text(timelines, options.columns, colour));
+  const bool colour = options.out.empty() && shows_colours(stdout);
+  deliver(options,
+          options.out.ends_with(".svg")
+              ? draw_svg(timelines)
+              : draw_text(timelines, options.columns > 0 ? options.columns : line_width(stdout) - rank_label, colour));
 }
 
 int show(const Options& options) {
@@ -231,19 +240,21 @@ int check(const Options& options) {
     }
     std::cout << json_text(result, 2) << "\n";
   } else {
-    for (const std::string& note : imported.notes) std::cout << "note: " << note << "\n";
-    for (const Finding& finding : findings) std::cout << name(finding.rule) << ": " << to_text(finding) << "\n";
-    if (findings.size() == Findings::limit) std::cout << "(stopped after " << Findings::limit << " findings)\n";
-    std::cout << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
-              << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
-              << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
+    std::ostringstream words;
+    for (const std::string& note : imported.notes) words << "note: " << note << "\n";
+    for (const Finding& finding : findings) words << name(finding.rule) << ": " << to_text(finding) << "\n";
+    if (findings.size() == Findings::limit) words << "(stopped after " << Findings::limit << " findings)\n";
+    words << (findings.empty() ? "HOLDS" : "DOES NOT HOLD") << ": " << schedule.placement.ranks << " ranks, "
+          << schedule.placement.chunks_per_rank << " chunks a rank (" << placement << "), " << schedule.microbatches
+          << " microbatches, dialect " << name(imported.dialect) << ", model " << options.model << "\n";
     if (const auto runs = model_that_runs(imported); !findings.empty() && runs) {
-      std::cout << "note: it holds under the model " << *runs << ": --model " << *runs
-                << (*runs == name(ExecutionModel::buffered) ? ", that of the transports mpi and threads" : "") << "\n";
+      words << "note: it holds under the model " << *runs << ": --model " << *runs
+            << (*runs == name(ExecutionModel::buffered) ? ", that of the transports mpi and threads" : "") << "\n";
     }
     if (findings.empty() && !ascending) {
-      std::cout << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
+      words << "note: gradients are not summed in ascending microbatch order; a reference must be told the order\n";
     }
+    print_text(words.str());
   }
   return static_cast<int>(findings.empty() ? ExitCode::holds : ExitCode::does_not_hold);
 }
@@ -303,9 +314,8 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   auto* show_command = schedule->add_subcommand("show", "Draw a schedule: text, or SVG with --out FILE.svg");
   add_choice(*show_command, *options);
   add_times(*show_command, *options);
-  show_command->add_option("--columns", options->columns, "Characters a row")
-      ->check(CLI::Range(10, 10000))
-      ->capture_default_str();
+  show_command->add_option("--columns", options->columns, "Characters a row (default: as many as the terminal has)")
+      ->check(CLI::Range(10, 10000));
   show_command->add_option("--record", options->record,
                            "A run's record: draw a step of it as measured, above the same schedule planned with the "
                            "record's median times");

@@ -20,14 +20,17 @@
 #include "harness/sweep/sweep.hpp"
 #include "harness/sweep/trainer_programs.hpp"
 #include "record/removed_dumps.hpp"
+#include "reports/failing_cells.hpp"
 #include "reports/headline.hpp"
 #include "reports/report.hpp"
+#include "reports/words.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/folder_lock.hpp"
 #include "support/hash.hpp"
 #include "support/numbers.hpp"
 #include "support/paths.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -46,16 +49,20 @@ void say(const Verdict& verdict, const fs::path& folder) {
   std::transform(word.begin(), std::ranges::find(word, ','), line.begin(),
                  [](unsigned char letter) { return std::toupper(letter); });
   if (!verdict.not_applicable.empty()) line += ", " + std::to_string(verdict.not_applicable.size()) + " left out";
-  std::printf("%s\n%s\n", line.c_str(), claim(verdict).c_str());
-  for (const auto& warning : warnings(verdict)) std::printf("warning: %s\n", warning.c_str());
+  std::string text = line + "\n" + claim(verdict) + "\n" + failing_cells(verdict, line_width(stdout));
+  for (const auto& warning : warnings(verdict)) text += "warning: " + warning + "\n";
   for (const auto& reference : verdict.references) {
     for (const auto& check : reference.checks) {
       if (!stands_in_the_way(check)) continue;
-      std::printf("reference %s, %s %s: %s\n", reference.id.c_str(), check.name.c_str(), to_text(check.outcome).c_str(),
-                  check.reason.c_str());
+      text += "reference " + reference.id + ", " + check.name + " " + outcome_words(check.outcome) + ": " +
+              check.reason + "\n";
     }
   }
-  std::printf("report: %s\n", (folder / "report.html").c_str());
+  constexpr std::size_t most_lines = 8;  // the page has them all
+  const auto& left = verdict.not_run;
+  for (std::size_t i = 0; i < std::min(left.size(), most_lines); ++i) text += "not run: " + left[i] + "\n";
+  if (left.size() > most_lines) text += "not run: " + std::to_string(left.size() - most_lines) + " more\n";
+  print_text(text + "report: " + (folder / "report.html").string() + "\n");
 }
 
 /// "2/3". Throws InputError for anything else.
@@ -79,16 +86,15 @@ int ask_about_runs(const PreparedSweep& prepared, const SweepOptions& options) {
       ask_trainers(prepared, options.trainers, std::max({options.jobs, cores, std::int64_t{1}}));
   ExitCode code = ExitCode::holds;
   for (const auto& run : preflight.refused) {
-    std::fprintf(stderr, "plumbline: would be refused with exit code %d: %s: %s\n", run.exit_code,
-                 join(run.ids, ", ").c_str(), run.words.c_str());
+    print_text("plumbline: would be refused with exit code " + std::to_string(run.exit_code) + ": " +
+                   join(run.ids, ", ") + ": " + run.words + "\n",
+               stderr);
     const bool bad_input = code == ExitCode::bad_input || run.exit_code == static_cast<int>(ExitCode::bad_input);
     code = bad_input ? ExitCode::bad_input : ExitCode::harness_failure;
   }
-  std::fprintf(
-      stderr,
-      "plumbline: checked: the sweep file, schedules, models and programs, and each of %zu different runs by its "
-      "trainer (--check)\n",
-      preflight.asked);
+  print_text("plumbline: checked: the sweep file, schedules, models and programs, and each of " +
+                 std::to_string(preflight.asked) + " different runs by its trainer (--check)\n",
+             stderr);
   return static_cast<int>(code);
 }
 
@@ -97,12 +103,12 @@ int list_cells(const SweepOptions& options) {
   for (const auto& cell : prepared.plan.cells) std::cout << cell.plan.id << "\n";
   std::cout.flush();
   if (const auto estimate = disk_estimate(prepared.file, prepared.plan))
-    std::fprintf(stderr, "plumbline: it will take %s\n", disk_text(*estimate, prepared.folder).c_str());
+    print_text("plumbline: it will take " + disk_text(*estimate, prepared.folder) + "\n", stderr);
   if (prepared.file.commands) {
-    std::fprintf(
-        stderr,
+    print_text(
         "plumbline: checked: the sweep file, its placeholders, values and programs. What arguments mean only the "
-        "commands know\n");
+        "commands know\n",
+        stderr);
     return static_cast<int>(ExitCode::holds);
   }
   return ask_about_runs(prepared, options);
@@ -142,12 +148,12 @@ int sweep_as_test(const SweepOptions& options, std::int64_t gpus) {
 
 int judge(const fs::path& folder, const Json& harness) {
   const Verdict verdict = judge_again(folder, services(), harness, stderr);
-  std::printf("judged again from the records; nothing was run\n");
+  print_text("judged again from the records; nothing was run\n");
   for (const auto& cell : verdict.cells) {
     const auto audit = std::ranges::find(cell.checks, "audit", &CheckResult::name);
     if (audit == cell.checks.end() || audit->outcome != Outcome::not_run) continue;
     if (dumps_were_removed(folder / "cells" / cell.id))
-      std::printf("%s: audit not repeated: %s\n", cell.id.c_str(), audit->reason.c_str());
+      print_text(cell.id + ": audit not repeated: " + audit->reason + "\n");
   }
   say(verdict, folder);
   return ended_with(verdict);
@@ -235,7 +241,7 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
   command->footer("Example: plumbline merge shard-1 shard-2 --out whole");
   return [given, harness] {
     const MergedSweep merged = merge_sweeps(given->parts, given->out);
-    if (!merged.missing.empty()) std::printf("in no part: %s\n", join(merged.missing, ", ").c_str());
+    if (!merged.missing.empty()) print_text("in no part: " + join(merged.missing, ", ") + "\n");
     return judge(given->out, harness);
   };
 }

@@ -5,7 +5,9 @@
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_folder.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
+#include "reports/failing_cells.hpp"
 #include "support/error.hpp"
+#include "support/terminal.hpp"
 
 namespace plumbline {
 namespace {
@@ -84,12 +86,12 @@ Verdict judge_again(const fs::path& path, const SweepServices& services, const J
     if (!launch) continue;
     if (record_was_removed(folder.cell(plan.id))) {
       if (const auto kept = earlier_verdict(folder, plan.id)) findings.cells.push_back(*kept);
-      std::fprintf(log, "%s  its record was removed: as it was judged before\n", plan.id.c_str());
+      print_text(plan.id + "  its record was removed: as it was judged before\n", log);
       continue;
     }
     findings.cells.push_back(judge_cell_again(plan, *launch, sweep, folder, services));
     const CellVerdict& cell = findings.cells.back();
-    std::fprintf(log, "%s  %s\n", cell.id.c_str(), cell.holds ? "holds" : "DOES NOT HOLD");
+    print_text(cell.id + "  " + (cell.holds ? "holds" : "DOES NOT HOLD\n  " + complaint(cell)) + "\n", log);
   }
   const Verdict verdict = sweep_verdict(sweep, findings, folder, services.judge_reference, harness);
   write_verdict(path / "verdict.json", verdict);

@@ -26,25 +26,16 @@
 #include "harness/sweep/sweep_progress.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/removed_dumps.hpp"
+#include "reports/failing_cells.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Why a cell does not hold, in one line.
-std::string complaint(const CellVerdict& cell) {
-  if (cell.first_divergence && !cell.first_divergence->words.empty()) return cell.first_divergence->words;
-  for (const auto& check : cell.checks) {
-    if (stands_in_the_way(check)) {
-      return check.name + " " + to_text(check.outcome) + ": " + check.reason;
-    }
-  }
-  return "";
-}
 
 /// A cell whose runs have ended, on its way to the judge.
 struct Ended {
@@ -92,7 +83,8 @@ class Sweep {
       } catch (const Error&) {
       }
       const std::string kept = ". " + std::to_string(cells_.size()) + " of " + std::to_string(plan_.cells.size()) +
-                               " cells are finished and kept; go on with: " + resume_command(options_, folder_.path());
+                               " cells are finished and kept; go on with:\n  " +
+                               wrapped_command(resume_command(options_, folder_.path()), line_width(stderr) - 2);
       if (error.code() == ExitCode::bad_input) throw InputError(stopped_by_ + kept);
       throw SystemError(stopped_by_ + kept);
     }
@@ -179,7 +171,7 @@ class Sweep {
     }
     const auto why = why_unusable(index);
     const bool ended_well = finding.exit_code == 0 && !finding.timed_out;
-    say(id, why ? "FAILED: " + (ended_well ? *why : finding.words) : "done", finding.seconds);
+    say(id, why ? "FAILED" : "done", finding.seconds, !why ? "" : ended_well ? *why : finding.words);
   }
 
   /// Why no cell can be compared with a reference that has ended.
@@ -259,7 +251,8 @@ class Sweep {
     folder_.keep_reference(reference.id, finding);
     references_[index] = finding;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-    say("calibration-" + reference.id, finding.exit_code == 0 ? "done" : "FAILED: " + finding.words, took.count());
+    const bool done = finding.exit_code == 0;
+    say("calibration-" + reference.id, done ? "done" : "FAILED", took.count(), done ? "" : finding.words);
   }
 
   void run_cells() {
@@ -312,10 +305,13 @@ class Sweep {
       check_stop(verdict.id + " was run once more");
       second_runs_.run(*cell, *references_[cell->reference], verdict);
       folder_.keep_cell(verdict);
-      progress_.line("      " + verdict.id +
-                     " once more: " + (verdict.unstable() ? "UNSTABLE" : to_text(verdict.second_run->outcome)) + ": " +
-                     verdict.second_run->words +
-                     (verdict.values ? ". It looks like: " + to_text(*verdict.values) : ""));
+      const bool again = verdict.second_run->outcome == SecondRun::Outcome::fails_again;
+      const std::string like = looks_like(verdict);
+      progress_.line(verdict.id + " once more: " +
+                     (again                ? "fails again"
+                      : verdict.unstable() ? "UNSTABLE\n  " + verdict.second_run->words
+                                           : "not done\n  " + verdict.second_run->words) +
+                     (like.empty() ? "" : "\n  looks like: " + like));
     }
   }
 
@@ -365,8 +361,7 @@ class Sweep {
     const CellVerdict cell = judging_.get();
     folder_.keep_cell(cell);
     cells_.push_back(cell);
-    const std::string why = cell.holds ? "" : complaint(cell);
-    say(cell.id, (cell.holds ? "holds" : "DOES NOT HOLD") + (why.empty() ? "" : ": " + why), cell.seconds);
+    say(cell.id, cell.holds ? "holds" : "DOES NOT HOLD", cell.seconds, cell.holds ? "" : complaint(cell));
     judge_next();
   }
 
@@ -375,12 +370,12 @@ class Sweep {
     while (judging_.valid()) settle();
   }
 
-  void say(const std::string& id, const std::string& state, double seconds) {
+  void say(const std::string& id, const std::string& state, double seconds, const std::string& why) {
     char time[32];
     std::snprintf(time, sizeof time, "  %.1f s  ", seconds);
     ++said_;
     progress_.line("[" + std::to_string(said_) + "/" + std::to_string(plan_.references.size() + plan_.cells.size()) +
-                   "] " + id + time + state);
+                   "] " + id + time + state + (why.empty() ? "" : "\n  " + why));
   }
 
   Verdict finish() {

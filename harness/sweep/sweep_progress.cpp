@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "support/terminal.hpp"
+
 namespace plumbline {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr double long_run_s = 20;
 SweepProgress::SweepProgress(std::FILE* out, std::size_t runs, double work, Now now)
     : now_(std::move(now)),
       terminal_(isatty(fileno(out)) == 1),
+      out_(out),
       progress_(out),
       start_(now_()),
       runs_(runs),
@@ -60,7 +63,7 @@ void SweepProgress::skip(double work) {
 }
 
 void SweepProgress::line(const std::string& text) {
-  progress_.text(text, true);
+  progress_.text(for_people(text, out_), true);
   progress_.finish();
 }
 

@@ -1,4 +1,4 @@
-// One line a cell: rewritten while it runs on a terminal, plain lines in a log.
+// A line a cell: rewritten while it runs on a terminal, plain lines in a log.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class SweepProgress {
   /// The run that `begin` named has ended; its line is not written yet (its judgement may follow). Without a name: the
   /// only one.
   void end(const std::string& what = "");
-  /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  holds  1.9 s".
+  /// A lasting line: "[12/74] stories260k-adamw-1f1b-w4  1.9 s  holds"; or several.
   void line(const std::string& text);
   /// A kept result of an earlier sweep: not run now.
   void skip(double work);
@@ -34,6 +34,7 @@ class SweepProgress {
   double elapsed_s() const { return seconds_since(start_); }
   Now now_;
   bool terminal_;
+  std::FILE* out_;
   ProgressLine progress_;
   struct Running {
     std::string what;

@@ -143,7 +143,7 @@ TEST(ProgressLine, OnATerminalEachLineIsWrittenOverTheOneBefore) {
   line.text("cell 2", false);
   line.finish();
 
-  EXPECT_EQ(terminal.text(), "\rcell 1\x1b[K\rcell 2\x1b[K\r\n");
+  EXPECT_EQ(terminal.text(), "\r\x1b[Kcell 1\r\x1b[Kcell 2\r\n");
 }
 
 TEST(ProgressLine, AfterFinishTheNextTextIsShownAtOnce) {

@@ -29,7 +29,7 @@ TEST_F(JudgeCommand, SaysTheVerdictAndWhereThePageIs) {
 
   EXPECT_EQ(held.code, 0) << held.said;
   EXPECT_THAT(held.said,
-              AllOf(StartsWith("judged again from the records; nothing was run\nHOLDS IN PART: 1 of 3 cells\nEvery "
+              AllOf(StartsWith("judged again from the records; nothing was run\nHOLDS IN PART: 1 of 3 cases\nEvery "
                                "pipeline run computed the same bits as the single device"),
                     EndsWith("\nreport: " + (out_ / "report.html").string() + "\n"), Not(HasSubstr("warning"))));
 }
@@ -41,7 +41,7 @@ TEST_F(JudgeCommand, WhatDoesNotHoldEndsWithOne) {
   const Result red = judge();
 
   EXPECT_EQ(red.code, 1);
-  EXPECT_THAT(red.said, HasSubstr("\nDOES NOT HOLD: 0 of 3 cells hold\n1 cell of 1 does not hold; the first divergence "
+  EXPECT_THAT(red.said, HasSubstr("\nDOES NOT HOLD: 0 of 3 cases hold\n1 case of 1 does not hold; the first divergence "
                                   "of each is below.\n"));
 }
 
@@ -61,7 +61,7 @@ TEST_F(JudgeCommand, AReferenceThatShowsNothingIsNamedWithItsCheck) {
   const Result red = judge();
 
   EXPECT_EQ(red.code, 1);
-  EXPECT_THAT(red.said, HasSubstr("\nreference r, bench not_triggered: "));
+  EXPECT_THAT(red.said, HasSubstr("\nreference r, bench not triggered: "));
 }
 
 TEST(SweepCommand, AShardIsOneOfSoManyAndKeepsAreNamed) {

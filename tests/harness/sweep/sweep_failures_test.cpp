@@ -63,8 +63,8 @@ TEST_F(SweepFailures, TheLogSaysOfACellTheFirstDivergenceOrTheFirstCheckInTheWay
 
   run();
 
-  EXPECT_THAT(log(), AllOf(HasSubstr("s  DOES NOT HOLD: loss fails: of loss\n"),
-                           HasSubstr("s  DOES NOT HOLD: the bits differ\n")));
+  EXPECT_THAT(log(), AllOf(HasSubstr("s  DOES NOT HOLD\n  loss fails: of loss\n"),
+                           HasSubstr("s  DOES NOT HOLD\n  the bits differ\n")));
 }
 
 TEST_F(SweepFailures, ARefusalThatDoesNotNameTheRunFileIsGivenItsName) {

@@ -274,7 +274,7 @@ TEST_F(RunSweep, KilledRankFailsItsCellByNameAndTheOthersGoOn) {
   EXPECT_EQ(result.verdict.counts.at("cells_holding"), 3);
   EXPECT_THAT(judged_[1].launch->words, HasSubstr("rank 1 was killed by signal 9 (SIGKILL) in 1B3 of step 1"));
   EXPECT_THAT(result.verdict.not_run, IsEmpty());
-  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD: completion fails: rank 1 was killed"));
+  EXPECT_THAT(bytes_of(folder_ / "log"), HasSubstr("DOES NOT HOLD\n  completion fails: rank 1 was killed"));
 }
 
 TEST_F(RunSweep, CellsOfAReferenceThatCrashedAreNotRunAndSaidToBe) {
@@ -347,7 +347,7 @@ TEST_F(RunSweep, ALauncherThatGoesStopsTheSweepAndKeepsWhatHadFinished) {
   const auto message = error_of<SystemError>([&] { run(); });
 
   EXPECT_THAT(message, AllOf(HasSubstr("fake-mpirun"), HasSubstr("1 of 4 cells"),
-                             HasSubstr("go on with: plumbline sweep " + options_.sweep_file.string() + " --out " +
+                             HasSubstr("go on with:\n  plumbline sweep " + options_.sweep_file.string() + " --out " +
                                        (folder_ / "out").string() + " --resume")));
   const auto verdict = read_verdict(folder_ / "out/verdict.json");
   EXPECT_FALSE(verdict.holds);

@@ -1,0 +1,62 @@
+#include "reports/failing_cells.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "reports/words.hpp"
+#include "support/terminal.hpp"
+
+namespace plumbline {
+namespace {
+
+/// More of them are on the page.
+constexpr std::ptrdiff_t most_causes = 10, most_cells = 8;
+
+std::string cause_of(const CellVerdict& cell) {
+  std::string words = "    " + complaint(cell) + "\n";
+  if (cell.unstable()) words += "    unstable: it held when it was run once more\n";
+  const std::string like = looks_like(cell);
+  if (!like.empty()) words += "    looks like: " + like + "\n";
+  return words;
+}
+
+}  // namespace
+
+std::string complaint(const CellVerdict& cell) {
+  if (cell.first_divergence && !cell.first_divergence->words.empty())
+    return without_digests(cell.first_divergence->words);
+  const auto check = std::ranges::find_if(cell.checks, stands_in_the_way);
+  if (check == cell.checks.end()) return "";
+  return without_digests(check->name + " " + outcome_words(check->outcome) + ": " + check->reason);
+}
+
+std::string looks_like(const CellVerdict& cell) {
+  return cell.values ? without_digests(to_text(*cell.values)) : "";
+}
+
+std::string failing_cells(const Verdict& verdict, std::size_t width) {
+  std::vector<std::pair<std::string, std::vector<const CellVerdict*>>> causes;
+  for (const auto& cell : verdict.cells) {
+    if (cell.holds) continue;
+    const std::string cause = cause_of(cell);
+    auto same = std::ranges::find(causes, cause, [](const auto& each) { return each.first; });
+    if (same == causes.end()) same = causes.insert(same, {cause, {}});
+    same->second.push_back(&cell);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < causes.size() && std::cmp_less(i, most_causes); ++i) {
+    const auto& [cause, cells] = causes[i];
+    const auto shown = std::min(std::ssize(cells), most_cells);
+    for (const CellVerdict* cell : std::vector(cells.begin(), cells.begin() + shown)) text += "  " + cell->id + "\n";
+    if (shown < std::ssize(cells)) text += "  and " + count_text(std::ssize(cells) - shown, "more cell") + "\n";
+    text += cause;
+  }
+  if (std::ssize(causes) > most_causes)
+    text += "  and " + count_text(std::ssize(causes) - most_causes, "other cause") + ", in the report\n";
+  if (!causes.empty() && !causes.front().second.front()->command.empty())
+    text += "the first of them again:\n  " + wrapped_command(causes.front().second.front()->command, width - 2) + "\n";
+  return text;
+}
+
+}  // namespace plumbline

@@ -1,0 +1,66 @@
+#include "support/terminal.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace plumbline::testing {
+namespace {
+
+TEST(Wrapped, BreaksAtBlanksAndGoesOnUnderTheLastColumn) {
+  EXPECT_EQ(wrapped("fits\n", 4), "fits\n");
+  EXPECT_EQ(wrapped("", 10), "");
+  EXPECT_EQ(wrapped("\n\na", 10), "\n\na");
+  EXPECT_EQ(wrapped("one two three four\n", 9), "one two\n  three\n  four\n");
+  EXPECT_EQ(wrapped("  in here it goes on", 12), "  in here it\n    goes on");
+  EXPECT_EQ(wrapped("loss  fails  of all that was read of it", 28),
+            "loss  fails  of all that was\n             read of it")
+      << "a table";
+  EXPECT_EQ(wrapped("what takes half of it  of all that", 28), "what takes half of it  of\n  all that") << "no table";
+}
+
+TEST(Wrapped, KeepsALongWordWholeAndCountsLettersNotBytes) {
+  EXPECT_EQ(wrapped("at /a/long/path/to/it or so", 10), "at\n  /a/long/path/to/it\n  or so");
+  EXPECT_EQ(wrapped("\u00B5\u00B5\u00B5 \u00B5\u00B5\u00B5", 7), "\u00B5\u00B5\u00B5 \u00B5\u00B5\u00B5");
+}
+
+TEST(WrappedCommand, IsOneCommandToAShell) {
+  EXPECT_EQ(wrapped_command("plumbline sweep 'a b  c' --out there", 20),
+            "plumbline sweep \\\n  'a b  c' --out \\\n  there");
+}
+
+TEST(WithoutDigests, LeavesWhatPeopleRead) {
+  const std::string one(32, 'a'), other(32, '0');
+  EXPECT_EQ(without_digests("the bits differ (expected " + one + ", got " + other + ") (2 in all)"),
+            "the bits differ (2 in all)");
+  EXPECT_EQ(without_digests("input " + one + " of x" + other), "input aaaaaaaa... of x" + other);
+  EXPECT_EQ(without_digests("(expected 1, got 2)"), "(expected 1, got 2)");
+}
+
+TEST(Coloured, PaintsOneWordOfALine) {
+  EXPECT_EQ(coloured("DOES NOT HOLD: 1\nHOLDS\n"), "\x1b[31mDOES NOT HOLD\x1b[0m: 1\n\x1b[32mHOLDS\x1b[0m\n");
+  EXPECT_EQ(coloured("loss  holds  all"), "loss  \x1b[32mholds\x1b[0m  all");
+  EXPECT_EQ(coloured("what it holds\nWITHHOLDS"), "what it holds\nWITHHOLDS");
+}
+
+TEST(Colours, AreShownWhereTheyAreAskedFor) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
+  EXPECT_FALSE(shows_colours(file.get())) << "no terminal";
+  choose_colours(Colours::always);
+  EXPECT_TRUE(shows_colours(file.get()));
+  choose_colours(Colours::where_terminal);
+}
+
+TEST(LineWidth, IsThatOfCOLUMNSWhereNoTerminalHasOne) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), std::fclose};
+  const std::string before = std::getenv("COLUMNS") != nullptr ? std::getenv("COLUMNS") : "";
+  for (const auto& [columns, width] : {std::pair{"132", 132U}, {"0", 80U}, {"wide", 80U}, {"1", 20U}}) {
+    ::setenv("COLUMNS", columns, 1);
+    EXPECT_EQ(line_width(file.get()), width) << columns;
+  }
+  ::setenv("COLUMNS", before.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace plumbline::testing
