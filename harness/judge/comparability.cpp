@@ -255,7 +255,9 @@ void compare_trainings(const Manifest& one, const std::string& dtype, const Mani
   differences.demand_equal("frozen parameters", Json(sorted(one.frozen)), Json(sorted(other.frozen)));
   compare_learning_rate_schedules(one, other, differences);
   if (one.tied.empty() != other.tied.empty()) {
-    differences.words.push_back("the tied weights are listed in one manifest only");
+    differences.words.push_back(
+        "the tied weights are listed in one manifest only; list them in both (`tied`, Record(tied=[[...]])): a rank "
+        "finds those that it holds");
   }
 }
 

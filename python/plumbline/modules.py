@@ -143,6 +143,11 @@ def watch_parameters(
 
     pairs, stripped = named_parameters_of(module)
     record.names_stripped |= stripped
+    again = named()
+    own: dict[str, str] = {}
+    for (name, _), (new, _) in zip(pairs, again):
+        if own.setdefault(new, name) != name:
+            raise ValueError(f"names= gives {new} to both {own[new]} and {name}")
     found = unit_modules(module)
     if units is None:
         found = {_renamed_unit(names, number, unit, [name for name, _ in pairs]): inner for unit, inner in found.items()}
@@ -154,7 +159,7 @@ def watch_parameters(
             except AttributeError:
                 continue  # a name of the whole model's, where the stage has another
         found = chosen
-    record.stage(number, list(found) if units is None else list(units), named(), gradient_of, master_of)
+    record.stage(number, list(found) if units is None else list(units), again, gradient_of, master_of)
     record.stages[-1].again = named
     watch_order(record, number, found)
     return found

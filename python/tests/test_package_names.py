@@ -96,6 +96,9 @@ class NamesTest(unittest.TestCase):
                     self.assertEqual(manifest.get("names_stripped", []), sorted(stripped))
 
     def test_names_that_become_one_are_refused_with_both(self):
+        plain = torch.nn.Linear(1, 1)
+        with self.assertRaisesRegex(ValueError, "names= gives x to both weight and bias"):
+            plumbline.torch.watch_model(self.record(plain, "plain"), plain, names=lambda name: "x")
         model = torch.nn.Module()
         model.layer = DistributedDataParallel(torch.nn.Linear(1, 1))
         model.layer.register_parameter("weight", torch.nn.Parameter(torch.ones(1)))
