@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reference's step without the project: the same ATen calls in one plain loop, of which nothing but the parameter
 // shapes is ours. Prints the seconds of each step but the first, so that benchmarks/paired.py can hold the reference
 // against it.

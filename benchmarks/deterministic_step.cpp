@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What deterministic algorithms cost on a GPU: the same step (forward, loss, backward) of the trainers' own model with
 // them and without, in turn. Everything else stays as the trainers have it, TF32 and reduced sums off among it. Prints
 // one line a turn, "with SECONDS" or "without SECONDS", and the ratio of the medians.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Times whole programs against each other in interleaved pairs and prints ratios.
 
 Machines are noisy: two figures are compared only when they were taken in turn within one run of this script. Every program runs once a

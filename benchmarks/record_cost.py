@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the Python package costs a trainer on one device: its steps without a record, recorded each, and recorded every k-th, in turn.
 
     PYTHONPATH=python python benchmarks/record_cost.py --rounds 3 --every 10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cost of making, lowering, verifying and simulating a schedule against p and m: linear in actions.
 //     ninja -C build/cpu schedule_scale && build/cpu/bin/schedule_scale
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The CUDA runtime and the NCCL to compile and link against. Both should be those that LibTorch's CUDA half itself loads, so the places are
 # searched in this order, and headers and library are taken from the first place that has both:
 #   1. CUDAToolkit_ROOT and NCCL_ROOT, as variables or in the environment: then nowhere else

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests that need GPUs, so that `ctest -j --resource-spec-file` gives each GPUs of its own, and where there are too few the test runs all the
 # same and says why it is skipped. CTest itself (3.25 to 4.4) fails a test that asks for more resources than its file has; what a test asks for is
 # therefore decided when ctest reads its list, by the GPUs that are visible then.

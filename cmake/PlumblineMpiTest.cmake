@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests that run under mpirun: one CTest test for each (program, world size), named mpi.<program>.<world size>.
 set(PLUMBLINE_MPI_FLAGS "")
 set(PLUMBLINE_MPI_ENVIRONMENT OMP_NUM_THREADS=1)

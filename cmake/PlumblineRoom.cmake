@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A room is a folder and one static library of all its sources but main.cpp; `USES` is what it may include and link, and nothing else
 # (tests/structure checks the includes against this). The target of harness/judge is plumbline_harness_judge.
 set(_werror OFF)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # plumbline_add_sweep_test(<name> <sweep.toml> [GPUS <n>] [LABELS <label>...] [TIMEOUT <seconds>] [OPTIONS <option of plumbline sweep>...]
 #                          [PROPERTIES <property> <value>...]): a test that runs the sweep, whose exit code is its verdict (docs/ci.md). Its folder
 # is <name> in the current binary folder. With GPUS it takes so many of CTest's resource "gpus", and is skipped where fewer are visible.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the trainers alone stand on: LibTorch, with its CUDA half or without, and MPI.
 # Where scripts/libtorch unpacks LibTorch, lean or with its CUDA half; -DLibTorch_ROOT= takes any other of that version.
 set(PLUMBLINE_CUDA AUTO CACHE STRING "Build the CUDA half: ON, OFF, or AUTO (where LibTorch has its own)")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Run at every build: writes the commit that is being built into a source file, touching it only when it changed.
 cmake_policy(VERSION 3.25)
 execute_process(COMMAND git describe --always --dirty --abbrev=12 --exclude=* WORKING_DIRECTORY "${SOURCE}"

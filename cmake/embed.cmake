@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Writes the text of FILE into the C++ source WRITE, whose function NAME returns it.
 cmake_policy(VERSION 3.25)
 file(READ "${FILE}" text)

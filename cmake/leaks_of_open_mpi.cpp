@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Linked into every program of a sanitized build, so that LeakSanitizer reports our leaks and not those of Open MPI,
 // which it cannot tell apart by itself: at exit Open MPI's plug-ins are unloaded, and stacks through them lose their
 // names.

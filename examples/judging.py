@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the examples have in common: a trainer made to record, run as its ranks would be, right and wrong, and held against one device.
 
 Needs `plumbline` on PATH (or PLUMBLINE) and the package (pip install ./python).

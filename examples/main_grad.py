@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Gradients that are summed in a float32 buffer beside each bfloat16 parameter, and float32 masters in the optimiser, as Megatron keeps them: recorded twice on one
 device, right and with a fault, and compared.
 

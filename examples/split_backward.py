@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What torch's split backward pass makes of layers that use a weight several times, and of frozen first stages; plain torch, one process.
 
 Schedules that split it (InterleavedZeroBubble, ZBVZeroBubble, DualPipeV) compute gradients of inputs and of weights apart.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's and NCCL's return codes as exceptions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/cuda_api.hpp"
 
 #include <c10/cuda/CUDAFunctions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA runtime behind the NCCL transport's interface.
 #pragma once
 

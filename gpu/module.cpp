@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module's entries: all that a program knows of it by name.
 #include "gpu/cuda_api.hpp"
 #include "gpu/nccl_api.hpp"

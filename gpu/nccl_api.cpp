@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/nccl_api.hpp"
 
 #include <cuda_runtime_api.h>

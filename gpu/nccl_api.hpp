@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libnccl behind the NCCL transport's interface.
 #pragma once
 

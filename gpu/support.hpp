@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA runtime, LibTorch's caching allocator and NVTX behind what the trainers ask of a GPU.
 #pragma once
 

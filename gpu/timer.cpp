@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/timer.hpp"
 
 #include <c10/cuda/CUDAStream.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points on a CUDA stream and their times (cudaEventElapsedTime).
 #pragma once
 

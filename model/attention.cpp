@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/attention.hpp"
 
 #include <ATen/ops/scaled_dot_product_attention.h>

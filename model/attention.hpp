@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Causal self-attention with grouped key/value heads (Ainslie et al., arXiv:2305.13245).
 #pragma once
 

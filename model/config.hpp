@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Llama's shape, read from a Hugging Face config.json.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/config_keys.hpp"
 
 #include <algorithm>

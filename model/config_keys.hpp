@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The keys that may stand in a config.json: read, neutral with one value, or ignored by transformers' own Llama.
 #pragma once
 

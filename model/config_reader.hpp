@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Typed access to the keys of a config.json, every complaint naming file, key and value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/decoder_layer.hpp"
 
 #include <ATen/ops/add.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One transformer layer: attention and MLP, each behind a norm and beside a residual connection.
 #pragma once
 

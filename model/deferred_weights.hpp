@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The weight half of a split backward pass (zero-bubble schedules): while a scope is open, linear layers hand their
 // weight gradients over to be computed later, and give on the input gradient alone. Source: Zero Bubble, arXiv
 // 2401.10241, section 2.

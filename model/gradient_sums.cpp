@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/gradient_sums.hpp"
 
 #include <ATen/core/grad_mode.h>

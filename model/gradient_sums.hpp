@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a parameter's gradient of a microbatch goes: into `grad()`, or in mixed precision into a float32 sum beside it.
 #pragma once
 

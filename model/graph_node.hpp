@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one place that knows how LibTorch owns the nodes of its graph: by std::shared_ptr up to 2.12, by
 // c10::intrusive_ptr from 2.13 on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Initial values, each tensor from a generator of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Linear layers through one autograd node of our own, whose input gradient and weight gradient are two separate steps.
 #pragma once
 

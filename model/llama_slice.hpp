@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A contiguous run of the model's units: the reference holds all of them, a pipeline stage its own, an empty stage
 // none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/load_weights.hpp"
 
 #include <ATen/core/Tensor.h>

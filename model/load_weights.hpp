@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parameters from files as Hugging Face writes them.
 #pragma once
 

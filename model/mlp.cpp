@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/mlp.hpp"
 
 #include <ATen/ops/mul.h>

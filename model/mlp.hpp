@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gated feed-forward block (SwiGLU; Shazeer, arXiv:2002.05202).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names and shapes of all parameters of a Llama.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values moved by one unit in the last place.
 #pragma once
 

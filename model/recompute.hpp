@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a forward pass keeps of a layer for its backward pass: all that it needs, or the input alone, from which the
 // layer is computed again. The bits are the same.
 #pragma once

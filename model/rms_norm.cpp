@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/rms_norm.hpp"
 
 #include <ATen/ops/mean.h>

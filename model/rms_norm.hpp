@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Root mean square normalisation (Zhang and Sennrich, arXiv:1910.07467).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rotary position embeddings (Su et al., arXiv:2104.09864) as transformers computes them, bit for bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The RoPE part of a config.json, in either spelling.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/saved_bytes.hpp"
 
 #include "support/machine_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a unit keeps of its forward pass for its backward pass, in closed form.
 #pragma once
 

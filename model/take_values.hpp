@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values taken over from a slice of another dtype.
 #pragma once
 

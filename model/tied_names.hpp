@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two names of the weight that embedding and head of a tied model share.
 #pragma once
 

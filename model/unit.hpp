@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The units of a model, in their order: the embedding, the layers, the norm, the head.
 #pragma once
 

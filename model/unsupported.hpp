@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a config.json may ask for that this Llama does not do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A narrow gradient added into a wider sum.
 #pragma once
 

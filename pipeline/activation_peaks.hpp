@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The largest activation bytes of each forward and backward pass, above what lived when the step began.
 #pragma once
 

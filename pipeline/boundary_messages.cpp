@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/boundary_messages.hpp"
 
 #include <algorithm>

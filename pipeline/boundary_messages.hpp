@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What crosses from stage to stage of one rank's: over the transport to and from other ranks, by hand within the rank.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One time for all ranks: where a rank's clock shows what rank 0's shows at the start of a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's part in an evaluation: forward passes over the validation data, by a list of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The norm of all ranks' gradients, on which they agree at a step's end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which GPU each rank uses: by its number among the ranks of its node, decided alike on all ranks from what all of them
 // see.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks agree on their GPUs before anything else: each tells what it sees, and all come to the same assignment.
 #pragma once
 

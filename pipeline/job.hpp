@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a job of ranks does alike, whether they are threads or MPI processes: settings, plan, record, memory, training.
 #pragma once
 

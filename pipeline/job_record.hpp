@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The record's folder of a job, begun before any rank trains.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Brings the ranks of a run up, trains, and brings them down: as MPI processes or as threads of this one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stage of the Llama: its units, and what its microbatches in flight need for their backward pass. A stage without
 // units hands on what it gets.
 #pragma once

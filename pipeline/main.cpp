@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plumbline-pipeline: trains on the ranks of a pipeline.
 #include <filesystem>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/memory_check.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the memory that is free on each machine is enough for the ranks on it, asked before any of them takes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run takes on one device and on 1 to 8 ranks, for people: plumbline-pipeline RUN.toml --plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a run as the processes of an MPI job, this one being one of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which units of the model each pipeline stage holds: a contiguous cut, embed_tokens on the first stage, norm and
 // lm_head on the last.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/pipeline_plan.hpp"
 
 #include <optional>

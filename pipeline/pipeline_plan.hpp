@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all ranks agree on before the first step.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plan of a pipeline in words and as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline trainer's command line, apart from main() so that the fault programs share it.
 #pragma once
 

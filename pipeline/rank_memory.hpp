@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that ranks of a pipeline will take, from plan and lists alone.
 #pragma once
 

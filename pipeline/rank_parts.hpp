@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the walk of one rank is put together from.
 #pragma once
 

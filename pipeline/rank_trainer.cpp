@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/rank_trainer.hpp"
 
 #include "pipeline/tied_exchange.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank of the pipeline trainer: walks its action list, step after step, and records what it did.
 #pragma once
 

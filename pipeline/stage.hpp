@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One stage of a pipeline: a contiguous run of the model's units, which may be empty.
 #pragma once
 

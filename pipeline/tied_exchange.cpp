@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/tied_exchange.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tied weight between ranks: the gradients of its two uses become one sum on both sides, and its copies stay equal.
 #pragma once
 

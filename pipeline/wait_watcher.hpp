@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Says on a rank's progress line for whom it waits, while it waits: the rank itself can say nothing then.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's way through a step: takes its action list from the first action to the last, and does what each says.
 #pragma once
 

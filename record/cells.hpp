@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The values of a record's tables as text: one pair of functions for each type a row's field may have.
 #pragma once
 

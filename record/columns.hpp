@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the columns of each table are: one list per row type, by which it is written and read, so that the two cannot
 // drift.
 #pragma once

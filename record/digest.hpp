@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The digest by which tensors are compared: XXH3-128 of "<dtype>|<shape>|" followed by the contiguous little-endian
 // bytes.
 #pragma once

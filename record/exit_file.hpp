@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // exit.json: the last that a rank writes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/external_record.hpp"
 
 #include <algorithm>

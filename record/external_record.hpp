@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trainer's own record, for trainers in C++ that are not Plumbline's: installed as <plumbline/external_record.hpp>,
 // and so with nothing but the standard library in it. docs/record-format.md says what each value is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The keys of one JSON object, asked for by name and type; what is missing or of another type is an InputError that
 // names it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // finding.json: how a run that somebody started ended, as seen from outside. Launcher and judge share it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // In what two runs, or ranks of one, differ beside their work: libraries, instruction sets, variables of the
 // environment. Where bits differ this is asked first.
 #pragma once

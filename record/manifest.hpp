@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // manifest.json checked against docs/record-format.md: the one place that validates it, for writers and readers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The manifest's `mesh`: which of a run's pipelines a record is of, where several train side by side (data parallel,
 // say). docs/record-format.md, "One pipeline of several".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/not_recorded.hpp"
 
 #include <algorithm>

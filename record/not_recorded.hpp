@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the recorder of another trainer could not see, by its own words: `not_recorded` of manifest.json and exit.json.
 #pragma once
 

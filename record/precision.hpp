@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The word for what a training computes and is kept in: one dtype for both, or "mixed".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/progress_page.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank is doing now, in a memory-mapped file that outlives it: `<record>/rank-<r>/progress`. Written by the rank
 // at each action and wait, read by whoever looks after it.
 #pragma once

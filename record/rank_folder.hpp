@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a record keeps what one rank wrote.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run record as read back from disk. Reading is strict: a missing file, column or line break is an InputError with
 // file and line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record that cannot be as it stands, with the place: what a verdict says of file, rank and step comes from here.
 #pragma once
 

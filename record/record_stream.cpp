@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/record_stream.hpp"
 
 #include <algorithm>

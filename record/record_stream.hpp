@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run record read step by step, under the same strict rules as read_record(), which drains it: memory does not depend
 // on the number of steps, and each row is read once.
 #pragma once

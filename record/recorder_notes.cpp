@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/recorder_notes.hpp"
 
 #include "record/rank_folder.hpp"

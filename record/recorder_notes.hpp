@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the recorder of another trainer noticed beside what it recorded: `notes` of each rank's exit.json.
 #pragma once
 

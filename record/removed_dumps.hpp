@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record at level dump whose dumps were removed once they had been audited: its tables stay, and a file says why.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/required_tables.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which tables of a complete rank must stand in a record, and which of them must have rows: decided from the manifest
 // alone.
 #pragma once

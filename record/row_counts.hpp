@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much of a record has been read, and how much of it is held at once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a single row must fulfil beyond its columns' types: it speaks of steps, microbatches, stages and ranks that the
 // run has, and its own cells agree with one another.
 #pragma once

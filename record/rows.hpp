@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rows of a run record's tables, as docs/record-format.md defines them.
 #pragma once
 

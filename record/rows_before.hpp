@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many rows of a rank's tables stand before those in hand: what makes a row's line of its place among these.
 #pragma once
 

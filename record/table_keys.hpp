@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each key of a table once, in the order of the steps, and none missing: watched while the rows go by, with no more
 // memory than the keys of one step.
 #pragma once

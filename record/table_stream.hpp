@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One table of one rank, read step by step under the rules of docs/record-format.md: columns, cells, rows, keys. Used
 // by RecordStream alone.
 #pragma once

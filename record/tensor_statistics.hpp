@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a row of tensors.csv says beside the digest, of elements in host memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the dumped tensors of a failing cell tell beside that they differ: by how much, and which known mistake leaves
 // such a trace.
 #pragma once

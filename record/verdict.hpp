@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the harness found: verdict.json, schema plumbline-verdict/2 (docs/verdict.md). Written by harness/, read by
 // reports/.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who waits for whom: from a rank that waited too long to the one that all stand for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes one rank's part of a run record: rows are kept during a step, written and flushed at its end, steps.csv last.
 #pragma once
 

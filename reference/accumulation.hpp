@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sums gradients over microbatches in an order of someone else's: so that a schedule with another order is still held
 // to 0 ULP.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reference/check.hpp"
 
 #include "reference/accumulation.hpp"

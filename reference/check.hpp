@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plumbline-reference RUN.toml --check.
 #pragma once
 

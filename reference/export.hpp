@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes down what a run starts from and feeds, for a trainer that is not ours (docs/data.md).
 #pragma once
 

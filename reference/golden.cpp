@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reference/golden.hpp"
 
 #include <ATen/core/Tensor.h>

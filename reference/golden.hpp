@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Holds the model against goldens: outputs that Hugging Face transformers computed from the same weights and inputs.
 #pragma once
 

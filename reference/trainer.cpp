@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reference/trainer.hpp"
 
 #include <ATen/Parallel.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle: trains on one device, microbatch by microbatch, and writes down every cut. No ranks, no threads, no
 // schedule.
 #pragma once

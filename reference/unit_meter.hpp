@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measures what each unit's forward and backward pass keeps and needs, to the byte (docs/record-format.md, saved.csv),
 // and shows every cut to who observes the step.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The verdict as lines that a CI system takes from a job's output: GitHub's workflow commands, CTest's measurements.
 #pragma once
 

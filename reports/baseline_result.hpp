@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep was held against, as `plumbline baseline compare` left it in the sweep's folder.
 #pragma once
 

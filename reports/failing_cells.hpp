@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is wrong in the cells that do not hold, for the terminal; the page says it with all details.
 #pragma once
 

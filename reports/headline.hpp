@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a verdict comes to, in a word, a line and a sentence; page, JUnit and the programs' last lines say the same.
 // None of them claims more than was asked for and run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The verdict as CI systems read it: JUnit's XML.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a launch left beside its record: the command that ran, and the end of what it said.
 #pragma once
 

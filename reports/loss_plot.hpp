@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loss of a reference and of every world size that was to follow it, with the difference on its own axis.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text that came from elsewhere, made safe to stand in XML and in HTML.
 #pragma once
 

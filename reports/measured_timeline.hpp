@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of a run did when, beside what the simulator makes of the same schedule with the same run's times.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The page a person opens to decide: one file, no network, no script.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a verdict and the records beside it to the files people and machines read. Runs nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/results_csv.hpp"
 
 #include "support/csv.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The verdict as a flat table: one row per (cell, check), and one per (reference, check).
 #pragma once
 

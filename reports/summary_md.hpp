@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The verdict as Markdown, for a page that a CI system shows beside a job ($GITHUB_STEP_SUMMARY).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pages as mustache: reports/*.html, which CMake embeds (cmake/embed.cmake).
 #pragma once
 

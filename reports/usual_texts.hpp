@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What most cells say of a check: said once on the page, so that what a cell says beside it is seen.
 #pragma once
 

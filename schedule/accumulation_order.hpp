@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // In which order each stage sums its microbatches' gradients, and the file that tells a reference so.
 #pragma once
 

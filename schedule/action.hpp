@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One step of a rank's list, and its text form: `[stage][type][microbatch]`, "2F0", "3SEND_F1", "0REDUCE".
 #pragma once
 

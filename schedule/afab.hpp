@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All forwards, then all backwards (GPipe, arXiv:1811.06965).
 #pragma once
 

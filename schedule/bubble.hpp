@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What follows from the times of all actions: span, bubble, slots.
 #pragma once
 

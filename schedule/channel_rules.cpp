@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/channel_rules.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rules that look at two lists, or at the end of one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/closed_forms.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bubbles that papers give as formulas.
 #pragma once
 

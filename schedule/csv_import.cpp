@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/csv_import.hpp"
 
 #include <algorithm>

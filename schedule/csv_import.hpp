@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Schedule files of others: torch.distributed.pipelining's CSV in its two dialects, and ours with messages.
 #pragma once
 

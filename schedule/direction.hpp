@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which way a message goes: activations forward, gradients backward.
 #pragma once
 

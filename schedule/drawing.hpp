@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Schedules drawn from the times of their actions, simulated or measured: one row a rank, time to the right.
 #pragma once
 

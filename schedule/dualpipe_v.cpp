@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/dualpipe_v.hpp"
 
 #include "schedule/list_builder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DualPipe folded into a V of two chunks a rank (DeepSeek-V3 report, arXiv:2412.19437).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a transport carries messages: what decides whether a list can deadlock.
 #pragma once
 

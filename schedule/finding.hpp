@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a static check found: which rule, where, and what to do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists for an evaluation: forward passes alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/interleaved_1f1b.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One forward, one backward over several chunks a rank (interleaved 1F1B; Megatron, arXiv:2104.04473).
 #pragma once
 

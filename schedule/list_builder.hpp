@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes one rank's compute list: each stage's forwards, backwards and weight gradients come out in ascending
 // microbatch order by construction, so that a generator says only *what* comes next.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/list_rules.hpp"
 
 #include "schedule/direction.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rules that one rank's list must meet by itself: range, rank, duplicates, order, messages, what is missing.
 #pragma once
 

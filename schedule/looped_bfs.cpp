@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/looped_bfs.hpp"
 
 namespace plumbline {

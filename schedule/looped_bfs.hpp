@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Breadth first: all microbatches through a chunk before the next chunk (arXiv:2211.05953).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From compute-only lists to those that a rank runs: messages, REDUCE and STEP put in.
 #pragma once
 

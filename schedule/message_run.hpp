@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs the messages of lowered lists under an execution model, without data: does every rank reach its end?
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which (stage, microbatch) pairs something has happened to: one bit each, so that 4 million pairs stay small.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/one_f_one_b.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One forward, one backward, without flush between them (PipeDream-Flush; Megatron, arXiv:2104.04473).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists with messages in an order of their own, and the transport that may hang on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what a run asks for, a schedule's name or somebody's file, to lists that ranks can execute: made or read,
 // verified, lowered.
 #pragma once

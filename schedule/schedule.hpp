@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule: which stage lies on which rank, and what each rank does in order. Pure data, made by pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When each action of a schedule would start and end, given how long the work takes: nothing is run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The even partition, which needs to know nothing of the model but its number of layers. For those who plan and train;
 // the judge has its own (harness/judge/request/partition_asked).
 #pragma once

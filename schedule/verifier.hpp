@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Static checks of a schedule: nothing is run, every message says rank, position (from 0), action, and what to do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/zero_bubble_h.hpp"
 
 #include <algorithm>

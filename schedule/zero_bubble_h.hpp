@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Zero bubble with one chunk a rank: the weight gradient fills what 1F1B leaves idle (ZB-H1 and ZB-H2,
 // arXiv:2401.10241).
 #pragma once

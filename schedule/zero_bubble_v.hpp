@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Zero bubble with two chunks a rank in a V: down the ranks and back up (ZB-V, arXiv:2401.10241).
 #pragma once
 

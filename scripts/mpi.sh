@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced before anything starts mpirun: what a container needs, and one compute thread a rank.
 export OMP_NUM_THREADS=1
 # Open MPI refuses to run as root unless told twice; in a container root is all there is.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced by scripts that make a Python with torch (witness-python, torch-python).
 
 # stand_ins TORCH DIR: torch's Python half loads the libraries of its GPU half also where no GPU is used: 2 GB, of which a CPU run calls

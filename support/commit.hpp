@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Version and commit that were built: apart from the rest, so that a new commit compiles a few lines again. Defined in
 // a file that the build writes, for the targets that ask for it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RFC 4180 tables with a header row, strict: a ragged row, a truncated file or a missing column is an error with file
 // and line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An RFC 4180 table row by row, strict, in memory that does not depend on its length.
 #pragma once
 

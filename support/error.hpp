@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The errors that reach a person: each says what, where and what to do, and carries the program's exit code.
 #pragma once
 

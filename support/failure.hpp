@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Any exception in the words that a person needs, whichever library threw it.
 #pragma once
 

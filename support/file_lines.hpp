@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A text file line by line, read in chunks: no more of it stands in memory than a chunk and a line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole files, written so that a reader never sees half of one.
 #pragma once
 

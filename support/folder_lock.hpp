@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One program at a time in a folder of results.
 #pragma once
 

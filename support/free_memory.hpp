@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much memory can still be taken, on this machine and in this process' control groups.
 #pragma once
 

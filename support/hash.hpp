@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // XXH3-128 (seed 0), as `xxh128sum` prints it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON files, with errors that name the file, and without the silent NaN -> null.
 #pragma once
 

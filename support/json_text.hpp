@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON as text in memory, both ways.
 #pragma once
 

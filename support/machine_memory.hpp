@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What of this machine's memory a program may count on, and sums of sizes that cannot wrap on the way to that number.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file's bytes as memory: read from the disk where they are looked at, and nowhere else.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers as text that reads back to the same bits.
 #pragma once
 

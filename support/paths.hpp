@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Questions about paths that a user gave, answered with an error that names the path where there is no answer.
 #pragma once
 

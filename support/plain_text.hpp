@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every text file that we read must be, whatever its format: UTF-8 without control characters.
 #pragma once
 

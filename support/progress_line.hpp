@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One line of progress: rewritten in place on a terminal, plain lines at intervals in a log.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The safetensors container as bytes: no tensors, no torch. https://github.com/huggingface/safetensors (format
 // section).
 #pragma once

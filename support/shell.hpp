@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commands as text that a POSIX shell reads back to the same words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tensors that lie in one safetensors file or spread over several, found by name.
 #pragma once
 

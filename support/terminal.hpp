@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text for people: as wide as the terminal, without digests, in colour where that is shown.
 #pragma once
 

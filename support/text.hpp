@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small text helpers: UTF-8, nearest known word, joining.
 #pragma once
 

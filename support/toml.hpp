@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TOML files read key by key: a key that nobody asked for is an error that names the nearest known one.
 #pragma once
 

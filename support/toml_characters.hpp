@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a TOML text must be before toml++ reads it. toml++'s table of blanks has a branch that it declares unreachable,
 // and that many characters beyond ASCII reach wherever the parser looks for blanks.
 #pragma once

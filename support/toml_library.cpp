@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #undef NDEBUG                // with it the library would take what it asserts for true
 #define TOML_IMPLEMENTATION  // the library's code is compiled here alone
 #include "support/toml_library.hpp"

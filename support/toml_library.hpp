@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one place that includes toml++, and the one function that parses with it. Its parser leaves some broken files to
 // an assertion, which would end the program without a word on the file: here an assertion is an exception.
 #pragma once

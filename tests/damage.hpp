@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files damaged in every way that a disk, an editor or a hand does it: which way, a number alone decides, the same on
 // every machine.
 #pragma once

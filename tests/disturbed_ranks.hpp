@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two ranks of the finished trainer, started and watched as a sweep does it, of which one is disturbed while they
 // train.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program run as a user does, and what it said.
 #pragma once
 

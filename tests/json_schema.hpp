@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON Schemas of docs/schemas, held to the files that the programs write.
 #pragma once
 

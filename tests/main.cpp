@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The main of all test binaries that are one process.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One compute thread for tests, however they are started.
 #pragma once
 

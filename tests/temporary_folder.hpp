@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A folder of a test's own, removed at its end; and the message of the error that a call throws.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files of ids, as other programs write them, made by hand: for tests.
 #pragma once
 

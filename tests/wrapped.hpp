@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of the trainers with others put in front of them by the linker's --wrap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When each action of a step began and ended, for actions.csv and for whoever asks what a rank that failed was doing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every rank knows of the data before the first step: which tokens each microbatch of each step holds, and its
 // shape.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Clipping by the global gradient norm.
 #pragma once
 

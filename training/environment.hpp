@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings that decide bits, and what the machine is: applied once, and written down.
 #pragma once
 

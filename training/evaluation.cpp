@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/evaluation.hpp"
 
 #include "training/step_losses.hpp"

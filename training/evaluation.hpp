@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loss on data that is not trained on: when, and on what.
 #pragma once
 

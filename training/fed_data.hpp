@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Digests of the data that a rank was fed: taken of the tensors themselves, when they are used.
 #pragma once
 

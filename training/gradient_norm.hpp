@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The norm of each gradient.
 #pragma once
 

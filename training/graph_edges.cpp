@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/graph_edges.hpp"
 
 #include <ATen/ops/ones.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a stage's graph begins and ends. Two small nodes make a stage's backward hold exactly the tensors that the
 // whole model's would.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Linear warm-up, then half a cosine down.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data's files, opened as one source of tokens.
 #pragma once
 

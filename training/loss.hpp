@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The token-weighted loss both trainers share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/make_slice.hpp"
 
 #include "model/initialise.hpp"

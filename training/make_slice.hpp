@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A slice of the run's model, and the values that it starts from: given weights, or those that its seed draws.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The part of manifest.json that both trainers write alike.
 #pragma once
 

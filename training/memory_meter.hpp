@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts tensor bytes by owner, exactly: a counting CPU allocator and, on GPUs, a watcher of LibTorch's own, with a
 // thread-local owner.
 #pragma once

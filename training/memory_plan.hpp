@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that a part of the model will take, known before anything is made: for the message of who runs out of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A step's row of memory.csv.
 #pragma once
 

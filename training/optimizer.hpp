@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // AdamW in LibTorch's fused form, and SGD with momentum, over the parameters a rank holds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The dtypes of a run, as LibTorch knows them.
 #pragma once
 

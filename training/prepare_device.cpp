@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/prepare_device.hpp"
 
 #include "training/gpu/gpu_module.hpp"

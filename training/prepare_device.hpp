@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's device, held against what is planned for it before anything is made there.
 #pragma once
 

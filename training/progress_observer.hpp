@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keeps the rank's progress page: the action it is at, and whom it waits for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a run, for what they must agree on outside a step's messages. One device agrees with itself.
 #pragma once
 

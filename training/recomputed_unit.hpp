@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A unit of which the forward pass keeps the input alone: its backward pass runs it again and goes back through that.
 #pragma once
 

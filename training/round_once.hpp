@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From float64 to bfloat16 in one rounding. LibTorch's own conversion goes through the nearest float32 and so rounds
 // twice, which gives another number where that lands on the middle between two bfloat16. Here float32 is rounded to odd
 // instead, and then holds a middle only where the value was one (Boldo and Melquiond, "Emulation of a FMA and correctly

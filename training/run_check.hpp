@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // --check: whether a run could begin, asked without training anything.
 #pragma once
 

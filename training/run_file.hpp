@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run.toml: what to train, on what, how. Read once, by both trainers, with every mistake named.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All that watches one rank's run, as one observer: the record's tables, the progress page, a profiler's ranges.
 #pragma once
 

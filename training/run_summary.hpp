@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run will do, every default filled in: for programs, and in a few lines for people.
 #pragma once
 

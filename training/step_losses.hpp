@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The losses of a step's microbatches. On a GPU they stay there until the step's end, so that no microbatch waits for
 // its number to reach the host.
 #pragma once

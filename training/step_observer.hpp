@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who watches a trainer's steps: told of what happens, in the order in which it happens, and without a say in it.
 #pragma once
 

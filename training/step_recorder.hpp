@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes tensors of a step into the record, as rows and, at level dump, as bytes.
 #pragma once
 

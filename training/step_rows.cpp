@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/step_rows.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A step's rows of microbatches.csv, memory.csv and steps.csv: what was fed, lost, used and updated in it.
 #pragma once
 

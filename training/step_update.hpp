@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What follows a step's last backward pass, alike in both trainers: gradients of tied uses added, norm, clipping,
 // update.
 #pragma once

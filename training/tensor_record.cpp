@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/tensor_record.hpp"
 
 #include <ATen/Dispatch.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tensors as they are kept: in rows of a record, by digest and what a person wants to know, and in files, whole.
 #pragma once
 

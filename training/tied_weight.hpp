@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The weight that a tied model's embedding and head share: which copies a rank holds, and how the gradients of its two
 // uses become one. Between ranks the gradients travel first (pipeline/tied_exchange.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ids stand in a file of tokens: raw, behind llm.c's header, or with Megatron's index beside it (docs/data.md).
 #pragma once
 

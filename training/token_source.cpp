@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/token_source.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A source of tokens: one long list of ids, read from its files where a microbatch asks for them.
 #pragma once
 

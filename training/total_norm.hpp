@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The global gradient norm, the same bits on one device and on P ranks: norms of single gradients, added in an order
 // that no partition changes.
 #pragma once

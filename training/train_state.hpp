@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What training keeps of a rank's parameters from one step to the next, in one place: who updates, clips, sums or
 // records works on this.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop over steps, alike in both trainers: how a step begins and ends. What happens between, forward and backward
 // passes up to the update, is each trainer's own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What both trainers read before they begin: the run file, the model's shape, the data.
 #pragma once
 

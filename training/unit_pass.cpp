@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/unit_pass.hpp"
 
 #include <utility>

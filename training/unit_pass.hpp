@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The forward pass over a run of units, with the loss where the run ends in lm_head: one for both trainers, so that
 // their tensors live equally long.
 #pragma once

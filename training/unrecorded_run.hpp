@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a run without a record keeps what it needs while it runs: the progress pages that a rank that waits is told by.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order in which an epoch takes the windows of its tokens (docs/data.md, "Windows in another order").
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shows the faults of released trainers that docs/found.md tells of, with the torch or DeepSpeed that is installed.
 
     python judge.py torch --out build/found/torch        # torch 2.11.0 or 2.15.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains a small Llama with tied embeddings, as a pipeline written by hand: 1F1B over send and recv, nothing of Plumbline.
 
     python train.py                          # one device

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ways of being wrong, each a change of one place of the recorded trainer, and where the judge has to see it first."""
 
 from judging import WrongWay

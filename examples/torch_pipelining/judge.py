@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains on one device and as pipelines, right and wrong, and holds the records against each other.
 
     python judge.py --worlds 2 4 --out build/examples/torch_pipelining

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains a small Llama on one device, or as a pipeline of torch.distributed.pipelining: plain torch, nothing of Plumbline.
 
     python train.py                                              # one device

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains with torchtitan on one device and as pipelines, right and with a factor on the gradients, and holds the records against each other.
 
     python judge.py --out build/examples/torchtitan

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """torchtitan's own Trainer with a tiny llama3, on a CPU over gloo: one rank, or a pipeline of two. Nothing of Plumbline.
 
     torchrun --nproc-per-node=2 train.py --pp 2 --schedule 1F1B

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two baselines of one sweep, held against each other.
 #pragma once
 

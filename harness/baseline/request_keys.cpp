@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/request_keys.hpp"
 
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What was asked of a run, key by key, short enough to be kept: so that two requests that differ can say where.
 #pragma once
 

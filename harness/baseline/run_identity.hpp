@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By what a run and a code path are recognised in a baseline.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one run computed and took, by its record.
 #pragma once
 

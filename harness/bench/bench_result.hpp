@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `plumbline bench` measured (docs/bench.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The result of a benchmark for people and for programs.
 #pragma once
 

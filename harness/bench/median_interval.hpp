@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A median with the order statistics that hold it.
 #pragma once
 

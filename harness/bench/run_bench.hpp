@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline bench`: references and cells of a sweep file, run in turn, round after round.
 #pragma once
 

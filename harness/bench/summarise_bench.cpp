@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/bench/summarise_bench.hpp"
 
 #include <algorithm>

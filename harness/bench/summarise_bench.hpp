@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the rounds of a bench to its figures.
 #pragma once
 

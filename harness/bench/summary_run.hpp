@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A user's run file for a bench: times and bytes are recorded, no tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/answer_folder.hpp"
 
 #include "support/paths.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary folder for the answers of programs that are asked something, removed afterwards.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline baseline`: what a sweep computed and took, kept, and held against what a later one does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline bench`: how fast a sweep file's cells are, beside their references.
 #pragma once
 

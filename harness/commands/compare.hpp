@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline compare REFERENCE CANDIDATE [--calibration FILE]`: judges two records that exist already, whoever wrote
 // them.
 #pragma once

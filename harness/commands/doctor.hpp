@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this machine offers a sweep, and what stands in the way.
 #pragma once
 

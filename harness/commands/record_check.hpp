@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One record examined alone: whether it can be read as docs/record-format.md says, and whether its numbers follow from
 // each other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline record rules`: what the judge asks of whom, from its own table of rules and the record's tables.
 #pragma once
 

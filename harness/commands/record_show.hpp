@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline record show DIR`: what a record holds, in words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline schedule list|show|check|simulate|convert`: schedules as data.
 #pragma once
 

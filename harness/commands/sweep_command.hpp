@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline sweep`, `plumbline merge` and `plumbline judge`: whatever makes or remakes a sweep's verdict.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/two_ranks.hpp"
 
 #include "harness/commands/answer_folder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two ranks, started as a sweep starts them, to see whether they arrive.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bench: whether the data and the steps of a training let a fault be seen at all. It is judged once, of the
 // reference; how much of it is required is for whoever chose the data.
 #pragma once

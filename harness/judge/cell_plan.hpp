@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What was asked of one cell, as the judge is told it.
 #pragma once
 

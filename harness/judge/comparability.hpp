@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether two records may be compared at all, and whether they start from the same parameters.
 #pragma once
 

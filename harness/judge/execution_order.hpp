@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Places in the order in which one device computes, so that "first divergence" means the same in every check.
 #pragma once
 

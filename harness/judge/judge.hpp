@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From two records to a verdict on one cell. Knows nothing of how the records came to be.
 #pragma once
 

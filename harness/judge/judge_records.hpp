@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inside of judge_cell: for callers that need more than the verdict.
 #pragma once
 

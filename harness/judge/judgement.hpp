@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a check collects while it looks: counts, differences, and the earliest of these in execution order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several pipelines that train side by side, data parallel say, as one cell: each is judged against the reference's,
 // all are held against each other, and of both one verdict is made.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/torch_versions.hpp"
 
 namespace plumbline::judging {

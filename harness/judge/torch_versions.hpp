@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which torch two runs computed with: another one has other kernels, in bfloat16 above all.
 #pragma once
 

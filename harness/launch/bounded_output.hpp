@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program prints, kept in a file that does not grow without end.
 #pragma once
 

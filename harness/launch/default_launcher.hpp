@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What starts MPI's ranks where a sweep file names no launcher.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Why a run did not end well: from what each rank was last seen doing to the rank that the others waited for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/explain_end.hpp"
 
 #include <algorithm>

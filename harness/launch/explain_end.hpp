@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said of a run that did not end well.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/free_port.hpp"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is to be started, and how it is watched.
 #pragma once
 

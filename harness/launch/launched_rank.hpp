@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rank that a launcher has told a process to be.
 #pragma once
 

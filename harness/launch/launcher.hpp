@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts one run, watches its ranks, and leaves nothing of it behind but its record and its output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether it was the launcher, and not what it was to start, that kept a run from being: the machine's fault, not the
 // trainer's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which shared libraries a program would be started with here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the ranks of a run leave their progress pages, where several pipelines train side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programs that start MPI's ranks, told apart: which words and variables each of them wants is said here alone.
 #pragma once
 

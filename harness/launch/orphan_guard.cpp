@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/orphan_guard.hpp"
 
 #include <fcntl.h>

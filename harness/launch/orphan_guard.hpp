@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ends a launch whose own process was killed.
 #pragma once
 

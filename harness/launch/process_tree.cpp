@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/process_tree.hpp"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The processes below one of ours, as /proc shows them: found whatever session or group they moved to, ended, and
 // reaped.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a running launch, seen from outside: alive or gone, doing what, how much memory at most.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A folder for what a launcher's programs put into temporary places.
 #pragma once
 

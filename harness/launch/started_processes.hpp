@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many processes of one program a launch has started.
 #pragma once
 

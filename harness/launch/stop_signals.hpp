@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ctrl-C as something to look at between two glances at a run, not as an interruption of whatever is being written.
 #pragma once
 

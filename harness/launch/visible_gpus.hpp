@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which GPUs this process may use, by the names that CUDA_VISIBLE_DEVICES takes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dumps that a sweep made for its own audit, which nobody needs once the audit holds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline calibrate`: what harmless changes do to a run, measured, and from that the limits of the calibrated tier.
 #pragma once
 

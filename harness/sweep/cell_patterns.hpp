@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells named by people: ids, and patterns of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the commands in a sweep file to cells and the references that they share.
 #pragma once
 

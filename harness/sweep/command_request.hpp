@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep asks of a command of the user's own: what its file names, and nothing else.
 #pragma once
 

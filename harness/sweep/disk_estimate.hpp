@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much disk a sweep will take, roughly, before anything has been started.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/finite_reference.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a reference's numbers can be compared with at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline judge DIR`: the records of a sweep, judged again without running anything.
 #pragma once
 

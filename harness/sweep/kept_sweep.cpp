@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/kept_sweep.hpp"
 
 #include <algorithm>

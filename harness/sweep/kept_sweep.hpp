@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep set out to do, kept in its sweep.json, so that its records can be judged again without the files that it
 // was made from.
 #pragma once

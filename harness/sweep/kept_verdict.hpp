@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A verdict in a file of its own, to be believed later without its record: with a digest, so that a file that was
 // damaged or edited is known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From "these two tensors differ" to "in this element": of a failing cell that was run again at level dump.
 #pragma once
 

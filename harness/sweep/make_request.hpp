@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep asks of a run, from the user's run file and the cell's own changes: the other way than through the run
 // file that the trainer is given.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline merge DIR...`: the shards of a sweep put together, so that they are judged as one.
 #pragma once
 

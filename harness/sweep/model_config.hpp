@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A model's config.json, which a sweep asks for at each cell and each run: one may have megabytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What runs and sweeps are called in reports, and in the names of folders.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trainer's words about a copy of a run file, told of the file itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Texts of a sweep file with {names} in them, which each run fills in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A command of the user's own that a sweep is going to start.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep is going to run: references, the cells that are compared with them, and which cannot be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trainers asked, before a sweep is started, whether they could begin its runs on this machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep is going to do, with everything behind it that can be refused before anything is started or written.
 #pragma once
 

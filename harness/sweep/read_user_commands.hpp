@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads the keys of a sweep file that starts trainers which are not Plumbline's: reference, candidate, environment,
 // values, and what is asked of every run.
 #pragma once

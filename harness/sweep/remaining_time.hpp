@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long work of several runs still takes, from how long those before took: an end that moves away only where a run
 // took longer than it should have.
 #pragma once

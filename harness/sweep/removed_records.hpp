@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of cells that hold, which go when a sweep is to keep failures alone; their verdicts stay.
 #pragma once
 

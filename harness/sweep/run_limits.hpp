@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How large a run of a sweep may be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How large a run is, roughly, before anything has been started: for estimates alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A user's run file with a cell's changes put in: what the trainers are given. The trainers, not the harness, validate
 // the rest of it.
 #pragma once

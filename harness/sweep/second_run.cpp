@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/second_run.hpp"
 
 #include <algorithm>

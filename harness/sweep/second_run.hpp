@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A failing cell, run once more: whether it fails again, and where, with the tensors themselves dumped.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs of a sweep, side by side as far as there are slots.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which of several runs may go side by side: each takes as many slots, cores or GPUs, as it has ranks.
 #pragma once
 

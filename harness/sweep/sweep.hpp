@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a sweep: references, then cells, each judged when it has ended, and leaves verdict and report.
 #pragma once
 

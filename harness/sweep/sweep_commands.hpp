@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command lines that a sweep names to people: each runs as it is, in the same working folder.
 #pragma once
 

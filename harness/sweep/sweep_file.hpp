@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SWEEP.toml: which runs, at which world sizes, under which schedules, judged by which checks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Everything that could change what a sweep finds: a finished cell is kept only where all of it is as it was.
 #pragma once
 

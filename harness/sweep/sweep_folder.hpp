@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a sweep keeps what it made, cell by cell, so that stopping it loses at most the cell it was at.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/sweep_inputs.hpp"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files that a sweep is made from, and that must stay as they are while it runs.
 #pragma once
 

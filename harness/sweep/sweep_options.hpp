@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `plumbline sweep` was asked for on its command line.
 #pragma once
 

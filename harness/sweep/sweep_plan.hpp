@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a sweep file to the cells it stands for and the references they share.
 #pragma once
 

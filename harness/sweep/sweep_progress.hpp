@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A line a cell: rewritten while it runs on a terminal, plain lines in a log.
 #pragma once
 

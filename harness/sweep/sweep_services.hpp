@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep leaves to others: judging, and writing reports.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts the two trainers for a sweep: each run with a folder of its own for run file, command, output and finding.
 #pragma once
 

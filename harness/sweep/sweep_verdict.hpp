@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what a sweep has found of its references and cells to the verdict on all of it; the same whether they were run
 // just now or are judged again.
 #pragma once

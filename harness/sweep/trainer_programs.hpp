@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programs that a sweep starts, and the words of the launcher before them.
 #pragma once
 

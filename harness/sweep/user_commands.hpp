@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep file says that starts trainers which are not Plumbline's: the words of its commands, and its cells.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gather, broadcast, barrier and tied tensors over a link. Each message is named and numbered, so that ranks that do
 // not make the same calls find out instead of mixing them up.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a message transport stands on: bytes between ranks, in order for each channel, posted and tested, never waited
 // for inside.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/link_payloads.hpp"
 
 #include "schedule/direction.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads in host memory, over the channels of a link.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/message.hpp"
 
 #include <ATen/ops/empty.h>

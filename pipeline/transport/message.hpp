@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Headers and operations as text, and the comparison of what came with what the schedule and the batch plan say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/message_transport.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport over a link for headers and control and a channel for payloads: header before data, order for each
 // edge, deadlines, traffic. What the two are made of does not matter here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/mpi_link.hpp"
 
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/mpi_transport.hpp"
 
 #include "pipeline/transport/message_transport.hpp"

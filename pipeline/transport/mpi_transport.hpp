@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are MPI processes; payloads lie in host memory.
 #pragma once
 

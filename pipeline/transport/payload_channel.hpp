@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What carries payloads: bytes over the link that carries the headers, or NCCL between GPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which ranks exchange messages, and in which order their connections are made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/staged_payloads.hpp"
 
 #include <ATen/Tensor.h>

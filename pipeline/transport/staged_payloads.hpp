@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads of tensors on a GPU, through host memory over a link: what makes every host transport a transport between
 // GPUs, for several ranks on one GPU and for machines without NCCL. Each message waits for the GPU; NCCL does not.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are threads of one process: the transport for quick tests, sanitizers, and several stages on one device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts what a transport moved, by peer, direction and side.
 #pragma once
 

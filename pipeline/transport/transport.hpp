@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moves tensors between pipeline ranks: operations are posted in batches and waited for, each with a deadline; a header
 // goes before the data.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/wait_notes.hpp"
 
 #include <algorithm>

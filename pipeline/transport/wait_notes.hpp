@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whom ranks of several hosts wait for, as they tell each other: what another host's progress page shows may be old.
 #pragma once
 

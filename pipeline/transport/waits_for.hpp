@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is waited for now, told to whoever shows it.
 #pragma once
 

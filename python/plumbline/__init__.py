@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes and reads run records of Plumbline, from any trainer in Python.
 
 A trainer on one device:

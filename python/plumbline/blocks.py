@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The `with` blocks of a record. They raise nothing of their own within a training, and hold back nothing of the trainer's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Clipping by the global norm, as torch does it; its functions are watched while a step is under way."""
 
 from __future__ import annotations

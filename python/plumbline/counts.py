@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which microbatch of the step it is, where a pipeline is called several times for one step of the optimiser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a microbatch is fed, as microbatches.csv says it."""
 
 from __future__ import annotations

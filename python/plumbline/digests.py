@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Digests of tensors and what the tables say beside them (docs/record-format.md, "Digests")."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Safetensors files with the values themselves: a length, a header in JSON, the bytes."""
 
 from __future__ import annotations

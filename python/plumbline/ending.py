@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How a rank ended: exit.json, also of a program that leaves early, without a hold on the trainer's model."""
 
 from __future__ import annotations

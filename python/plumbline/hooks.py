@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Functions of torch's objects and modules that are wrapped while a record is written, and put back when it is finished."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a record could not be given, and why. The trainer goes on; its record and one line on stderr say so."""
 
 from __future__ import annotations

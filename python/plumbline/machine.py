@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What decides the last bits beside the program: a rank's processor, its GPUs, and the switches of the libraries that compute."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What all ranks tell each other before the first step, and the manifest that rank 0 writes of it."""
 
 from __future__ import annotations

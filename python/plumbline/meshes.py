@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One pipeline of several that train side by side: where its record goes, and what the manifest says of the others."""
 
 from __future__ import annotations

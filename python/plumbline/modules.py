@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Modules and tensors of torch: which modules are a model's units, by which names, and which tensors stand in a call.
 
 A *unit* is a module that stands between two cuts; `units_of` finds them: the children of a model, and in place of a

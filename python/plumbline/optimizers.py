@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Optimisers of torch are watched: the rates that are applied, the time that it takes, and where nothing is clipped, the gradients."""
 
 from __future__ import annotations

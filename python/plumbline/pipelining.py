@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Watches schedules of torch.distributed.pipelining, of torch 2.10 to 2.15 and without a question for its version.
 
 Every hook takes what crosses a public line of the stage or the schedule (docs: python/README.md, "Versions of torch"). What a torch does not

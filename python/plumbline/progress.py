@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page that tells what a rank is doing, also after it was killed (docs/record-format.md, "progress")."""
 
 from __future__ import annotations

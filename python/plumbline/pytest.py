@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A fixture for your own tests, found by pytest where this package is installed:
 
     def test_pipeline_computes_what_one_device_does(plumbline_parity, tmp_path):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A record's tables, read back."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The record of one rank: what a trainer tells of itself, written as docs/record-format.md says.
 
 What is wrong with a record's set-up is raised where it is set up, at the latest where the first step begins. From then on the record ends no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rows of one rank's tables, and at level dump the tensors themselves."""
 
 from __future__ import annotations

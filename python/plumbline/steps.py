@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A step while it is under way, and what it must have been told by its end."""
 
 from __future__ import annotations

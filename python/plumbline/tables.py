@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CSV tables of one rank: rows of a step are written at its end, those of steps.csv after all others."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Watches models of torch: what they compute is recorded where they compute it, unchanged. Pipelines: see `pipelining`."""
 
 from __future__ import annotations

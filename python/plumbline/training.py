@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the manifest says of optimiser, model and libraries, read off the objects themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the judge and gives its verdict as an object."""
 
 from __future__ import annotations

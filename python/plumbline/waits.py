@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whom a rank waits for stands on its progress page: torch's schedules begin transfers, and wait for them, in functions of their module."""
 
 from __future__ import annotations

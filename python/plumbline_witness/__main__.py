@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """plumbline-witness: trains a run file with transformers and torch.optim and writes a run record."""
 
 import argparse

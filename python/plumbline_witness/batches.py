@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which tokens each microbatch holds: docs/data.md."""
 
 from dataclasses import dataclass

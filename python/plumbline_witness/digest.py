@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Hashes of texts and tensors (docs/record-format.md, "Digests"; docs/data.md, hash64)."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What decides the last bits: the processor's code path and the switches that move it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The model: transformers' own, with what the contract asks of it and plain transformers does otherwise (see README.md)."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the run record of docs/record-format.md: one rank, every cut `computed`."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The run file, as far as one process needs it. An unknown key is an error: what it asks for would not be done."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The training loop: one microbatch after the other, gradients added in ascending order."""
 
 import time

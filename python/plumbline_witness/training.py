@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What follows the backward passes of a step: norm, clipping, rate, update (docs/exactness.md)."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ids and labels against fixtures/data_vectors.json, which the C++ tests read as well."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/exactness.md, "Initial values", written out in numpy, against what torch draws."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Each hook of the recorder taken away once, and failing once: the training is that of an unwatched trainer, and the record says what it lacks."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The examples' diffs apply, and are as short as the documents say."""
 
 import importlib.util

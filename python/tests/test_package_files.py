@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Digests, statistics, progress page and readers, by themselves."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What rank 0 writes of the run, key by key, and the order files beside it."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Names of units and parameters: without those of wrappers, in the order in which they run, by names= and units=."""
 
 import contextlib

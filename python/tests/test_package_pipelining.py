@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Schedules of torch.distributed.pipelining that are watched: two processes over gloo against one device."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The pytest fixture, run as a user's own suite would run it."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """plumbline.Record without torch: a trainer in numpy, on one rank and on two."""
 
 import json

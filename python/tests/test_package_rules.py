@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a record refuses, and what it says where something is forgotten."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Each cell that the package writes, of trainers in numpy whose numbers are known beforehand."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """plumbline.torch: models with modules of their own, on one device and cut in two."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A trainer that is recorded is the trainer that it was: no failure of the recorder's reaches it, its own exceptions pass, and nothing stays behind."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is recorded of a model of torch that is watched, and of its optimisers and clipping."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the witness refuses, in which words, and how it ends then."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the witness makes of the settings that change how, and not what, is computed."""
 
 import tempfile

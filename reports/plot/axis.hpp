@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One axis of a plot: its range and where its ticks stand.
 #pragma once
 

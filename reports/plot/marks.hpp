@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points and lines of several series, told apart by colour and, in black and white, by shape or dashes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pair of axes in a picture, and the places of values between them.
 #pragma once
 

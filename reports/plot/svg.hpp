@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SVG as text: the elements that plots are made of. `look` is the rest of an element's attributes, as they stand in the
 // text (" fill=\"none\""); coordinates are pixels, y downwards, and are written with a hundredth at most.
 #pragma once

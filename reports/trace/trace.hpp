@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run's actions as trace events, to be opened in Perfetto or chrome://tracing.
 #pragma once
 

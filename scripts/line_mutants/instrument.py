@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every line of a C++ source, mutated in place: conditions held true or false, statements deleted, comparisons and sums off by their edge, loops
 left after their first turn. Those that are drawn are in one build; line_mutant.hpp chooses among them by $MUTANT."""
 import re

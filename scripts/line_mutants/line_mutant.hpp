@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The switch in instrumented sources (scripts/line-mutants): $MUTANT names the one mutant that is on. Where
 // $MUTANT_REACHED names a file, its byte i says that mutant i would have changed something.
 #pragma once

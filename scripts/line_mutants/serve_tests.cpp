@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // main of an instrumented test program. With $SERVE_TESTS it reads requests, mutant|reached|seconds|output|filter, a
 // line each, and answers each with exit status (or -signal, -99 past the limit) and seconds. Every request runs in a
 // fork, so that LibTorch is loaded once.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # An MPI in name.
 set(MPI_FOUND TRUE)
 set(MPI_C_FOUND TRUE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What saving and loading take beside the state itself, by the meter, and what a rank reads of a checkpoint.
 #include <gmock/gmock.h>
 

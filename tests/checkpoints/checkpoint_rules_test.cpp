@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a checkpoint is held against, what is none, and what a run leaves where it cannot save.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stopped and gone on with, elsewhere and otherwise: the same bits as a run that was never stopped. Ranks are threads.
 #include <gmock/gmock.h>
 

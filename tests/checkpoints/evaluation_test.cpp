@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loss on validation data: the same bits in the reference and in a pipeline of any number of ranks, of the data
 // that the run file names, and without a trace in what is trained. Ranks are threads.
 #include <gmock/gmock.h>

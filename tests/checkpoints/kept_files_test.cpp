@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What else a run keeps beside its tensors: the model's config, metrics.csv, the record of a run that was gone on with.
 #include <gmock/gmock.h>
 

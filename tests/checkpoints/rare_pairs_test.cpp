@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two rare conditions at once: what the run's exit code is, what it says, and that a refusal leaves the folder as it
 // was.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Trainings that save, and what they leave: what the tests of checkpoints have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The page on the architecture, held to the code that it draws and quotes.
 #include <gmock/gmock.h>
 

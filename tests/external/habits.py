@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How other people train and record: each habit is the reference's too, and none of them is a mistake, but those that pairs.py
 lists as wrong."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """judge.py PLUMBLINE [NAME...]: makes each pair (or those named), has it judged, and ends with 1 where the verdict is not the one that pairs.py says."""
 
 import json

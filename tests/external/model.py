@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small models in plain Python, with their backward passes by hand: lists of floats, rounded to the run's dtype after each operation."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pairs of records of small models, right and wrong, and what the judge has to say of each: verdict, check, place."""
 
 from dataclasses import dataclass, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a run record from docs/record-format.md alone, in plain Python: tables as lists of rows, kept until the end."""
 
 import csv

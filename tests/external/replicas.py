@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pipelines side by side: each its own trainer and record, with gradients that are averaged over all of them."""
 
 from habits import Habitual

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains a small model on one device or as a pipeline, and records it: right, or wrong in one of many ways.
 
 The ranks of a pipeline are simulated one microbatch after another; only the order in which gradients are added, and by whom

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every reader with every seed, its own and those of all others, and with everything that libFuzzer found
 // (found/<reader>/): taken, or refused by an error of the project.
 #include <glob.h>

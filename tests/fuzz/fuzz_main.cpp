@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer's side of one reader, the one that PLUMBLINE_READER names. An exception that is no error of the project
 // ends the program, which libFuzzer takes for a crash. With --list in place of all that: the readers' names, but
 // for the planted one's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the harness is told and what it keeps: sweep file, request, sweep.json, calibration, baseline.
 #include "harness/baseline/baseline.hpp"
 #include "harness/judge/limits/calibration_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run is made of: model config, weights, run file, token files. They lie in rooms that link LibTorch, but need
 // none of it: their sources are compiled into these programs alone.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Readers of files, as the fuzzer and the replay of what it found call them: bytes are a file's, and are read, or
 // refused by an error of the project. docs/fuzzing.md
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run record: manifest, exit file, each table, schedule; and what a rank shows while it runs.
 #include "harness/judge/judge.hpp"
 #include "record/exit_file.hpp"

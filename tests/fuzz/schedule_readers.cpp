@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Schedules as CSV, in all dialects, and what is asked of a list that was read.
 #include "schedule/csv_import.hpp"
 #include "schedule/schedule_csv.hpp"

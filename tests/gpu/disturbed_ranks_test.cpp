@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that hangs, dawdles or is killed, over NCCL with a GPU each: told as over MPI (tests/programs).
 #include "tests/disturbed_ranks.hpp"
 

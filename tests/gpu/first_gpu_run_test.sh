@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # scripts/first-gpu-run over programs that only pretend: each part is made where another fails, the page counts them, and a machine without a GPU
 # is told as that. On a GPU the script itself is the test.
 set -euo pipefail

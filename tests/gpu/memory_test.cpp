@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory on one GPU: every way to place ranks there is judged by the law, and running out of it is told.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NCCL on one GPU: a rank that sends to itself, in a group, far more than NCCL's own buffers hold.
 #include <ATen/Tensor.h>
 #include <ATen/ops/arange.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All stages on one GPU, ranks as threads: the bits of the reference on that GPU, for every schedule, in both dtypes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programs as users start them on GPUs, judged by `plumbline compare` against the reference on one GPU.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The real CUDA runtime and libnccl behind our interfaces, on a machine without a driver: every call says what is wrong
 // and hangs nowhere.
 #include <gmock/gmock.h>

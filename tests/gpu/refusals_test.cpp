@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user of the CUDA build sees where GPUs cannot be used, and that the CPU path does not pay for them.
 #include <gmock/gmock.h>
 

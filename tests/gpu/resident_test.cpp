@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the programs of the CUDA build take on their CPU path, as the kernel tells at their end.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times of points on a GPU's stream: when the GPU gets there, and not when the host asked for it.
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>

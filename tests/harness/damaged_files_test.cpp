@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the harness reads, with thousands of damages: each file is taken or refused in words that name it, and a record
 // that is taken is judged in words of ours.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/fake_programs.hpp"
 
 namespace plumbline::testing {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small shell programs in place of trainers and mpirun, so that the harness is tested without either.
 #pragma once
 

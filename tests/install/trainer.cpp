@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // trainer FOLDER STAGES [zero|late]: trains a few layers on one device, or as a pipeline of so many stages, each a rank
 // of its own here, one after another. zero: gradients are not zeroed between steps; late: a received activation is told
 // after it was written over.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model in bfloat16: what it keeps to the byte, and where it must not round.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Tensor.h>

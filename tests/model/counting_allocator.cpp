@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/model/counting_allocator.hpp"
 
 #include <c10/core/Allocator.h>

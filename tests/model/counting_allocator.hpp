@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts the bytes of live CPU tensors, for tests of what is kept for the backward.
 #pragma once
 

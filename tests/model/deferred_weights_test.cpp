@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The split backward pass against the fused one, and against a second split that knows nothing of ours: two gradient
 // calls on a kept graph.
 #include "model/deferred_weights.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gradients of microbatches widened and added in float32, beside what adding them in bfloat16 would give.
 #include "model/gradient_sums.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gradients of a float64 model against central differences of its loss, for each kind of parameter.
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/model/models.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small Llamas for tests, and one forward and backward over them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each unit keeps for its backward, to the byte: nothing twice, and never its own output.
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>

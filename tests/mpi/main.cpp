@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs GoogleTest on every rank of one MPI job: rank 0 reports as usual, the others only what fails, and any rank's
 // failure fails the job.
 #include <gtest/gtest.h>

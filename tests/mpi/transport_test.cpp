@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 
 #include "pipeline/transport/deadline_error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calibrated tier against planted faults: what is wrong is red there too, by the check and at the place named for
 // it, and what only rounds otherwise is not. Another instruction set stands in for a GPU of another model: it gives
 // other bits nearly everywhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fault at a place, trained and judged as a sweep judges it, and what is expected of that: the test of every table of
 // such (canary_test, sites_test).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every canary must turn the check red that is named for it, at the place where the fault was planted; the harmless
 // ones stay green.
 #include "tests/mutant/canary.hpp"

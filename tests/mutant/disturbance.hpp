@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // H4: what befalls a rank that computes rightly: it dies, hangs, leaves or dawdles, at a place in its run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which fault to plant, and where: "C9@rank=1,microbatch=2,step=0".
 #pragma once
 

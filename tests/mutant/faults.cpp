@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/mutant/faults.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One fault a class, each at its seam.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What can go wrong with an evaluation between two steps, one fault each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/mutant/faulty_resume.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults of going on with a run: what was saved is right, what is taken from it is not.
 #pragma once
 

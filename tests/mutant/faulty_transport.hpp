@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults on the wire: what the sender recorded is right, what arrives is not.
 #pragma once
 

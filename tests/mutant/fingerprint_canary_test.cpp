@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Planted faults, dumped as a failing cell's second run is: each must leave the trace that is known for it, and none
 // another's.
 #include <gmock/gmock.h>

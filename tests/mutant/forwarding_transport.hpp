@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A transport that hands everything on: what the faulty ones are made from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults in what gradients are scaled by, and in how microbatches' are added up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What became of each planted fault, as a table (scripts/matrix-page makes a page of it).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plumbline-mutant: the pipeline trainer with one fault planted in it, to prove the checks able to fail.
 #include <cstdio>
 #include <string>

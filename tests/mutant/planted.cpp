@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The linker's --wrap (tests/CMakeLists.txt) puts these functions before the trainer's own: the plan that all ranks
 // agree on, the parts of a rank, and what works on its state.
 #include "tests/mutant/planted.hpp"

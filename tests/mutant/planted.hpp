@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts a fault into the pipeline trainer that this program is linked from.
 #pragma once
 

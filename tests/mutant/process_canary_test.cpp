@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that a process loses in each step and that is no tensor, in a sweep of real processes.
 #include <gmock/gmock.h>
 

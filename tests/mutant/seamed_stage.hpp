@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stage with a rank's seams around it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The places where a fault may stand in a rank of the pipeline trainer. The trainer knows nothing of them: planted.cpp
 // puts them around its parts when the mutant program is linked.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults at every kind of place: first, middle and last rank of 2 to 5. Each is the verdict's first divergence, at the
 // unit where it was planted.
 #include <functional>

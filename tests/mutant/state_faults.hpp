@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults in what a rank starts from, in its update, and in what its norms and its data are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/activation_peaks.hpp"
 
 #include <ATen/ops/empty.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank posts and takes at its cuts: the middle of three, with a transport that only notes what it is asked for.
 #include "pipeline/boundary_messages.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/clock_alignment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Evaluations under every kind of placement: the losses of one device, and training that nobody notices them in.
 #include <gtest/gtest.h>
 

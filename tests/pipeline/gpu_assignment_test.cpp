@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks and GPUs of nodes made up for it.
 #include "pipeline/gpu_assignment.hpp"
 

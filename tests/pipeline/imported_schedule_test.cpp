@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists from files, executed by threads of this process and held to the bits of one device.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a pipeline's record says of the job before any rank trains.
 #include "pipeline/job_record.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/llama_stage.hpp"
 
 #include <ATen/ops/ones.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is free on the ranks' machines, held against their plans before anything is made.
 #include "pipeline/memory_check.hpp"
 

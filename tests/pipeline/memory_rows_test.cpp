@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whose the bytes are that live when a step ends, in both trainers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mixed precision under every schedule: a reference's bits, and the judge's word on masters, copies and bytes.
 #include <gmock/gmock.h>
 

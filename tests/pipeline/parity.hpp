@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pipeline of threads inside the test's process, and its record held against a reference's.
 #pragma once
 

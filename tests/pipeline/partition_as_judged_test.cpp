@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The judge's partition against the trainers': two pieces of code for one rule, of which an error in one is seen by the
 // other.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what a run file says of its pipeline to stages and lists.
 #include "pipeline/pipeline_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline trainer's command line: each option reaches what it names, and what is wrong is told by name.
 #include "pipeline/program.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank does around its steps: when it begins, and when it may say that all has ended well.
 #include "pipeline/rank_trainer.hpp"
 

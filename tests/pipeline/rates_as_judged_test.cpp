@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The judge's closed form of the learning rate against the trainers', to the end of long schedules: two pieces of code
 // for one formula.
 #include <gtest/gtest.h>

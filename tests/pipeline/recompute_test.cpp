@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layers computed again in the backward pass, under every schedule: the bits of a reference that keeps them, and the
 // judge's word, its memory law included, beside one that computes them again too.
 #include <gtest/gtest.h>

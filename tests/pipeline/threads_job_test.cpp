@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job whose ranks are threads: what it leaves, and what it tells.
 #include "pipeline/threads_job.hpp"
 

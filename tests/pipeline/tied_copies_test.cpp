@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where two ranks hold the tied weight: their copies are held together, and what each waits for and sums is told.
 #include <ATen/Tensor.h>
 #include <gmock/gmock.h>

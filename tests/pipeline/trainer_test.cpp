@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pipeline against the reference, both inside this process: ranks are threads.
 #include "reference/trainer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/wait_watcher.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The walk alone: stages that only note what they were asked for, both on one rank.
 #include "pipeline/walk.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sweeps whose launcher or trainers do something else than the cell says, and do it well: every bit is that of the
 // reference, and only what was asked for tells.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the programs lie that a test runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user sees of a command line: words that were probably meant, cells chosen by patterns, commands that run as
 // they are printed.
 #include <gmock/gmock.h>

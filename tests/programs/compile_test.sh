@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # compile_test.sh SCRIPTS: the function `compile` of scripts/common.sh, in a project of its own: of a folder, which cmake wants first, and of a
 # preset, with what is ninja's at the end.
 set -euo pipefail

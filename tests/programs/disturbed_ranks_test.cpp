@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that hangs, dawdles or is killed, over MPI; over NCCL in tests/gpu/disturbed_ranks_test.cpp.
 #include "tests/disturbed_ranks.hpp"
 

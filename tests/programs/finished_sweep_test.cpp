@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep leaves behind when it has ended: files as docs/schemas says, and no dumps that nobody needs.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // To be preloaded: ends the process, as SIGKILL does, in place of its KILL_AT-th call that changes something below the
 // folder KILL_IN; told at the end on stderr is how many there were. So every state that a folder passes through can be
 // met. Of the writes, one for each tensor, every twentieth counts.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # nightly_test.sh SCRIPTS: scripts/nightly in a tree of its own, where what two of its parts call only notes that it was called.
 set -euo pipefail
 scripts=$1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Output that does not reach its place is a failure of every program, whatever it was to say.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user sees of a run that cannot begin: one message, whatever the number of ranks, the exit code for all of
 // them, and a folder that the corrected command can use.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs that are asked to save and stop, killed while they save, and that cannot save: as a user or a scheduler does it.
 #include <gmock/gmock.h>
 

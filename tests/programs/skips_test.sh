@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # skips_test.sh SOURCE: scripts/skips on made results: which skips are red, and that the slowest tests are named.
 set -euo pipefail
 source=$1

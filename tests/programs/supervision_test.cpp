@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that die, hang, leave or dawdle at every place of a run, over MPI, as a sweep starts and watches them: the
 // launch ends, nothing of it is left, and it names the rank and what the rank was doing. With
 // PLUMBLINE_SUPERVISION_CSV=FILE each trial adds a row to that file.

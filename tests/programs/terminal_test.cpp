@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep says to people, in lines of 80 columns: golden files with times masked (tests/programs/terminal).
 // PLUMBLINE_WRITE_GOLDENS=1 writes them.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a run record as any trainer could, in plain Python (XXH3 from the xxhash module, else from xxh128sum). It trains
 nothing: each tensor's numbers are drawn from its name, so that every partition writes the same ones, as exact trainers would.
 usage: write_record.py FOLDER [--stages "embed_tokens,layers.0/norm,lm_head"] [--seed 1] [--narrow] [--convolutions] [--without-clipping]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sender that writes into what it sends before its send has ended: what ThreadSanitizer must see of the threads
 // transport. With "right" as its argument it waits first, and nothing may be said.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which rows of boundaries.csv come of what an external trainer tells.
 #include <gmock/gmock.h>
 

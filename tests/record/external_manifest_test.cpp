@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the manifest says of a run that an external trainer tells.
 #include <gmock/gmock.h>
 

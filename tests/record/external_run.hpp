@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs that tests tell an ExternalRecord of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tables hold of the steps that an external trainer tells, and which calls it may not make.
 #include <gmock/gmock.h>
 

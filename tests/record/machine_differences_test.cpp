@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/machine_differences.hpp"
 
 #include <gmock/gmock.h>

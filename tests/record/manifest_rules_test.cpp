@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rules of manifest.json that hold for some roles, some keys, or at their limits alone.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One pipeline of several: what its manifest says of the others, and which folder is read.
 #include "record/mesh.hpp"
 

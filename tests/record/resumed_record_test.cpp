@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record that begins behind step 0, and one that is read from such a step on.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows at the limits of what they may say, and which of several wrong cells is named.
 #include <gtest/gtest.h>
 

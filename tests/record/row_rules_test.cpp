@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/row_rules.hpp"
 
 #include <gmock/gmock.h>

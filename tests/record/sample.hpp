@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small run record, whole and right, for tests to spoil.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tables that few records have, and what of a record is read in which step.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which columns a record may lack, what its rows' keys are and which rows there must be: as docs/record-format.md says.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "record/value_findings.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Single keys of verdict.json, written and read, and what its counts are of.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/record_mutants/mutants.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every way in which a right record is made wrong in one place: one cell, one row, one key, one byte.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A right record in which one cell, row, key or byte is another is red at that place, or docs/record-format.md says
 // that nobody judges it: its list is read here, so that the two cannot drift.
 #include <gmock/gmock.h>

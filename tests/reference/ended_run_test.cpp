@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the reference leaves of a run that it cannot begin, or cannot end, and what it warns of.
 #include <gmock/gmock.h>
 

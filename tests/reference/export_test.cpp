@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reference/export.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What plumbline-reference trains, the whole program from ids to parameters, against transformers and torch.optim
 // (fixtures/training_golden).
 #include <gtest/gtest.h>

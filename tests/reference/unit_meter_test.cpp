@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reference/unit_meter.hpp"
 
 #include <ATen/ops/empty.h>

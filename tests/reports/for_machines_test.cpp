@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // summary.md, annotations.txt and ctest.txt.
 #include <gmock/gmock.h>
 

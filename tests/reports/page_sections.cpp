@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/reports/page_sections.hpp"
 
 #include "reports/page.hpp"

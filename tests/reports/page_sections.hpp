@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The page of a verdict, and a part of its text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small sweep as a verdict and as the evidence beside it, made up for the report's tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a text's tags nest, its attributes are quoted and its entities known: enough to catch what an escape
 // forgotten would break.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/execution_model.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/forward_only.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/schedule/integer_model.hpp"
 
 #include <algorithm>

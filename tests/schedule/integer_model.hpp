@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Executes lowered lists over whole numbers in place of tensors: what a wrong list would compute.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A list that is complete and in order, and safe or not by the execution model alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's list, put together stage by stage.
 #include "schedule/list_builder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The verifier is held to account: random damage is either named by the right rule, or changes nothing that is
 // computed.
 #include <gtest/gtest.h>

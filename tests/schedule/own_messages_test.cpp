@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/own_messages.hpp"
 
 #include <gmock/gmock.h>

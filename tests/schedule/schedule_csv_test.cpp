@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/schedule_csv.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the schedule tests share: all small sizes, lists as text, an error's message.
 #pragma once
 

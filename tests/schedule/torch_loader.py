@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Exports schedules with `plumbline schedule convert` and lets torch.distributed.pipelining's own loader read them.
 
     python3 tests/schedule/torch_loader.py build/cpu/bin/plumbline

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults in code that reference and pipeline share, so that both make the same mistake and their records are equal.
 // Linked into programs of the tests alone: the linker's --wrap puts these functions before the trainers' own. Which
 // fault, if any, the environment variable PLUMBLINE_SHARED_FAULT says.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each fault in code that both trainers share: what compares the two sees nothing, and what is named here sees it.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds two pieces of work on different streams that use the same memory with nothing that orders them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who knows of what: vector clocks over streams and host threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/strict_nccl/device_model.hpp"
 
 #include <algorithm>

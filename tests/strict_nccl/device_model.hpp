@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams and events as queues: work happens when its stream gets to it, and not before.
 //
 // There is no thread behind it: whoever asks the model something moves all streams on, as far as they go. One lock,

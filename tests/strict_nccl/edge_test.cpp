@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one edge asks of CUDA and NCCL, call by call: which messages make a group, and what each end of its life does.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>

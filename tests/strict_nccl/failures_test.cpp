@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong on the other rank or in the library: named, in time, and with nothing left hanging.
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libraries that hand everything on: what the planted mistakes are made from.
 #pragma once
 

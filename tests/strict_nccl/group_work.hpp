@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A group of messages as one entry of a stream.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order in which groups are launched, on devices that let nothing pass: every schedule, and random lists, walked
 // over the NCCL transport with a few bytes a message.
 #include <ATen/ops/full.h>

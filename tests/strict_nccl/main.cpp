@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plumbline-strict-nccl: the pipeline trainer over the NCCL transport and the strict libraries, its ranks threads of
 // one process; what is sent is computed behind the host's back, and what comes is read there. A sweep runs it as its
 // launcher, `plumbline-strict-nccl --world {world}`: the trainer's program that a sweep puts behind that is not

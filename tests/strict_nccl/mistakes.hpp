@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mistakes in the use of CUDA and NCCL, one each, planted between the transport and its libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each mistake that the strict libraries exist to find, planted and found; and the same exchange without it, clean.
 #include "tests/strict_nccl/mistakes.hpp"
 

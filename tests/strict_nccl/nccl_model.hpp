@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators, groups and messages as NCCL's contract has them, and no kinder: a send ends only with its receive
 // (there are no buffers), messages of one communicator from one rank to another are first-in-first-out, count and type
 // must agree, and a group ends as one. A real library may let pass what fails here, for small messages.

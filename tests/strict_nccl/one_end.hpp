@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's end of an edge, below the transport: the buffers are the test's own, and both ranks may be one thread.
 #pragma once
 

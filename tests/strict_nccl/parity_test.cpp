@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trainer's own executor over the NCCL transport and the strict libraries: the bits of one device, every schedule
 // at 1 to 8 ranks. What it sends is computed behind the host's back, and what it receives is read there.
 #include "tests/pipeline/parity.hpp"

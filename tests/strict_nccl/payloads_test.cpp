@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads by NCCL without a transport above them: rules that a transport keeps, so that no run of one shows them.
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How strict NCCL behaves, and what goes wrong on demand.
 #pragma once
 

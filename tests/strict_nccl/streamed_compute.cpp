@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/strict_nccl/streamed_compute.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compute as a GPU does it, for a trainer whose tensors are the host's: what it sends is made by a kernel that is still
 // to run when the message is posted, and what it receives is read by a kernel behind it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs one body on all ranks over a strict world, as processes do: each rank's transport goes as soon as its body ends.
 #pragma once
 

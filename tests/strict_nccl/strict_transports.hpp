@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The NCCL transport over the strict libraries, one a rank; headers and control travel as between threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NCCL and CUDA for ranks that are threads of one process, in host memory: strict where the real libraries are lenient,
 // and failing on demand. What it found wrong is read back by the test.
 #pragma once

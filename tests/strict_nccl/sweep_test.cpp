@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sweep over the strict NCCL whose rank 1 leaves out its waits for events: its own checks find it, at once and at the
 // right place; and the same sweep without the mistake holds.
 #include <gmock/gmock.h>

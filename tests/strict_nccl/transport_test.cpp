@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The suite that every transport passes, over the strict libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

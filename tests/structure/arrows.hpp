@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who may use whom: the table that the includes and the link interfaces of all rooms are held against.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program loads when it starts, as the dynamic loader itself tells.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/structure/scan.hpp"
 
 #include <algorithm>

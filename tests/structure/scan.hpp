@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads the source tree as text and says where it breaks a rule. Works on any folder, so that planted trees can show
 // that it does.
 #pragma once

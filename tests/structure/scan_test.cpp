@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The scanner on planted trees and link lists: each rule is seen to fail, and to name file and line.
 #include "tests/structure/scan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rules of the tree, held against the tree as it is. That each of them can fail is shown in scan_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/csv_stream.hpp"
 
 #include <gmock/gmock.h>

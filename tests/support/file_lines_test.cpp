@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the lines of a file end that is larger than what is read of it at once, and where it ends itself.
 #include "support/file_lines.hpp"
 

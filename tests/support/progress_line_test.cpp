@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/progress_line.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/action_log.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/clipping.hpp"
 
 #include <ATen/ops/arange.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Run files and configs with thousands of damages: each is taken or refused in words that name a file.
 #include <gtest/gtest.h>
 

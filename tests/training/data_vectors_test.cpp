@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // docs/data.md: ids and labels against fixtures/data_vectors.json, which the judge's and the witness' tests read as
 // well.
 #include <gmock/gmock.h>

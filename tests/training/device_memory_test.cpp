@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Storages on a GPU are counted by address. No GPU is needed: a tensor of another device whose data is never touched
 // stands for one.
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/fed_data.hpp"
 
 #include <ATen/Functions.h>

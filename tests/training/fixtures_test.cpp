@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run files that are handed out must be runnable, and able to tell a swap of microbatches.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/learning_rate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run makes of its settings before it trains: slices, their values, the rows of an evaluation.
 #include "training/make_slice.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/manifest.hpp"
 
 #include <gmock/gmock.h>

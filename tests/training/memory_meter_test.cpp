@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/memory_meter.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plan against what the model, its gradients and the optimiser really take, and the words of who has no room.
 #include "training/memory_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/memory_row.hpp"
 
 #include <ATen/ops/empty.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The values are held against torch.optim in training_golden_test.cpp; here: what is owned, counted and left alone.
 #include "training/optimizer.hpp"
 

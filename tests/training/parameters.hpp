@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parameters made by hand, for tests of what happens to them after the backward pass.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A layer that is computed again in the backward pass, against the same layer kept whole.
 #include "training/recomputed_unit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/run_monitor.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run is asked to save and to end by a signal, which ends nothing else while it is waited for.
 #include "training/checkpoint/save_signal.hpp"
 

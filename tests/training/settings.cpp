@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a trainer's main does before its first tensor.
 #include <gtest/gtest.h>
 

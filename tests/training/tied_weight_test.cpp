@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/tied_weight.hpp"
 
 #include <gmock/gmock.h>

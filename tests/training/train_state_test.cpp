@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/train_state.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One folder of fixtures/training_golden, and what the optimiser's half of a step makes of its gradients.
 #pragma once
 

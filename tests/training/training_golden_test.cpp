@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Optimiser, clipping and learning rate against transformers and torch.optim (fixtures/training_golden).
 #include "tests/training/training_golden.hpp"
 

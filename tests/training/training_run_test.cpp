@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run file asks for, held against its model and its data.
 #include "training/training_run.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/unrecorded_run.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plumbline-reference against the witness' frozen records (fixtures/witness, python/README.md): what transformers and
 // torch.optim made of the same run files.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/checkpoint_file.hpp"
 
 #include <utility>

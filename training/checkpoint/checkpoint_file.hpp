@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // checkpoint.json: what a checkpoint is of, and the digests of its tensors (docs/checkpoints.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The folder that a run's checkpoints lie in: step-00000200/ and so on, and `latest`, which points to the newest whole
 // one.
 #pragma once

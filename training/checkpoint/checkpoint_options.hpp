@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the command line says of checkpoints, in place of the run file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a run saves: every so many steps, at its end, and when it is asked to stop.
 #pragma once
 

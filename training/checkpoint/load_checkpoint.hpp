@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A checkpoint read: each rank its own tensors, whoever wrote them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/metrics_file.hpp"
 
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // metrics.csv beside the checkpoints, else in the record: how a training goes, a row a step, for plots and for whoever
 // watches.
 #pragma once

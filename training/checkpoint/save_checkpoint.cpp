@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/save_checkpoint.hpp"
 
 #include <ATen/Tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A checkpoint written: each rank its own tensors, as files of a Hugging Face model folder (docs/checkpoints.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A signal that asks a run to save and to end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loads the CUDA half from beside the program.
 #include <dlfcn.h>
 

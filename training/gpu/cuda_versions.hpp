@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Versions as CUDA and NCCL count them, as text.
 #pragma once
 

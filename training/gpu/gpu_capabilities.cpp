@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/gpu/gpu_capabilities.hpp"
 
 #include <string>

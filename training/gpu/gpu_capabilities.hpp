@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this build and machine can do on GPUs, as JSON.
 #pragma once
 

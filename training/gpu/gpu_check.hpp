@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the GPUs can be used: decided before anything is trained, with what to do about it when they cannot.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gpu_memory.csv: what a step took of the whole GPU, beside the tensors that memory.csv counts.
 #pragma once
 

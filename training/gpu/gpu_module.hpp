@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA half of this build: a module (plumbline-gpu.so beside the program) that only --device cuda loads, since it
 // costs each process some 250 MB (docs/decisions/0006). In a build without it a stub stands behind these functions.
 #pragma once

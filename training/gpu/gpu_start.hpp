@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's GPU made ready: chosen, counted, and with everything on it that libraries make at their first use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What both trainers ask of the CUDA half of this build: the GPUs themselves, the allocator's bytes, profiler ranges.
 // Behind it stands the module that is loaded when --device cuda asks for it, or in tests a made-up machine.
 #pragma once

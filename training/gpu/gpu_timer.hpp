@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a GPU reaches points of its stream, without the host waiting at each of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/gpu/loaded_libraries.hpp"
 
 #include <link.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which shared libraries this process has loaded.
 #pragma once
 

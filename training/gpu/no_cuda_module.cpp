@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA half of a build that has none.
 #include <stdexcept>
 #include <string>

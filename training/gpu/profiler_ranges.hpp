@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each action as a range on a profiler's time line (NVTX), from its begin to its end, also where they overlap.
 #pragma once
 

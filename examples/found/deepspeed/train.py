@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains a small transformer with DeepSpeed's pipeline engine, a stage a rank, on a CPU over gloo: nothing of Plumbline.
 
     DS_ACCELERATOR=cpu DS_BUILD_OPS=0 torchrun --nproc-per-node=2 train.py

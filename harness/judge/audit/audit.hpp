@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One record, alone, recomputed: what follows from what it holds, by formulas of the judge's own. What both trainers do
 // wrong alike leaves two equal records, and is seen here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/audited_step.hpp"
 
 #include "record/rank_folder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A step of a record as the audit walks it: rows by rank, with the line each stands in, and those of the step before.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a stored number may be, given what it should be: the library rounds at places that it does not promise, so one
 // number cannot be demanded, but how far it can be off is known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/clipping_form.hpp"
 
 #include <algorithm>

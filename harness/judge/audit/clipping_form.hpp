@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Clipping by the global norm, from docs/exactness.md (4).
 #pragma once
 

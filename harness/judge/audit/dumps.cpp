@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/dumps.hpp"
 
 #include "record/rank_folder.hpp"

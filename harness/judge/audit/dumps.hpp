@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record's dumps/, opened as the audit comes to them.
 #pragma once
 

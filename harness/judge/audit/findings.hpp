@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an audit of one record finds, and what it could not look at.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/learning_rate_form.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The learning rate of each step, from docs/exactness.md (7).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far a global norm that is summed rank by rank may lie from the root of the sum of its gradients' l2 squared.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The dtypes that parameters and moments are stored in: their unit roundoff, and rounding to them from wider numbers.
 // Every value of them is a double.
 #pragma once

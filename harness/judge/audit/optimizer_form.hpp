@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an optimiser's step has to make of one element, by the formulas of docs/exactness.md (7, Dtypes): one exact way
 // for what a number would be, and one with bounds for what it may be. Written from that page, in numbers wider than the
 // trainers'; nothing here is theirs.

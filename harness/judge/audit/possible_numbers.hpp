@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the checks of a comparison demand of each record's numbers by themselves, for a record that is looked at alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the audit of an optimiser's step could see: mistakes that a step can make, and for how many elements what each
 // leaves would not be admitted. An audit that would admit every mistake shows nothing.
 #pragma once

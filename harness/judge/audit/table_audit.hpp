@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What follows from a record's tables alone, at level full and, for what needs no tensors, at level summary; one step
 // at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What follows from the values themselves, of records at level dump; one step at a time.
 #pragma once
 

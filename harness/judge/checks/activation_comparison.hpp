@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measured activation bytes held against the memory law, action by action, and the law's own input against its closed
 // forms.
 #pragma once

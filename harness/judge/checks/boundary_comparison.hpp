@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows of boundaries.csv held against the crossings that the partition makes and the reference's tensors at the same
 // cuts.
 #pragma once

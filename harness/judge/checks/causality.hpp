@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What clocks tell of the order of work: within a rank, and between ranks as far as their clocks agree.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/gpu_memory_comparison.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What LibTorch's allocator and the GPU itself say of a run's memory, held against what the run counted of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/gradient_factor.hpp"
 
 #include <cmath>

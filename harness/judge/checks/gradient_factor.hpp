@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The commonest fault of pipelines: all gradients of a step are the reference's times one number, as many as there are
 // microbatches, say.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the columns of memory.csv imply of one another.
 #pragma once
 

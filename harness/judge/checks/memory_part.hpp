@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory check has parts, each judged for itself: what one of them has found counts only if the whole run turned
 // out to be of the kind that it speaks of.
 #pragma once

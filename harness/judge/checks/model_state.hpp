@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of parameters, gradients and optimiser state against what shapes give.
 #pragma once
 

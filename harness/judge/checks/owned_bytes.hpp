@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of tensors that are no model state, activation or transport buffer: tables, data, and what nobody owns.
 #pragma once
 

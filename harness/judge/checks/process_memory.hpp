@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of the ranks' processes, tensors or not, as Linux counts it.
 #pragma once
 

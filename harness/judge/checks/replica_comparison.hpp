@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The check `replicas` where all pipelines that trained side by side left a record.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/checks/step_ends.hpp"
 
 #include <optional>

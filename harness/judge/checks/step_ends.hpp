@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nothing is kept from one step to the next.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows of tensors.csv of both records, held against each other and against what the model must have.
 #pragma once
 

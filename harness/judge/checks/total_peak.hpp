@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // peak_bytes of memory.csv at most all that can have lived at once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/cell_evidence.hpp"
 
 #include <algorithm>

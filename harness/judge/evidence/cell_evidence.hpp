@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a check knows before the first step: the plan of the cell, both records' manifests and what else is of no step,
 // and what follows from these.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory.csv of a record by its key: in each step one row for each rank, and no other.
 #pragma once
 

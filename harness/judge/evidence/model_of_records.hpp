@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model that two records are of: a Llama by its config, or one of which only the reference can tell.
 #pragma once
 

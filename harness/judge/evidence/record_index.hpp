@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One lookup over all ranks' rows of one step of a record, by the keys of docs/record-format.md; checks ask it instead
 // of walking the tables.
 #pragma once

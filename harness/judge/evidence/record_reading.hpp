@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record on its way through the judge: read step by step, or why it cannot be read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a check sees of one step: the rows of both records, with their lookups.
 #pragma once
 

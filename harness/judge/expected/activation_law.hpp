@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory law of docs/record-format.md: from the reference's saved.csv and a rank's list alone, the activation peak
 // of each action.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/evaluation_rows.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the rows of an evaluation must be to each other, and to those of an earlier one, in one record.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a model must consist of. Of a Llama that is worked out from the manifest alone: the harness shares no code with
 // the trainers, so a wrong name or shape in theirs is not repeated here. Of another one the reference says it
 // (harness/judge/evidence/model_of_records.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What must move between ranks in one step, from the lowered list, the partition and the sizes of the microbatches
 // alone.
 #pragma once

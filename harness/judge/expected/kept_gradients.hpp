@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of gradients that a listed order of summing keeps until the step's end.
 #pragma once
 

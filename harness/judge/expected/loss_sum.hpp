@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a loss can be: how far it may lie from the sum of its microbatches' losses, and what no cross-entropy is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes that follow from shapes and dtype alone: model state of a stage, and what a unit keeps for backward.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/stage_map.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which stage holds which units on which rank, and what must therefore cross between stages: from the manifest alone.
 #pragma once
 

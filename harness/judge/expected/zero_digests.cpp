@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/zero_digests.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Digests of tensors that are zero throughout: how a digest alone tells that nothing was there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/calibrated_tier.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calibrated tier of one cell: its calibration, and the shadow's record, which is read along with the others.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A calibration that cannot be measured against: its shadow is damaged. That says nothing of the candidate.
 #pragma once
 

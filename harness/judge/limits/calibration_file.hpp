@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // calibration.json, schema plumbline-calibration/2 (docs/exactness.md, Comparison modes).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a single-device record's values are off from its float64 shadow's, item by item.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the errors of harmless runs to the limit of every item.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The error of one value against the float64 shadow, and its limit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/limits/relative_error.hpp"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far a tensor lies from its float64 shadow, from the bytes of two dumps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a value of the candidate is held against the reference's: in bits, or in the calibrated tier within limits. All
 // that is no value (shapes, counts, what is carried, ...) is exact in both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calibrated tier's comparison of values: each error against the shadow is within its limit.
 #pragma once
 

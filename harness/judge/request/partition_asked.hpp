@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which units each stage of a partition must hold, worked out by the judge for itself: the trainer's partition
 // (pipeline/partition, schedule/uniform_layers) is what it is held against, so it shares no code with it. A test holds
 // one against the other over a range of sizes (tests/pipeline/partition_as_judged_test.cpp).

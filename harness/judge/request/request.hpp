@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // request.json: what was asked of a run, written before it starts, so that what ran can be held against it
 // (docs/request.md).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One file of ids that a request names, opened a second time: where its ids stand and how wide they are (docs/data.md).
 // The judge's own reading; it shares no code with the trainers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tokens that a request names, read a second time: which ids and labels each microbatch of each step must hold
 // (docs/data.md). The judge's own reading; it shares no code with the trainers.
 #pragma once

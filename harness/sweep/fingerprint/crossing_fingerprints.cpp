@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What crossed a cut and is not the reference's.
 #include <algorithm>
 #include <bit>

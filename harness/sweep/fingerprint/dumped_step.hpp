@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All tensors that a run dumped in one step, whatever rank dumped them.
 #pragma once
 

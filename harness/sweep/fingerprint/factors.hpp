@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a factor on gradients may come from.
 #pragma once
 

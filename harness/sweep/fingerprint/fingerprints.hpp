@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which known mistake leaves such values: each pattern is looked for in the dumps of one step, and all that fit are
 // named.
 #pragma once

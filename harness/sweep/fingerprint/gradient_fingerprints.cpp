@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gradients of parameters that are not the reference's.
 #include <algorithm>
 #include <cmath>

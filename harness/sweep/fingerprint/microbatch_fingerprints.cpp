@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gradients of parameters in which a microbatch is missing, counted twice or alone.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How one tensor lies to another: as a multiple of it and what is left over.
 #pragma once
 

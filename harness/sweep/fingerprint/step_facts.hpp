@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the patterns of mistakes are held against: how many microbatches, tokens and stages a run had.
 #pragma once
 

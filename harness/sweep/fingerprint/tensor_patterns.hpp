@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Patterns that any tensor can show.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/nccl/bounded_call.hpp"
 
 #include <condition_variable>

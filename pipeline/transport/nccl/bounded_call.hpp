@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that may never return, waited for only so long.
 #pragma once
 

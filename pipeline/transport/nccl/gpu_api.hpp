@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA and NCCL calls that the NCCL transport makes, and no others. Behind them stand the real libraries, or in
 // tests a strict model of them, so that start-up, order, time-outs and abort are tested without a GPU.
 //

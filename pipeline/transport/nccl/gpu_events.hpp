@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA events, used again and again: making one for each message would cost more than recording it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages with one neighbour in one direction: a communicator of two ranks and the stream that its messages run on.
 //
 // Every edge and direction has its own, so that a message waits only for those that share its edge: on one stream a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/transport/nccl/nccl_payloads.hpp"
 
 #include <ATen/ops/empty.h>

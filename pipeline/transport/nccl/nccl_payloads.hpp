@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads in GPU memory, by NCCL.
 //
 // Groups are launched in the order of the list, whatever edge they are for, each once the one before is on its stream.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks with a GPU each: payloads by NCCL, headers and control over a host link.
 #pragma once
 

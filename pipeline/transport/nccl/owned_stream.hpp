@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A CUDA stream that is destroyed with its owner.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/compare_baselines.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a comparison with a baseline tells, to people and to programs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What was asked, key by key, and what of it differs.
 #include "harness/baseline/request_keys.hpp"
 

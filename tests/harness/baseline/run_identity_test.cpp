@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By what runs and code paths are told apart, one key at a time.
 #include "harness/baseline/run_identity.hpp"
 

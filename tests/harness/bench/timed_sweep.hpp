@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sweep of two cells and their reference, whose trainers are stand-ins: they leave records that lie ready.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The life of a baseline, command by command: kept once, held against, changed with a reason.
 #include "harness/commands/baseline_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline bench`: what is timed and how often, what is said, and the exit code.
 #include "harness/commands/bench_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline calibrate`: what is run with what, what is said, and the exit code.
 #include "harness/commands/calibrate_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the trainers' answers come down to, for machines made up for it.
 #include "harness/commands/doctor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records that someone else's program wrote: what they may lack, and that what is wrong in them is found.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The folder of a sweep of one cell that has ended, and the program's commands as they are typed.
 #pragma once
 

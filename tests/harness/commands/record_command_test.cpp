@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `plumbline record`: what each subcommand prints or writes, and its exit code.
 #include "harness/commands/record_command.hpp"
 

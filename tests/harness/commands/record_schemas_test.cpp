@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The JSON Schemas of manifest and exit file, held to what every writer in this repository has written, and to the
 // reader: what the one refuses the other refuses too.
 #include <gtest/gtest.h>

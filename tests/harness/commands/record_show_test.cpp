@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/record_show.hpp"
 
 #include <gmock/gmock.h>

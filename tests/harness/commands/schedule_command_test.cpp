@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/schedule_command.hpp"
 
 #include <gmock/gmock.h>

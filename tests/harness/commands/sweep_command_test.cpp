@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said at the end of a sweep that is judged, and the code that it ends with.
 #include "harness/commands/sweep_command.hpp"
 

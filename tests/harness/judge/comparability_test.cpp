@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two manifests must say alike for their runs to be the same training, key by key.
 #include "harness/judge/comparability.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records as earlier versions wrote them, which must go on being read, and judged as they were.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record is judged in one pass: each row is read once, and what is held at once does not depend on the steps.
 #include <gmock/gmock.h>
 #include <sys/wait.h>

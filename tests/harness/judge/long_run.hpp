@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of long runs that hold, at level summary or full, written as fast as a disk takes them: what a pipeline of 8
 // ranks under 1F1B and its reference leave behind, made without training. Every step is the same but for its number,
 // its data, its rate and its times.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/judge/long_run_values.hpp"
 
 #include <algorithm>

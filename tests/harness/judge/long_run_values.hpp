@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rows of tensors.csv and boundaries.csv of a long run at level full: every value has a digest of its own, and
 // sizes that fit the step's norm and the optimiser.
 #pragma once

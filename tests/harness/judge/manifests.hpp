@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records that are a manifest and nothing else: what may be compared is decided of manifests alone.
 #pragma once
 

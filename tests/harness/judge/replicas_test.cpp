@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pipelines side by side as one cell: each against the reference's, and all against each other.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which two records are one run, and which were made of a calibration's training and by the same kernels.
 #include <gmock/gmock.h>
 

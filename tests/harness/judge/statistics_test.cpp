@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows of one digest are of one tensor, so that what else they say of it must agree; and rows that no model gives a
 // reason for.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two small records that agree in everything, made by hand in code: tests change one thing in them and see which check
 // turns red. Nothing is computed: digests are hashes of names, so that every row says what it stands for.
 #pragma once

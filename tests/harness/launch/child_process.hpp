@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process of a test's own that does what it is told and then waits to be ended.
 #pragma once
 

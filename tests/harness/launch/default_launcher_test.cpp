@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The launcher is looked for once in a process's life: each case is a process of its own.
 #include "harness/launch/default_launcher.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A variable of the environment as a test wants it.
 #pragma once
 

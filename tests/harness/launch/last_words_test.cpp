@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/last_words.hpp"
 
 #include <gtest/gtest.h>

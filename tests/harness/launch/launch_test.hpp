@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launches of small shell programs, each in a folder of its own.
 #pragma once
 

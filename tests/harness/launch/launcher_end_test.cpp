@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is named when a launch ends otherwise than well, and what is done to its processes.
 #include <gmock/gmock.h>
 #include <signal.h>

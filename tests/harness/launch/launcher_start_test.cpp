@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a command that is launched finds, and what starting it costs the one who starts it.
 #include <fcntl.h>
 #include <gmock/gmock.h>

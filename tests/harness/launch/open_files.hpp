@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many files this process holds open: what is left open once more for each launch ends a long sweep.
 #pragma once
 

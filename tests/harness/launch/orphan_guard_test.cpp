@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launches whose own process is killed.
 #include "harness/launch/orphan_guard.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/launch/stop_signals.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GPUs that a process may use: by the variable, by the devices that there are, and of these by CTest.
 #include "harness/launch/visible_gpus.hpp"
 

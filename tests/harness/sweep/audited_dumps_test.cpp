@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What becomes of the dumps of the cells that the key audit adds.
 #include "harness/sweep/audited_dumps.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `plumbline calibrate` refuses before it runs anything; that it works is shown by the canaries.
 #include "harness/sweep/calibrate.hpp"
 

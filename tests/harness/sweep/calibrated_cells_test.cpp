@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sweeps of the calibrated tier, with stand-ins: a reference trainer that leaves prepared records. Perturbed runs are
 // there already but for one, so that a sweep starts few programs.
 #include "tests/harness/judge/limits/dumped_run.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep tells its trainers of devices: which kind, and which GPUs are theirs where cells run side by side.
 #include <cstdlib>
 

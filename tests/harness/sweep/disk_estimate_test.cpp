@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/sweep/disk_estimate.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells whose run is stopped and gone on with.
 #include "tests/harness/sweep/run_sweep.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells side by side: --jobs, with stand-ins for launcher and trainers that wait for each other.
 #include <set>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep keeps of its plan: all that the judge is asked again by, as it was asked the first time.
 #include "harness/sweep/kept_sweep.hpp"
 

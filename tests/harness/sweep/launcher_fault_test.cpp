@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launchers that do not start what they are asked to: the machine's fault, which ends the sweep, and no verdict on a
 // cell.
 #include "tests/harness/sweep/run_sweep.hpp"

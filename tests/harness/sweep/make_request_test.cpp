@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is asked of a run of Plumbline's own trainers: every key of a run file that decides what is computed stands in
 // the request, or the judge would hold the record to nothing.
 #include "harness/sweep/make_request.hpp"

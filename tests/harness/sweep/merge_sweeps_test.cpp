@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shards of a sweep, run apart and put together, against the same sweep run as a whole.
 #include "harness/sweep/merge_sweeps.hpp"
 

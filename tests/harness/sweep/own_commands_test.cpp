@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sweeps that start other people's commands: a shell script stands for their trainer, which leaves a prepared record.
 #include "harness/sweep/prepared_sweep.hpp"
 #include "support/hash.hpp"

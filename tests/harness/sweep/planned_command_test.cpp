@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a cell's own commands are told and how they are started, without a sweep around them.
 #include "harness/sweep/planned_command.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which sizes, lists and orders of summing a plan gives its cells.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which runs of a sweep its trainers would refuse, asked before anything is started.
 #include "harness/sweep/preflight.hpp"
 

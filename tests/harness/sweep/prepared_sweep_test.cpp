@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What --list refuses: all that the run itself would refuse before it starts anything.
 #include "harness/sweep/prepared_sweep.hpp"
 

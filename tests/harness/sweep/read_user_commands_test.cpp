@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sweep files that start other people's commands, read without starting anything: every key is taken where it belongs,
 // and a key that would be ignored is refused.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // --keep failures: what goes, what stays, and what can still be done with what stays.
 #include "harness/sweep/removed_records.hpp"
 

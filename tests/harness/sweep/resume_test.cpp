@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What --resume keeps: finished cells whose inputs are as they were, judged by the judge that is there now.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run's size is taken from: the limit of what an audit may write, and how long a sweep takes, are told by it.
 #include "harness/sweep/run_size.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sweep over stand-ins for launcher and trainers, in a folder of its own.
 #pragma once
 

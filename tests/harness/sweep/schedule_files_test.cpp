@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sweeps whose schedules are files.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A cell that does not hold is run once more: what that run is asked, what it is held against, and what is said of it.
 #include "record/digest.hpp"
 #include "record/rank_folder.hpp"

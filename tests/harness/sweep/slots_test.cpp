@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many runs go side by side: counted in rounds, in each of which all that run end together.
 #include "harness/sweep/slots.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep says of runs that failed and of a judge that could not judge, and what it leaves where it stops.
 #include "tests/harness/sweep/run_sweep.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What makes a kept cell another one: a resumed sweep that misses a change judges the records of another trainer.
 #include "harness/sweep/sweep_fingerprint.hpp"
 

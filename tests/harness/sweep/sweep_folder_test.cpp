@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep takes from its folder when it goes on in it: nothing that is not as it was written.
 #include "harness/sweep/sweep_folder.hpp"
 

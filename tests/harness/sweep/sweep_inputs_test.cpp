@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a sweep is made from is the same from its first run to its last.
 #include "harness/sweep/sweep_inputs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a log is told of runs while they go, by a clock that the test moves. Three runs whose work is 6 together.
 #include "harness/sweep/sweep_progress.hpp"
 

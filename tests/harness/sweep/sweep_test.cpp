@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/sweep/run_sweep.hpp"
 
 namespace plumbline::testing {

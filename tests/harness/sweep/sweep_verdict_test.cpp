@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what was found of references and cells to the verdict on the whole.
 #include "harness/sweep/sweep_verdict.hpp"
 

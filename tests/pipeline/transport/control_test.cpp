@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control messages against a peer that sends what no run of ours sends: each field of a header is looked at.
 #include "pipeline/transport/control.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Guards of MessageTransport that no channel of ours trips, by channels that do not tell the truth.
 #include "pipeline/transport/message_transport.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages whose content tells where they come from, and the two ways to run one body on several ranks.
 #pragma once
 

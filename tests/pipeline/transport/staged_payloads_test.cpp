@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads through host memory, over threads' links: the whole transport suite. Tensors on the CPU stand for those of a
 // GPU; they are copied all the same.
 #include "pipeline/transport/staged_payloads.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a link of threads does by itself, below the messages with headers that ranks send over it.
 #include "pipeline/transport/threads_link.hpp"
 

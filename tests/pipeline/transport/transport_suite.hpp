@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every transport must do, whatever moves the bytes. Its tests lie in suite/, a file for each concept.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trace of made-up and of scheduled runs, held to the rules of the Trace Event Format.
 #include "reports/trace/trace.hpp"
 

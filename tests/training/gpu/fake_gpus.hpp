@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A machine with GPUs as the test likes it.
 #pragma once
 

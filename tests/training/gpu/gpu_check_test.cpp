@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What stands between a user and the GPUs, each told with its cure, on machines made up for it.
 #include "training/gpu/gpu_check.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/gpu/gpu_memory_log.hpp"
 
 #include <gtest/gtest.h>

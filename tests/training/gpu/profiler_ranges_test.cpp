@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each action is a range on a profiler's time line, from its begin to its end, also where they overlap.
 #include "training/gpu/profiler_ranges.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole records, audited: right ones of every dtype and optimiser, and the same with one mistake that both trainers
 // would make alike.
 #include "harness/judge/audit/audit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A training whose values follow from each other, its dumps and tables changed by hand, and what its audit says.
 #pragma once
 

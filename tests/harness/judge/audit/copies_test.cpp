@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bfloat16 copies of mixed precision, by their values and by the tables alone.
 #include "support/numbers.hpp"
 #include "tests/harness/judge/audit/audited_values.hpp"

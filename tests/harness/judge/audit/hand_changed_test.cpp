@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A right record with one number changed by hand is red at that number.
 #include <gmock/gmock.h>
 

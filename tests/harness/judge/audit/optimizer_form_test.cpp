@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/audit/optimizer_form.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a record alone shows of its numbers by themselves: one number changed, and nothing else said than that.
 #include <functional>
 #include <limits>

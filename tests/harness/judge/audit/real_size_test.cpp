@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the bounds that grow with the number of elements let through at the size of real models: records of a model of
 // 80 layers with made numbers and without tensors. docs/exactness.md has the bounds as a table.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What of a record is audited at all, and what is said of the rest.
 #include "record/record_stream.hpp"
 #include "record/removed_dumps.hpp"

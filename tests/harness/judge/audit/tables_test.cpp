@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What follows from tables alone: records of level full, each with one number changed that no dumped value could show,
 // on ranks and in steps other than the first.
 #include <cmath>

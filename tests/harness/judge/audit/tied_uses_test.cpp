@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gradient of a tied weight against its two uses.
 #include "tests/harness/judge/audit/audited_values.hpp"
 

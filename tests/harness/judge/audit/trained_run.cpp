@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/judge/audit/trained_run.hpp"
 
 #include <algorithm>

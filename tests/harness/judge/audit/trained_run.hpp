@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A synthetic run whose values do follow from each other: gradients are drawn, and everything after them is computed as
 // docs/exactness.md says, in the trainer's own precision, or with one mistake. Digests and counts are always those of
 // the values, so that an audit alone can see the mistake; reference and candidate make it alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parameters that have no gradient, in all steps or in some.
 #include "tests/harness/judge/audit/audited_values.hpp"
 

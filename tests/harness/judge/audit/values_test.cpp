@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values against values: what the dumps of a whole training must hold, and what one that is not there says.
 #include <cmath>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as_asked: ids and labels, read again from the files that a request names.
 #include <gmock/gmock.h>
 

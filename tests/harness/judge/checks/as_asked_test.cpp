@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as_asked: every field of a request, held against a run that did something else, and a run of the same that holds.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A cell whose requests ask for just what its two records did.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The check: two records that agree to the bit, and that are wrong alike.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory on GPUs: the same law, and the allocator's own words beside it.
 #include <gmock/gmock.h>
 

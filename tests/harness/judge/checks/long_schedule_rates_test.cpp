@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as_asked: learning rates near the end of a long schedule, where 1 + cosine cancels.
 #include <gmock/gmock.h>
 

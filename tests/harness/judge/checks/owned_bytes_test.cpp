@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory: bytes that are no model state, activation or transport buffer.
 #include <gmock/gmock.h>
 

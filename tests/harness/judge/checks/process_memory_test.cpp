@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory: what the ranks' processes lose from step to step.
 #include "harness/judge/checks/process_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/evidence/memory_steps.hpp"
 
 #include <gmock/gmock.h>

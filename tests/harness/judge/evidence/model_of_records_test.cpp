@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model that two records are held to: ours, or what other people's reference lists.
 #include "harness/judge/evidence/model_of_records.hpp"
 

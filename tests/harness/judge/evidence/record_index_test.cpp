@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows by their keys: all of a key, of every rank, and the rank beside each.
 #include "harness/judge/evidence/record_index.hpp"
 

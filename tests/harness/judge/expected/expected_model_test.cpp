@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/expected/expected_model.hpp"
 
 #include <gmock/gmock.h>

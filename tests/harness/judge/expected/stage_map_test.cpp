@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What stands on which rank and crosses where, of placements in which a stage's number is not its rank's.
 #include "harness/judge/expected/stage_map.hpp"
 

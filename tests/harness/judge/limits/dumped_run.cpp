@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/harness/judge/limits/dumped_run.hpp"
 
 #include <algorithm>

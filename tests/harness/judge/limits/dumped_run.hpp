@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A synthetic run with values: every tensor of its tables in its dumps, off the true values by so many units in the
 // last place.
 #pragma once

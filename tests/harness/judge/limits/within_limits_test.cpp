@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two runs that differ in bits, held together within limits: one thing is changed and one check turns red.
 #include "harness/judge/limits/within_limits.hpp"
 

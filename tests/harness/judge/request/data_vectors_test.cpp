@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // docs/data.md: the judge's own reading against fixtures/data_vectors.json, which the trainers' and the witness' tests
 // read as well. What is asked is what a sweep would ask.
 #include <gmock/gmock.h>

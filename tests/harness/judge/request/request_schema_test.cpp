@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // docs/schemas/request.schema.json, held to docs/request.md and to what is written.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The judge's own reading of the tokens, held to docs/data.md by small lists worked out by hand.
 #include "harness/judge/request/token_source.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said of tensors that crossed a cut, and what is not: which microbatches, where the difference came in, and
 // that one mistake is not taken for another.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dumps of one step of a reference and a candidate that agree in all they hold: tests change values in them and see
 // which known mistake is named.
 #pragma once

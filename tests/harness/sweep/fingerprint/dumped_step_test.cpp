@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which files of a record are a step's dumps, and what its keys say.
 #include "harness/sweep/fingerprint/dumped_step.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From two records with dumps to what is said of the first divergence: which tensor it is, what the records tell of the
 // run, and every family of patterns.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each pattern, in dumps made for it: found where it is, and not found where the values are right.
 #include "harness/sweep/fingerprint/fingerprints.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said of gradients of parameters that are not the reference's, and what is not.
 #include <bit>
 #include <cmath>

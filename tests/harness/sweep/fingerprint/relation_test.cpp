@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How two tensors lie to each other, in every dtype that a dump may have, and what is said of few elements, of rounding
 // and of a factor.
 #include "harness/sweep/fingerprint/relation.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control plane: gather, broadcast, barrier, tied tensors.
 #pragma once
 

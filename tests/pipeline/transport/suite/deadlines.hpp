@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What never comes is named when its deadline passes; what is only slow comes. And how a transport may not be used.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One body on all ranks of a transport. `Ranks` runs it: `world_size()` and `run(settings, ending, body)`.
 #pragma once
 

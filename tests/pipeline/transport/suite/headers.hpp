@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a header and its receiver do not agree on is found, and both ends are named.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is sent and what is received into is kept as long as it must be, and counted as the transport's.
 #pragma once
 

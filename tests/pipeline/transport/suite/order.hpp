@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages come as they were sent, in the order of each edge and direction, on any of them at once.
 #pragma once
 

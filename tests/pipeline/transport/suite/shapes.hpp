@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shapes and types of every kind, known before or not.
 #pragma once
 
