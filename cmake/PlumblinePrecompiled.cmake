@@ -1,19 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Headers that many files see and that take longer to read than the files themselves, compiled once. Each set is one file for all targets that
 # take it. What a source includes it still names itself: the preset alone compiles without these, and tests/structure every header by itself.
 
-# plumbline_precompiled(<set> USES <libraries> HEADERS <header>...)
+# plumbline_precompiled(<set> USES <libraries> HEADERS <header>... [OPTIONS <option>...]): the options are those of every target that takes the
+# set, too, since the compiler refuses headers compiled by others.
 function(plumbline_precompiled set)
-  cmake_parse_arguments(arg "" "" "USES;HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "USES;HEADERS;OPTIONS" ${ARGN})
   set(source "${CMAKE_BINARY_DIR}/generated/precompiled_${set}.cpp") # a target has a source, be it an empty one
   file(CONFIGURE OUTPUT "${source}" CONTENT "")
   add_library(plumbline_precompiled_${set} OBJECT EXCLUDE_FROM_ALL "${source}")
   target_link_libraries(plumbline_precompiled_${set} PRIVATE plumbline_options ${arg_USES})
+  target_compile_options(plumbline_precompiled_${set} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(plumbline_precompiled_${set} PRIVATE ${arg_HEADERS})
 endfunction()
 
 # plumbline_use_precompiled(<set> <target>...)
 function(plumbline_use_precompiled set)
   foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:plumbline_precompiled_${set},COMPILE_OPTIONS>)
     target_precompile_headers(${target} REUSE_FROM plumbline_precompiled_${set})
   endforeach()
 endfunction()
