@@ -1,8 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/rope_config.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "support/json_text.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -80,6 +84,18 @@ Llama3RopeScaling read_llama3(const ConfigReader& rope, std::int64_t max_positio
   return scaling;
 }
 
+/// A misspelt key would leave the scaling out in silence.
+void refuse_unknown_parts(const ConfigReader& rope, const std::string& type) {
+  std::vector<std::string> known = {"rope_type", "type", "rope_theta", "partial_rotary_factor",
+                                    "original_max_position_embeddings"};
+  if (type == "llama3") known.insert(known.end(), {"factor", "low_freq_factor", "high_freq_factor"});
+  for (const auto& [key, value] : rope.json().items()) {
+    if (value.is_null() || std::ranges::find(known, key) != known.end()) continue;
+    throw rope.wrong(
+        key, "is no key of rope_type \"" + type + "\"; remove it where it changes nothing" + did_you_mean(key, known));
+  }
+}
+
 }  // namespace
 
 RopeConfig read_rope(const ConfigReader& config, std::int64_t max_position_embeddings) {
@@ -99,6 +115,7 @@ RopeConfig read_rope(const ConfigReader& config, std::int64_t max_position_embed
   } else if (type != "default") {
     throw rope->unsupported(key, "\"default\" and \"llama3\"");
   }
+  refuse_unknown_parts(*rope, type);
   return result;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "model/config.hpp"
 
 #include <gmock/gmock.h>
@@ -162,6 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"({"attention_dropout": "no"})", {"attention_dropout = \"no\"", "number"}},
         Refused{R"({"pretraining_tp": 2})", {"pretraining_tp = 2"}},
         Refused{R"({"partial_rotary_factor": 0.5})", {"partial_rotary_factor = 0.5"}},
+        Refused{R"({"rope_parameters": {"rope_typ": "default"}})", {"rope_typ = ", "did you mean rope_type?"}},
+        Refused{R"({"rope_parameters": {"factor": 8.0}})", {"rope_parameters.factor = 8.0: is no key of", "default"}},
         Refused{R"({"rope_parameters": {"partial_rotary_factor": 0.5}})",
                 {"rope_parameters.partial_rotary_factor = 0.5"}},
         Refused{R"({"quantization_config": {"bits": 4}})", {"quantization_config", "bits"}},
