@@ -72,13 +72,17 @@ std::string words_on_machines(const Record& reference, const Record& candidate) 
   return join(words, "; ");
 }
 
-/// Where bits differ, other libraries, instructions and variables are the first things to ask about.
+/// Where bits differ, other libraries, instructions and variables are the first things to ask about; and where a run
+/// ended because of it, as where copies of a tied weight did.
 void name_other_machines(const RecordReading& reference, const RecordReading& candidate, CellVerdict& verdict) {
   if (!verdict.first_divergence || !reference.record() || !candidate.record()) return;
-  const bool of_values = verdict.first_divergence->rung.starts_with("R");
-  if (!of_values) return;
+  FirstDivergence& first = *verdict.first_divergence;
+  const bool of_values = first.rung.starts_with("R");
+  if (!of_values && first.rung != "completion") return;
   const std::string machines = words_on_machines(*reference.record(), *candidate.record());
-  if (!machines.empty()) verdict.first_divergence->words.insert(0, "other kernels are possible: " + machines + "; ");
+  if (machines.empty()) return;
+  const std::string kernels = "other kernels are possible: " + machines;
+  first.words = of_values ? kernels + "; " + first.words : first.words + "; " + kernels;
 }
 
 /// What a recorder noticed may be the cause: parameters that were replaced, units that run in another order than

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/judge.hpp"
 
 #include <gmock/gmock.h>
@@ -410,6 +411,19 @@ TEST(Judge, AnEndThatShowsInTheTablesAloneUndoesWhatWasFoundOnTheWay) {
     EXPECT_EQ(result_of(verdict, "data").outcome, Outcome::not_run);
     EXPECT_EQ(result_of(verdict, "gradients").reason, "a run is not complete: see completion");
     EXPECT_EQ(verdict.checks.size(), check_names().size());
+  }
+}
+
+TEST(Judge, MachinesThatDifferAreNamedWhereBitsDifferAndWhereARunEndedEarly) {
+  for (const bool ends : {false, true}) {
+    SyntheticCell cell;
+    cell.reference.manifest["machine"] = {{"aten_capability", "AVX512"}};
+    cell.candidate.manifest["machine"] = {{"aten_capability", "DEFAULT"}};
+    tensor_row(cell.candidate, 0, "gradient", "model.norm.weight").digest = other_digest;
+    if (ends) cell.candidate.ranks[1].exit->last_action = "1B4";
+
+    EXPECT_THAT(cell.judge().first_divergence->words,
+                HasSubstr("other kernels are possible: aten_capability AVX512 against DEFAULT"));
   }
 }
 
