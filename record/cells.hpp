@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a record's tables as text: one pair of functions for each type a row's field may have.
+// Conversion between table cells and values: one pair of functions for each type of a row's fields.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ std::string cell_text(float value);
 std::string cell_text(double value);
 std::string cell_text(const Shape& value);
 
-/// Reads a cell into `value`; false when the text is no such value, and then `value` is as it was.
+/// Parses a cell into `value`. Returns false and leaves `value` unchanged if the text is invalid.
 bool read_cell(const std::string& text, std::int64_t& value);
 bool read_cell(const std::string& text, float& value);
 bool read_cell(const std::string& text, double& value);
@@ -27,7 +27,7 @@ std::string kind_of_cell(const float*);
 std::string kind_of_cell(const double*);
 std::string kind_of_cell(const Shape*);
 
-/// An absent value is an empty cell.
+/// An absent value becomes an empty cell.
 template <typename Value>
 std::string cell_text(const std::optional<Value>& value) {
   return value ? cell_text(*value) : "";

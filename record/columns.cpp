@@ -15,7 +15,7 @@
 namespace plumbline {
 namespace {
 
-/// Whole numbers count something, from 0 on. No run counts further than this, and sums of such numbers do not overflow.
+/// Limit of whole numbers: sums of such counts do not overflow.
 constexpr std::int64_t most = std::int64_t{1} << 56;
 
 template <typename Value>
@@ -25,7 +25,7 @@ bool is_count(const std::optional<std::int64_t>& value, std::int64_t least) {
   return !value || (*value >= least && *value <= most);
 }
 
-/// `least`: of whole numbers.
+/// `least`: smallest valid number.
 template <typename Row, typename Value>
 Column<Row> column(std::string name, Value Row::*field, Presence presence = Presence::required,
                    std::int64_t least = 0) {
@@ -43,7 +43,7 @@ Column<Row> column(std::string name, Value Row::*field, Presence presence = Pres
           presence};
 }
 
-/// A text for which `good` holds.
+/// A column of text that satisfies `good`.
 template <typename Row, typename Good>
 Column<Row> text_column(std::string name, std::string Row::*field, std::string wanted, Good good) {
   return {std::move(name), std::move(wanted), [field](const Row& row) { return row.*field; },
@@ -79,7 +79,7 @@ Column<Row> digest_column(std::string Row::*field) {
   return text_column("digest", field, "a digest of 32 lower-case hex digits", is_digest);
 }
 
-/// Empty where the rank sees no data.
+/// Empty if the rank sees no data.
 template <typename Row>
 Column<Row> data_digest_column(std::string Row::*field) {
   return text_column("data_digest", field, "empty or a digest of 32 lower-case hex digits",

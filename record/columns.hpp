@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the columns of each table are: one list per row type, by which it is written and read, so that the two cannot
-// drift.
+// The columns of each table: one list per row type, used for writing and reading.
 #pragma once
 
 #include <functional>
@@ -11,17 +10,16 @@
 
 namespace plumbline {
 
-/// Which records may do without a column or leave its cells empty. A cell that may be empty in any record says so in
-/// its type (std::optional) or its reader.
+/// Which records may lack a column or leave its cells empty. Cells that may be empty in all records are marked by their
+/// type (std::optional) or reader.
 enum class Presence {
-  required,                  ///< the column stands in every record
-  external_may_lack_column,  ///< a record of role external may lack the column
-  external_may_lack_value,   ///< so it may, or leave cells empty; in our own records every cell is filled
-  external_may_leave_empty,  ///< the column stands in every record, and only one of role external may leave cells empty
-  added_with_schema_2,       ///< a record of role external, or of schema 1, may lack the column
-  any_may_lack_column,  ///< added since: a record of any role and schema may lack it, and where it stands cells may be
-                        ///< empty
-  external_alone,       ///< a record of role external may have it, or leave cells empty; our own never write it
+  required,                  ///< all records have the column
+  external_may_lack_column,  ///< external records may lack the column
+  external_may_lack_value,   ///< the same, or have empty cells; in our own records every cell is filled
+  external_may_leave_empty,  ///< all records have the column; external records may have empty cells
+  added_with_schema_2,       ///< external records and records of schema 1 may lack the column
+  any_may_lack_column,       ///< newer: any record may lack it or have empty cells
+  external_alone,            ///< external records may have it, with or without empty cells; our own never write it
 };
 
 template <typename Row>
@@ -29,25 +27,25 @@ struct Column {
   std::string name;
   std::string wanted;  ///< for messages: "a whole number"
   std::function<std::string(const Row&)> text;
-  std::function<bool(Row&, const std::string&)> read;  ///< false when the text is no value of this column
+  std::function<bool(Row&, const std::string&)> read;  ///< returns false if the text is no valid value
   Presence presence = Presence::required;
 };
 
-/// What a complete rank's table must hold of its keys; which of the others there must be is a check's to judge.
+/// Which keys the table of a complete rank must have. Checks decide which others must exist.
 enum class Complete {
-  each_step,             ///< one row for every step of the run
-  each_microbatch,       ///< one row for every microbatch of every step
-  each_index,            ///< in every step rows that count from 0 without a gap
-  each_microbatch_unit,  ///< one row for every microbatch of a step and unit of the model
-  unique,                ///< no key twice, none that the run lacks
+  each_step,             ///< one row per step of the run
+  each_microbatch,       ///< one row per step and microbatch
+  each_index,            ///< in each step, rows numbered from 0 without a gap
+  each_microbatch_unit,  ///< one row per microbatch and unit
+  unique,                ///< no duplicate keys and none outside the run
 };
 
-/// A row type's file ("steps.csv"), its columns in the file's order, and its key: no two rows have it in common.
+/// A row type's file ("steps.csv"), its columns in file order, and its unique key.
 template <typename Row>
 struct Table {
   std::string file;
   std::vector<Column<Row>> columns;
-  std::vector<std::string> key;  ///< names of columns
+  std::vector<std::string> key;  ///< column names
   Complete complete = Complete::unique;
 };
 
@@ -74,7 +72,7 @@ const Table<GpuMemoryRow>& table_of<GpuMemoryRow>();
 template <>
 const Table<EvaluationRow>& table_of<EvaluationRow>();
 
-/// The row's cells in the order of its table.
+/// The row's cells in the order of the table's columns.
 template <typename Row>
 std::vector<std::string> cells_of(const Row& row) {
   std::vector<std::string> cells;

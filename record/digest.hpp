@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-/// Whether the text has a digest's form: 32 lower-case hex digits.
+/// True if the text is 32 lower-case hex digits.
 bool is_digest(const std::string& text);
 
 std::string tensor_digest(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);

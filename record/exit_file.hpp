@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exit.json: the last that a rank writes.
+// exit.json: the last file that a rank writes.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,10 @@ namespace plumbline {
 
 /// Throws SystemError.
 void write_exit_file(const std::filesystem::path& path, const ExitFile& exit);
-/// Nothing when the file is not there (a rank killed outright). Throws InputError naming file and key.
+/// nullopt if the file does not exist (a rank that was killed). Throws InputError naming file and key.
 std::optional<ExitFile> read_exit_file(const std::filesystem::path& path);
 
-/// It did what it was to do: also where that was to stop after some step.
+/// The rank ended well, possibly by stopping after a requested step.
 bool ended_well(const ExitFile& exit);
 
 }  // namespace plumbline

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of one JSON object, asked for by name and type; what is missing or of another type is an InputError that
-// names it.
+// Typed access to the keys of one JSON object. A missing key or a wrong type is an InputError that names the key.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,18 @@
 
 namespace plumbline {
 
-/// Refers to the JSON value given, which must live longer.
+/// Keeps a reference to the JSON value, which must outlive this object.
 class JsonKeys {
  public:
-  /// Throws InputError when `object` is none.
+  /// Throws InputError if `object` is no JSON object.
   JsonKeys(const std::filesystem::path& path, const Json& object, const std::string& prefix = "");
 
   const Json& at(const std::string& key) const;
   bool has(const std::string& key) const { return object_.contains(key); }
-  /// Present and not null.
+  /// True if the key is present and not null.
   bool has_value(const std::string& key) const { return has(key) && !object_.at(key).is_null(); }
   std::string text(const std::string& key) const;
-  std::optional<std::string> optional_text(const std::string& key) const;  ///< absent or null: nothing
+  std::optional<std::string> optional_text(const std::string& key) const;  ///< nullopt if absent or null
   std::string word(const std::string& key, const std::vector<std::string>& known) const;
   std::int64_t integer(const std::string& key, std::int64_t smallest,
                        std::int64_t largest = std::numeric_limits<std::int64_t>::max()) const;

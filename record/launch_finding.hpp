@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// finding.json: how a run that somebody started ended, as seen from outside. Launcher and judge share it.
+// finding.json: how a launched run ended, as seen from outside. Written by the launcher, read by the judge.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace plumbline {
 
-/// What the launcher saw of a run that a record cannot tell itself.
+/// What the launcher observed of a run and a record cannot contain.
 struct LaunchFinding {
   bool started = true;
   bool timed_out = false;
@@ -21,15 +21,15 @@ struct LaunchFinding {
   std::optional<std::int64_t> culprit_rank;
   std::string words;  ///< "rank 2 was killed by signal 9 while in 2B3; ranks 0, 1, 3 waited for it"
   std::vector<std::int64_t>
-      process_peak_bytes;  ///< VmHWM of each rank as the launcher read it; empty when it could not
+      process_peak_bytes;  ///< VmHWM of each rank, read by the launcher; empty if it could not be read
   std::vector<std::int64_t>
-      process_private_bytes;  ///< of each rank the most RssAnon + RssShmem that was seen; empty as above
+      process_private_bytes;  ///< per rank: the largest RssAnon + RssShmem observed; empty as above
   double seconds = 0;
 };
 
 Json to_json(const LaunchFinding& finding);
 
-/// Throws InputError naming the file: it is not there, no JSON, or not as to_json writes it.
+/// Throws InputError naming the file if it is missing, no JSON, or not in the form of to_json.
 LaunchFinding read_launch_finding(const std::filesystem::path& file);
 
 }  // namespace plumbline

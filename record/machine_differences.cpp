@@ -20,12 +20,12 @@ Json own_of(const std::filesystem::path& file) {
   try {
     Json own = read_json(file);
     return own.is_object() ? own : Json::object();
-  } catch (const InputError&) {  // for people alone: a damaged one changes no verdict
+  } catch (const InputError&) {  // informational: a damaged file changes no verdict
     return Json::object();
   }
 }
 
-/// By rank; what a rank does not tell itself is the manifest's.
+/// By rank; the manifest supplies what a rank lacks.
 std::vector<Values> told_by_ranks(const Record& record) {
   std::vector<Values> told;
   for (std::int64_t rank = 0; rank < record.manifest.world_size || told.empty(); ++rank) {
@@ -48,7 +48,7 @@ std::string value_of(const Values& values, const std::string& key) {
   return found == values.end() ? "-" : found->second;
 }
 
-/// One value, or each with the ranks that have it.
+/// The value if all ranks agree, else each value with its ranks.
 std::string text_of(const std::vector<Values>& ranks, const std::string& key) {
   std::map<std::string, std::vector<std::string>> by_value;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
@@ -79,7 +79,7 @@ std::vector<MachineDifference> machine_differences(const Record& reference, cons
   }
   std::vector<MachineDifference> differences;
   for (const std::string& key : keys) {
-    // Of libraries each program names those that it has: a reference has no MPI.
+    // Programs name only the libraries that they use: a reference has no MPI.
     const std::string asked = key.starts_with("versions/") ? key : key.substr(0, key.find('/') + 1);
     if (!asked.empty() && (!tells(theirs, asked) || !tells(mine, asked))) continue;
     MachineDifference difference{key, text_of(theirs, key), text_of(mine, key)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// manifest.json checked against docs/record-format.md: the one place that validates it, for writers and readers.
+// Validation of manifest.json against docs/record-format.md, for writers and readers alike.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace plumbline {
 
 inline constexpr const char* record_family = "plumbline-record/";
-/// What is written, and the oldest that is still read.
+/// The schema that is written, and the oldest one that is read.
 inline constexpr std::int64_t record_schema = 2, oldest_schema = 1;
 /// "plumbline-record/2"
 std::string record_schema_name();
 
-/// Throws InputError naming `path` and the key: missing, of another type, a schema of another version.
+/// Throws InputError naming `path` and the key if it is missing, of a wrong type, or the schema is unsupported.
 Manifest parse_manifest(const std::filesystem::path& path, const Json& json);
 
 }  // namespace plumbline

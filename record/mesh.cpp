@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As many ranks as a manifest may have; products stay far below what 64 bits hold.
+// The limit of a manifest's ranks; products of axes cannot overflow 64 bits.
 constexpr std::int64_t most_ranks_of_a_mesh = 65536;
 
 void read_axes(const JsonKeys& keys, Mesh& mesh) {
@@ -61,7 +61,7 @@ void read_replicas(const JsonKeys& keys, Mesh& mesh) {
     keys.fail("replicas", "rank " + to_text(left_out - replica_of.begin()) + " stands in none of them");
 }
 
-/// A reference holds whole parameters, and a part has another shape and other bits.
+/// Refuses parameters that a rank holds in part: their shape and bits differ from the reference's whole parameter.
 void refuse_shards(const JsonKeys& keys) {
   if (!keys.has_value("sharded")) return;
   const auto names = keys.texts("sharded");
@@ -71,7 +71,7 @@ void refuse_shards(const JsonKeys& keys) {
                              "whose parameters are whole");
 }
 
-/// The numbers of its folders replica-<number>; none in a record.
+/// The numbers of the folders replica-<number>; empty if `folder` is a record.
 std::set<std::int64_t> replicas_in(const fs::path& folder) {
   std::set<std::int64_t> numbers;
   std::error_code none;
@@ -89,7 +89,7 @@ fs::path folder_of(const fs::path& folder, std::int64_t replica) {
   return folder / replica_folder_name(replica);
 }
 
-/// What the manifest in the folder of that replica says of it.
+/// The mesh in the manifest of that replica.
 Mesh mesh_in(const fs::path& folder, std::int64_t replica) {
   const auto mesh = read_manifest(folder_of(folder, replica)).mesh;
   if (!mesh || mesh->replica != replica)

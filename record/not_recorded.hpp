@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the recorder of another trainer could not see, by its own words: `not_recorded` of manifest.json and exit.json.
+// What the recorder of an external trainer could not see, as it states in `not_recorded` of manifest.json and
+// exit.json.
 #pragma once
 
 #include <string>
@@ -16,14 +17,14 @@ struct NotRecorded {
   friend bool operator==(const NotRecorded&, const NotRecorded&) = default;
 };
 
-/// What `what` may say: sends, receives, boundaries, actions, schedule, waits, losses, gradients, norm, parameters,
+/// Valid values of `what`: sends, receives, boundaries, actions, schedule, waits, losses, gradients, norm, parameters,
 /// moments, rates, inputs, labels.
 const std::vector<std::string>& kinds_of_rows();
 
-/// Empty where the key is absent. Throws InputError naming file and key.
+/// Empty if the key is absent. Throws InputError naming file and key.
 std::vector<NotRecorded> read_not_recorded(const JsonKeys& keys);
 
-/// Whether one of `kinds` is in the list.
+/// True if the list has one of `kinds`.
 bool lists_any(const std::vector<NotRecorded>& list, const std::vector<std::string>& kinds);
 
 }  // namespace plumbline

@@ -28,9 +28,9 @@ static_assert(std::endian::native == std::endian::little, "the page is little-en
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "a lock would not reach into the other process");
 
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t magic_word = 0, sequence_word = 1, first_word = 2;  // of 8 bytes each
+constexpr std::size_t magic_word = 0, sequence_word = 1, first_word = 2;  // indices of 8-byte words
 
-/// The page from its third word on.
+/// The content of the page from `first_word` on.
 struct Payload {
   std::int64_t step;
   std::int64_t action_index;
@@ -52,12 +52,12 @@ std::uint64_t magic() {
   return word;
 }
 
-/// Every access is atomic: the reader may look while a word is written. `page` is aligned, as mappings are.
+/// All accesses are atomic, because the reader runs concurrently. `page` is aligned, as all mappings are.
 std::atomic_ref<std::uint64_t> word(void* page, std::size_t index) {
   return std::atomic_ref<std::uint64_t>(static_cast<std::uint64_t*>(page)[index]);
 }
 
-/// Stands there before the page has its magic and never changes.
+/// Written before the magic and never changed.
 std::string host_in(const void* page) {
   const char* host = static_cast<const char*>(page) + host_offset;
   return std::string(host, ::strnlen(host, host_bytes));
@@ -70,8 +70,8 @@ std::uint64_t monotonic_ns() {
 
 /// Seqlock, reader's side (H.-J. Boehm, "Can seqlocks get along with programming language memory models?", 2012).
 std::optional<ProgressSnapshot> read_page(void* page) {
-  // An update takes nanoseconds: who is at it for so long is dead or stopped. On a machine with more work than cores
-  // each yield may take milliseconds.
+  // An update takes nanoseconds: a writer that takes this long is dead or stopped. On an oversubscribed machine each
+  // yield may take milliseconds.
   constexpr int attempts = 1000, attempts_at_least = 20;
   const std::uint64_t give_up = monotonic_ns() + 200'000'000;
   if (word(page, magic_word).load(std::memory_order_acquire) != magic()) return std::nullopt;
@@ -152,7 +152,7 @@ void ProgressPage::update(const ProgressNow& now) noexcept {
 }
 
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file) {
-  // A pipe that nobody writes to would wait at its opening.
+  // O_NONBLOCK: opening a pipe without a writer would block.
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
   struct stat status {};

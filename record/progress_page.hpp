@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank is doing now, in a memory-mapped file that outlives it: `<record>/rank-<r>/progress`. Written by the rank
-// at each action and wait, read by whoever looks after it.
+// A rank's heartbeat: its current action in a memory-mapped file that outlives the process,
+// `<record>/rank-<r>/progress`. The rank updates it at each action and wait; launchers and waiting ranks read it.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,46 @@
 
 namespace plumbline {
 
-/// Where the rank stands; -1 where there is no such thing.
+/// The rank's current position; -1 if not applicable.
 struct ProgressNow {
   std::int64_t step = -1;
   std::int64_t action_index = -1;
-  std::int32_t peer = -1;  ///< the rank waited for
+  std::int32_t peer = -1;  ///< the rank that it waits for
   std::int32_t microbatch = -1;
-  std::uint64_t bytes = 0;       ///< of the transfer waited for
-  std::string_view action = {};  ///< "1B3"; cut off after 63 bytes
+  std::uint64_t bytes = 0;       ///< of the pending transfer
+  std::string_view action = {};  ///< "1B3"; truncated to 63 bytes
 };
 
-/// What a reader saw, all of one moment.
+/// A consistent snapshot.
 struct ProgressSnapshot {
-  std::uint64_t updates = 0;  ///< grows with each update: unchanged between two looks = the rank did nothing
+  std::uint64_t updates = 0;  ///< grows with each update: if two reads agree, the rank did nothing
   std::int64_t step = -1;
   std::int64_t action_index = -1;
   std::int32_t peer = -1;
   std::int32_t microbatch = -1;
   std::uint64_t bytes = 0;
-  std::uint64_t monotonic_ns = 0;  ///< CLOCK_MONOTONIC of the update, the same clock in every process of the machine
+  std::uint64_t monotonic_ns = 0;  ///< CLOCK_MONOTONIC of the update, comparable across processes of one machine
   std::int32_t pid = 0;
   std::string action;
-  std::string host;  ///< on which `pid` is; empty where the writer does not say
+  std::string host;  ///< host of `pid`; empty if unknown
 
-  /// Then its process id and its clock mean nothing here, and it may be old: on a shared file system (NFS) others see a
-  /// memory-mapped page once it is written back.
+  /// If true, its process id and clock have no meaning here, and it may be outdated: on a shared file system (NFS)
+  /// other hosts see a memory-mapped page only after it is written back.
   bool of_another_host() const;
 };
 
-/// This machine's, as pages have it.
+/// This machine's host name, in the form of the pages.
 std::string host_name();
 
-/// The writer. Only one thread may update a page.
+/// The writer. Updates must come from one thread at a time.
 class ProgressPage {
  public:
-  /// Makes the file, 4096 bytes, with a first update of a rank that has not begun. Throws SystemError.
+  /// Creates the file, 4096 bytes, with a first update of a rank that has not begun. Throws SystemError.
   explicit ProgressPage(const std::filesystem::path& file);
   ~ProgressPage();
   ProgressPage(ProgressPage&& other) noexcept;
   ProgressPage& operator=(ProgressPage&&) = delete;
-  /// Some tens of nanoseconds; no system call but the clock's, no allocation.
+  /// Takes some tens of nanoseconds: no allocation, no system call but the clock's.
   void update(const ProgressNow& now) noexcept;
 
  private:
@@ -58,10 +58,10 @@ class ProgressPage {
   std::int32_t pid_;
 };
 
-/// The last update, or nothing: no such file, not (yet) a progress page, or a rank that died or stopped within an
-/// update.
+/// The last update; nullopt if there is no such file, it is no progress page (yet), or the rank died or stopped within
+/// an update.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& file);
-/// The same of a rank of a record.
+/// The same for a rank of a record.
 std::optional<ProgressSnapshot> read_progress(const std::filesystem::path& record, std::int64_t rank);
 
 }  // namespace plumbline

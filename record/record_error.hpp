@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record that cannot be as it stands, with the place: what a verdict says of file, rank and step comes from here.
+// An invalid record, with the place. Verdicts take file, rank and step from this error.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace plumbline {
 
-/// Where in a record.
+/// A place in a record.
 struct RecordPlace {
-  std::string file;  ///< within the record: "rank-1/memory.csv"
+  std::string file;  ///< relative to the record: "rank-1/memory.csv"
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> step;
 };
 
-/// `message` is complete and names the file with its whole path.
+/// `message` is complete and names the file with its full path.
 class RecordError : public InputError {
  public:
   RecordError(RecordPlace place, const std::string& message) : InputError(message), place_(std::move(place)) {}

@@ -20,7 +20,7 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-/// Calls `visit` for each table of a rank that has steps: rows in hand of one record and of another.
+/// Calls `visit` for each table of a rank that has steps, with the current rows of two records.
 template <typename One, typename Other, typename Visit>
 void for_each_table(One& one, Other& other, Visit visit) {
   visit(one.steps, other.steps);
@@ -34,7 +34,7 @@ void for_each_table(One& one, Other& other, Visit visit) {
   visit(one.evaluation, other.evaluation);
 }
 
-/// The tables of one rank, on their way.
+/// The open tables of one rank.
 class RankStream {
  public:
   RankStream(const Record& record, const fs::path& folder, RankRecord& rank, RowCounts& counts)
@@ -120,7 +120,7 @@ std::optional<std::string> read_schedule_csv(const Manifest& manifest, const fs:
   return bytes;
 }
 
-/// It may be left out; one that is there is the run's.
+/// The file is optional; if it exists, it must be the one of this run.
 void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
   const fs::path path = record / "accumulation.csv";
   if (manifest.accumulation != "listed" || !fs::exists(path)) return;
@@ -130,7 +130,7 @@ void check_accumulation_csv(const Manifest& manifest, const fs::path& record) {
                      manifest.accumulation_digest + "': it was changed, or belongs to another run");
 }
 
-/// Folders of ranks that the world does not have, by whatever spelling.
+/// Refuses folders of ranks outside the world, also in other spellings.
 void refuse_other_ranks(const Manifest& manifest, const fs::path& record) {
   for (const auto& entry : fs::directory_iterator(record)) {
     const std::string name = entry.path().filename().string();
@@ -155,7 +155,7 @@ std::optional<ExitFile> read_exit(const Manifest& manifest, const fs::path& fold
   return exit;
 }
 
-/// What a rank's recorder could not see is missing in the record.
+/// The record lacks whatever one rank's recorder could not see.
 void take_not_recorded(Record& record) {
   auto& all = record.manifest.not_recorded;
   for (const RankRecord& rank : record.ranks) {
@@ -165,8 +165,7 @@ void take_not_recorded(Record& record) {
   }
 }
 
-/// Of schema 2: the data's digest as the first rank that saw data tells it. That all say the same is the data check's
-/// to judge.
+/// Schema 2: takes the data digest of the first rank that saw data. The data check compares the ranks.
 void take_data_digest(Record& record) {
   if (record.manifest.schema == 1) return;
   for (const RankRecord& rank : record.ranks) {
@@ -193,7 +192,7 @@ class RecordStream::Reader {
       rank.exit = read_exit(record.manifest, path / rank_folder(number), number);
       before.emplace_back().rank = number;
     }
-    take_not_recorded(record);  // which tables may lack rows follows from it
+    take_not_recorded(record);  // decides which tables may lack rows
     for (RankRecord& rank : record.ranks) ranks.emplace_back(record, path / rank_folder(rank.rank), rank, counts);
     take_data_digest(record);
     note_held();
@@ -249,7 +248,7 @@ class RecordStream::Reader {
 
   Record record;
   std::vector<RankRecord> before;
-  std::deque<RankStream> ranks;  ///< these stay where they are: their tables point to them
+  std::deque<RankStream> ranks;  ///< a deque, because tables keep pointers to its elements
   RowCounts counts;
 
  private:
@@ -257,7 +256,7 @@ class RecordStream::Reader {
     for (RankRecord& rank : record.ranks) rank.left_out.add(rank);
   }
 
-  /// Of the rows of the last step that was left out.
+  /// The rows of the last step that was left out.
   void keep_state_as_start() {
     const auto drop_all = [&](RankRecord& rank) {
       for_each_table(rank, rank, [&](auto& rows, auto&) {
@@ -282,7 +281,7 @@ class RecordStream::Reader {
   void note_held() { counts.most_held = std::max(counts.most_held, counts.parsed - dropped_); }
 
   static constexpr std::int64_t start = -1;
-  std::int64_t step_ = -2;  ///< in hand
+  std::int64_t step_ = -2;  ///< the current step
   std::int64_t dropped_ = 0;
 };
 

@@ -19,7 +19,7 @@ std::vector<std::string> recorder_notes(const Record& record) {
       for (const Json& note : told.is_array() ? told : Json::array())
         if (note.is_string())
           notes.push_back("rank " + std::to_string(rank) + ": " + note.get<std::string>().substr(0, most_characters));
-    } catch (const InputError&) {  // the reading of the record says so
+    } catch (const InputError&) {  // reported when the record is read
     }
   }
   return notes;

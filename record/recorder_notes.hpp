@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the recorder of another trainer noticed beside what it recorded: `notes` of each rank's exit.json.
+// Remarks of an external trainer's recorder: `notes` of each rank's exit.json.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace plumbline {
 
-/// "rank 1: the parameter objects changed after step 0 ...", by rank; shortened to what a message may hold.
+/// "rank 1: the parameter objects changed after step 0 ...", in order of ranks, truncated to the length of a message.
 std::vector<std::string> recorder_notes(const Record& record);
 
 }  // namespace plumbline

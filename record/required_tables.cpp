@@ -12,8 +12,8 @@ bool has_stage(const Manifest& manifest, std::int64_t rank) {
                      [&](const StageEntry& s) { return s.rank == rank; });
 }
 
-/// Calls `visit(stage, next stage)` for each pair between which a tensor crosses: units on both sides, however far
-/// away.
+/// Calls `visit(stage, next stage)` for each pair of stages with units that exchange boundary tensors, also across
+/// empty stages in between.
 template <typename Visit>
 void for_each_crossing(const Manifest& manifest, Visit visit) {
   const auto& stages = manifest.stages;
@@ -25,8 +25,8 @@ void for_each_crossing(const Manifest& manifest, Visit visit) {
 }
 
 bool has_boundary(const Manifest& manifest, std::int64_t rank) {
-  if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // its recorder may have seen none
-  if (manifest.role == "reference") return owns_units(manifest, rank);        // it records every cut within itself
+  if (!manifest.recorded({"sends", "receives", "boundaries"})) return false;  // the recorder may have missed them
+  if (manifest.role == "reference") return owns_units(manifest, rank);  // it records all its inner stage boundaries
   bool found = false;
   for_each_crossing(manifest, [&](const StageEntry& from, const StageEntry& to) {
     found = found || from.rank == rank || to.rank == rank;
@@ -42,7 +42,7 @@ bool has_peer(const Manifest& manifest, std::int64_t rank) {
   return found;
 }
 
-/// The rank that has the last unit.
+/// True if the rank owns the last unit.
 bool owns_loss(const Manifest& manifest, std::int64_t rank) {
   const auto last = std::find_if(manifest.stages.rbegin(), manifest.stages.rend(),
                                  [](const StageEntry& stage) { return !stage.units.empty(); });
@@ -70,7 +70,7 @@ Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t
   if (file == "steps.csv" || file == "microbatches.csv" || file == "memory.csv") return Demand::rows;
   if (file == "actions.csv") return rows_if(manifest.role != "external" && has_stage(manifest, rank));
   if (file == "traffic.csv") return manifest.role == "external" ? Demand::none : rows_if(has_peer(manifest, rank));
-  // Its absence is the memory check's to judge: nothing else needs it.
+  // Optional here: only the memory check needs it, and reports its absence.
   if (file == "gpu_memory.csv") return Demand::none;
   if (file == "evaluation.csv") return manifest.evaluation && owns_loss(manifest, rank) ? Demand::rows : Demand::none;
   if (file == "saved.csv") return manifest.role == "reference" ? Demand::rows : Demand::none;

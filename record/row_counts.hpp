@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a record has been read, and how much of it is held at once.
+// Counts of rows read and held in memory, for tests of streaming.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace plumbline {
 
 struct RowCounts {
-  std::int64_t parsed = 0;      ///< each row of each table once
-  std::int64_t handed_out = 0;  ///< given to whoever reads, step by step
-  std::int64_t most_held = 0;   ///< in memory at once
+  std::int64_t parsed = 0;      ///< rows parsed
+  std::int64_t handed_out = 0;  ///< rows returned to the reader
+  std::int64_t most_held = 0;   ///< largest number of rows in memory at once
 };
 
 }  // namespace plumbline

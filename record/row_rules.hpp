@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a single row must fulfil beyond its columns' types: it speaks of steps, microbatches, stages and ranks that the
-// run has, and its own cells agree with one another.
+// Rules for a single row beyond the types of its columns: its steps, microbatches, stages and ranks exist in the run,
+// and its cells are consistent.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace plumbline {
 
-/// Columns by name and why the cell cannot be; nothing when the row is as it may be. `rank`: whose table it is.
+/// Column names and the reason if the row is invalid. `rank`: owner of the table.
 struct BadCell {
   std::string column;
   std::string why;  ///< "is not a step of this run, which has 0 to 2"
@@ -27,7 +27,7 @@ std::optional<BadCell> bad_cell(const TrafficRow& row, const Manifest& manifest,
 std::optional<BadCell> bad_cell(const GpuMemoryRow& row, const Manifest& manifest, std::int64_t rank);
 std::optional<BadCell> bad_cell(const EvaluationRow& row, const Manifest& manifest, std::int64_t rank);
 
-/// Number of elements; nothing where it is beyond 2^56.
+/// Number of elements; nullopt above 2^56.
 std::optional<std::int64_t> size_of(const Shape& shape);
 
 }  // namespace plumbline

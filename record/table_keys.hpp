@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each key of a table once, in the order of the steps, and none missing: watched while the rows go by, with no more
-// memory than the keys of one step.
+// Checks that each key of a table occurs once, in the order of steps, and that none is missing. It sees the rows in
+// sequence and keeps only the keys of one step.
 #pragma once
 
 #include <concepts>
@@ -14,14 +14,14 @@
 
 namespace plumbline {
 
-/// Of one rank's table. A finding is a text that goes on after "<file>:<line>: ".
+/// Checks one rank's table. A finding is a text that follows "<file>:<line>: ".
 class TableKeys {
  public:
-  /// `complete`: whether the rank ended well, so that nothing may be missing.
+  /// `complete`: the rank ended well, so that no key may be missing.
   TableKeys(const Manifest& manifest, Complete demand, bool complete);
 
-  /// `step`: absent in a table that has no such column. `number`: the microbatch or index that must not leave a gap.
-  /// `key`: gives the row's, for messages too; not asked where step and number are the whole key.
+  /// `step`: nullopt if the table has no such column. `number`: the microbatch or index, which must have no gap. `key`:
+  /// returns the row's key, for messages too; not called if step and number are the whole key.
   template <std::invocable Key>
   std::optional<std::string> accept(std::optional<std::int64_t> step, std::int64_t number, Key key) {
     if (auto wrong = accept_step(step)) return wrong;
@@ -29,18 +29,18 @@ class TableKeys {
     if (!fresh) return "a second row of the same key: " + key();
     return std::nullopt;
   }
-  /// After the last row.
+  /// Call after the last row.
   std::optional<std::string> finish();
-  /// The step that the last finding is about.
+  /// The step of the last finding.
   std::optional<std::int64_t> step() const { return step_; }
 
  private:
-  /// Whole numbers seen in a step. Mostly they come in their order, and then a count says it all.
+  /// The set of numbers seen in a step. As long as they come in order, a count represents it.
   class Numbers {
    public:
-    /// False when it was there.
+    /// Returns false if the number is already in the set.
     bool insert(std::int64_t number);
-    /// The first that is missing; every smaller one was seen.
+    /// The smallest missing number.
     std::int64_t first_missing() const { return first_missing_; }
     bool gap() const { return !beyond_.empty(); }
     bool empty() const { return first_missing_ == 0 && beyond_.empty(); }
@@ -48,7 +48,7 @@ class TableKeys {
 
    private:
     std::int64_t first_missing_ = 0;
-    std::set<std::int64_t> beyond_;  ///< seen, and larger than one that is missing
+    std::set<std::int64_t> beyond_;  ///< numbers seen above the smallest missing one
   };
 
   bool numbers_are_keys() const {

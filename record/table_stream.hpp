@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One table of one rank, read step by step under the rules of docs/record-format.md: columns, cells, rows, keys. Used
-// by RecordStream alone.
+// Streaming reader of one table of one rank under the rules of docs/record-format.md: columns, cells, rows, keys. Used
+// only by RecordStream.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,24 @@
 
 namespace plumbline {
 
-/// What the tables of one rank have in common.
+/// Shared by the tables of one rank.
 struct RankPlace {
   const Manifest& manifest;
   std::filesystem::path folder;
   std::int64_t rank = 0;
-  bool complete = false;  ///< the rank ended well: its tables are read strictly, else as far as they came
+  bool complete = false;  ///< the rank ended well: its tables are read strictly, else up to the last complete row
   RowCounts& counts;
   bool dumps_removed = false;
 
   RecordPlace place(const std::string& file, std::optional<std::int64_t> step = {}) const;
   bool external() const { return manifest.role == "external"; }
-  /// `line` 0: of no line.
+  /// `line` 0: no line.
   [[noreturn]] void fail(const std::string& file, std::size_t line, std::optional<std::int64_t> step,
                          const std::string& what) const;
   [[noreturn]] void fail_missing(const std::string& file) const;
 };
 
-/// Runs `read`; an error of it that has no place of its own gets this one.
+/// Runs `read` and adds this place to errors that have none.
 template <typename Read>
 auto in_place(const RecordPlace& place, Read read) {
   try {
@@ -53,13 +53,13 @@ auto in_place(const RecordPlace& place, Read read) {
 
 bool may_lack_column(Presence presence, const Manifest& manifest);
 bool must_have_value_of_our_own(Presence presence);
-/// A rank may have been killed before the header was written: such a file says nothing.
+/// True if the file is empty: the rank may have been killed before it wrote the header.
 bool is_absent(const RankPlace& rank, const std::string& file);
 
 template <typename Row>
 class TableStream {
  public:
-  /// Reads up to the first row. Throws RecordError, as the others do.
+  /// Reads up to the first row. All functions throw RecordError.
   explicit TableStream(const RankPlace& rank) : rank_(rank) {
     const Demand demand = demand_of(file(), rank_.manifest, rank_.rank);
     if (rank_.manifest.level == RecordLevel::none || is_absent(rank_, file())) {
@@ -70,15 +70,15 @@ class TableStream {
   }
 
   static const std::string& file() { return table_of<Row>().file; }
-  /// The level or the role does not ask for the table, and it does not stand there.
+  /// True if level or role do not require the table and the file does not exist.
   bool absent() const { return !csv_; }
-  /// Of an incomplete rank: its last, half-written line was left out.
+  /// True if the last, incomplete line of an incomplete rank was dropped.
   bool cut_off() const { return csv_ && csv_->cut_off(); }
-  /// Of the row that comes next; nothing at the end. Of a table that speaks of no steps: 0.
+  /// Step of the next row; nullopt at the end; 0 in a table without steps.
   std::optional<std::int64_t> next_step() const {
     return next_ ? std::optional(step_of(*next_).value_or(0)) : std::nullopt;
   }
-  /// Appends the rows of this step, if they come next.
+  /// Appends the rows of this step if they are next.
   void take(std::int64_t step, std::vector<Row>& rows) {
     if (next_step() != step) return;
     in_place(rank_.place(file()), [&] {
@@ -91,19 +91,19 @@ class TableStream {
   }
 
  private:
-  /// A column of the row type and where it stands in the file.
+  /// A column of the row type and its index in the file.
   struct Placed {
     const Column<Row>* column;
     std::size_t index;
   };
 
-  /// The step that a row is of; nothing in a table that speaks of none.
+  /// The step of a row; nullopt in a table without steps.
   static std::optional<std::int64_t> step_of(const Row& row) {
     if constexpr (requires { row.step; }) return row.step;
     return std::nullopt;
   }
 
-  /// The part of the key that must not leave a gap within a step.
+  /// The part of the key that must have no gap within a step.
   static std::int64_t number_of(const Row& row) {
     if constexpr (std::is_same_v<Row, ActionRow>) return row.index;
     if constexpr (std::is_same_v<Row, MicrobatchRow>) return row.microbatch;
@@ -122,7 +122,7 @@ class TableStream {
     if (any) parse();
   }
 
-  /// Reads one row further; behind the last row, what the table must hold of its keys is known.
+  /// Reads the next row. After the last row, checks that no key is missing.
   void advance() {
     next_.reset();
     if (csv_->next(cells_)) return parse();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a row of tensors.csv says beside the digest, of elements in host memory.
+// The statistics in a row of tensors.csv, computed from elements in host memory.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 namespace plumbline {
 
 struct TensorStatistics {
-  double l2 = 0;  ///< added in fp64
+  double l2 = 0;  ///< accumulated in float64
   float max_abs = 0;
-  std::int64_t nonzero = 0;  ///< NaN counts
+  std::int64_t nonzero = 0;  ///< includes NaN
   std::optional<std::int64_t> nonzero_rows;
   std::int64_t nan = 0, inf = 0;
 };
 
-/// `bytes` are contiguous and need not be aligned; as many as dtype and shape give (std::logic_error else). dtypes:
-/// float32, float64, bfloat16, float16.
+/// `bytes` are contiguous, need not be aligned, and must have the size that dtype and shape give (std::logic_error).
+/// dtypes: float32, float64, bfloat16, float16.
 TensorStatistics tensor_statistics(const std::string& dtype, const Shape& shape, std::span<const std::byte> bytes);
 
 }  // namespace plumbline

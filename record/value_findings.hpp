@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the dumped tensors of a failing cell tell beside that they differ: by how much, and which known mistake leaves
-// such a trace.
+// What the dumped tensors of a failing case show: sizes of differences, and fault signatures.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +10,15 @@
 
 namespace plumbline {
 
-/// A known mistake's trace, found in the values.
+/// A fault signature that was found in the values.
 struct Fingerprint {
   std::string name;      ///< stable, for machines: "not_scaled"
   std::string words;     ///< what the values show
   std::string evidence;  ///< the numbers: ratio, residual, how many tensors
-  std::string suggests;  ///< the cause that leaves such a trace
+  std::string suggests;  ///< the likely cause
 };
 
-/// Elements whose two values are `from` to `to` units in the last place apart.
+/// Number of elements whose values differ by `from` to `to` ULPs.
 struct UlpBucket {
   std::int64_t from = 0, to = 0;
   std::int64_t elements = 0;
@@ -27,18 +26,18 @@ struct UlpBucket {
 
 struct ValueFindings {
   std::int64_t step = 0;
-  std::string tensor;            ///< that of the first divergence, as its dump names it; empty where it has none
-  std::vector<UlpBucket> ulps;   ///< of its elements, ascending; empty where ULPs have no meaning
-  std::int64_t not_numbers = 0;  ///< elements of it that are NaN in either
+  std::string tensor;            ///< name in the dump of the first divergence's tensor; empty if it has none
+  std::vector<UlpBucket> ulps;   ///< of its elements, ascending; empty if ULPs have no meaning
+  std::int64_t not_numbers = 0;  ///< elements that are NaN in either record
   std::vector<Fingerprint> fingerprints;
-  std::string otherwise;  ///< where none fits: that, and what was seen
+  std::string otherwise;  ///< if no signature matches: a sentence with what was seen
 };
 
 Json to_json(const ValueFindings& findings);
-/// Throws nlohmann's exceptions where it is not as `to_json` writes it.
+/// Throws nlohmann's exceptions for any other form than that of `to_json`.
 ValueFindings value_findings_from(const Json& json);
 
-/// One line for people: the fingerprints in words with their causes, or that none fits.
+/// One line for people: the fault signatures with their causes, or that none matches.
 std::string to_text(const ValueFindings& findings);
 
 }  // namespace plumbline

@@ -51,7 +51,7 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// JSON has neither NaN nor infinity; a margin that is one of them is no number to show.
+/// JSON has neither NaN nor infinity: such a margin is left out.
 Json finite_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -59,7 +59,7 @@ double finite_or_zero(double value) {
   return std::isfinite(value) ? value : 0.0;
 }
 
-/// An empty map would be written as null.
+/// nlohmann::json writes an empty map as null.
 Json object_of(const Counts& counts) {
   return counts.empty() ? Json::object() : Json(counts);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harness found: verdict.json, schema plumbline-verdict/2 (docs/verdict.md). Written by harness/, read by
+// verdict.json, schema plumbline-verdict/2 (docs/verdict.md): the results of a sweep. Written by harness/, read by
 // reports/.
 #pragma once
 
@@ -21,8 +21,8 @@ enum class Outcome { holds, fails, not_run, not_applicable, not_triggered };
 std::string to_text(Outcome outcome);
 Outcome parse_outcome(const std::string& text);
 
-/// What is asked of a check: it has to hold; it is told, and keeps its cell from holding only where it fails; its claim
-/// makes no sense here.
+/// How a check counts for its case. required: it must hold. Informational: only a failure keeps the case from holding.
+/// Not applicable: its claim has no meaning for the case.
 enum class Requirement { required, told, not_applicable };
 std::string to_text(Requirement requirement);
 Requirement parse_requirement(const std::string& text);
@@ -31,21 +31,21 @@ Requirement parse_requirement(const std::string& text);
 enum class Tier { bits, calibrated };
 std::string to_text(Tier tier);
 
-/// Numbers of things by their name: tensors, elements, ranks, ...
+/// Counts by name: tensors, elements, ranks, ...
 using Counts = std::map<std::string, std::int64_t>;
 
 /// The earliest differing item in execution order.
 struct FirstDivergence {
-  std::string rung;  ///< R1 ... R5, or the structural check's name
+  std::string rung;  ///< the level, R1 ... R5, or the name of a structural check
   std::int64_t step = 0;
   std::optional<std::int64_t> microbatch;
   std::optional<std::int64_t> stage;
   std::optional<std::int64_t> rank;
-  std::optional<std::int64_t> replica;  ///< where pipelines trained side by side
+  std::optional<std::int64_t> replica;  ///< of a run with several pipelines
   std::string direction;                ///< forward | backward | empty
-  std::string item;                     ///< cut ("layers.3"), tensor name, or edge ("rank 0 -> rank 1")
+  std::string item;                     ///< stage boundary ("layers.3"), tensor name, or edge ("rank 0 -> rank 1")
   std::string expected, got;
-  std::string size;   ///< how large the difference is, where that is known: ratios of norms, an element and its ULPs
+  std::string size;   ///< size of the difference, if known: ratios of norms, an element and its ULPs
   std::string words;  ///< one sentence for people
 };
 
@@ -53,21 +53,22 @@ struct CheckResult {
   std::string name;
   Outcome outcome = Outcome::not_run;
   Requirement requirement = Requirement::required;
-  std::string reason;                  ///< one sentence; for `holds` what was shown
-  Counts compared;                     ///< held against another record's value, or against one that was recomputed
-  Counts looked_at;                    ///< gone through beside that: sizes, forms, the reference's own rows
-  std::vector<std::string> not_shown;  ///< parts of its claim that these runs could not have shown wrong, with why
-  std::string limit;                   ///< "0 ULP", "equal to the byte", "60 % of the reference" and why
+  std::string reason;                  ///< one sentence; for `holds`, what was shown
+  Counts compared;                     ///< values compared with another record's or with a recomputed one
+  Counts looked_at;                    ///< values only inspected: sizes, forms, the reference's own rows
+  std::vector<std::string> not_shown;  ///< parts of its claim that these runs do not cover, with the reason
+  std::string limit;                   ///< "0 ULP", "equal to the byte", "60 % of the reference", with the reason
   std::string measured;
-  std::optional<double> margin;                    ///< measured / limit; absent for exact checks
-  std::vector<std::int64_t> predicted_peak_bytes;  ///< `memory`: each rank's activations by the law; empty elsewhere
+  std::optional<double> margin;  ///< measured / limit; absent for exact checks
+  std::vector<std::int64_t>
+      predicted_peak_bytes;  ///< check `memory`: predicted activation peak of each rank; else empty
   std::optional<FirstDivergence> first_divergence;
 };
 
-/// Whether it keeps its cell from holding: it fails, or it is required and shows nothing.
+/// True if the check keeps its case from holding: it fails, or it is required and was not run.
 bool stands_in_the_way(const CheckResult& check);
 
-/// What came of running a failing cell once more.
+/// Result of running a failing case a second time.
 struct SecondRun {
   enum class Outcome { fails_again, holds, not_done };
   Outcome outcome = Outcome::not_done;
@@ -75,53 +76,53 @@ struct SecondRun {
 };
 std::string to_text(SecondRun::Outcome outcome);
 
-/// What the recorder of one of a cell's records could not see.
+/// What the recorder of one of a case's records could not see.
 struct Unrecorded {
   std::string record;  ///< reference | candidate
   std::string what;    ///< receives, losses, ... (record/not_recorded.hpp)
   std::string why;
-  std::string torch;  ///< its version; empty where the record does not tell it
+  std::string torch;  ///< its version; empty if the record does not state it
 
   friend bool operator==(const Unrecorded&, const Unrecorded&) = default;
 };
 
 struct CellVerdict {
-  std::string id;  ///< folder name of the cell's record, "stories260k-adamw-1f1b-w4"
+  std::string id;  ///< folder name of the case's record, "stories260k-adamw-1f1b-w4"
   std::string run, model, schedule, optimizer;
   std::int64_t world = 0;
   std::vector<std::int64_t> balance;  ///< empty when the partition is computed
-  std::string variant;                ///< what else sets it apart: "partition cost", "lengths 64x8"; mostly empty
-  std::string reference;              ///< id of the reference that it was compared with
+  std::string variant;    ///< other distinguishing settings: "partition cost", "lengths 64x8"; usually empty
+  std::string reference;  ///< id of the reference of the comparison
   bool holds = false;
   double seconds = 0;
-  std::string command;      ///< runs this one cell again
-  Json request = nullptr;   ///< request.json: what was asked of the run; null where nobody asked
-  Json versions = nullptr;  ///< the candidate's: its manifest's `versions`, with device and transport
+  std::string command;      ///< runs this case again
+  Json request = nullptr;   ///< request.json; null if the run was not requested by a sweep
+  Json versions = nullptr;  ///< `versions` of the candidate's manifest, with device and transport
   std::vector<Unrecorded> not_recorded;
   std::vector<CheckResult> checks;
-  std::optional<FirstDivergence> first_divergence;  ///< the earliest of all checks'
-  std::optional<SecondRun> second_run;              ///< of a cell that failed
-  std::optional<ValueFindings> values;              ///< of its dumps, where it failed and was dumped
+  std::optional<FirstDivergence> first_divergence;  ///< the earliest over all checks
+  std::optional<SecondRun> second_run;              ///< of a failed case
+  std::optional<ValueFindings> values;              ///< of a failed case with dumps
 
-  /// Failed, and held when it was run once more: red all the same.
+  /// True if the case failed and the second run held. It still counts as failed.
   bool unstable() const { return !holds && second_run && second_run->outcome == SecondRun::Outcome::holds; }
 };
 
-/// What was found out of a reference alone, once, however many cells are compared with it.
+/// Results about a reference alone, computed once for all cases that are compared with it.
 struct ReferenceVerdict {
   std::string id;  ///< folder name of its record
   std::string run, model, optimizer;
   bool finished = false;
-  std::string reason;  ///< why it did not finish
+  std::string reason;  ///< if it did not finish
   double seconds = 0;
   Json request = nullptr, versions = nullptr;
   std::vector<CheckResult> checks;
 };
 
-/// How much of a sweep was asked for.
+/// The selected part of a sweep.
 struct Selection {
   std::int64_t cells = 0;           ///< asked for
-  std::int64_t of_cells = 0;        ///< that the sweep file stands for
+  std::int64_t of_cells = 0;        ///< all cases of the sweep file
   std::vector<std::string> checks;  ///< asked for; empty = all
 
   bool partial() const { return cells < of_cells || !checks.empty(); }
@@ -138,17 +139,17 @@ struct Verdict {
   Json machine;                ///< from the reference's manifest: machine, versions, environment
   std::vector<ReferenceVerdict> references;
   std::vector<CellVerdict> cells;
-  std::vector<std::string> not_run;         ///< what was to run and did not, with why
-  std::vector<std::string> not_applicable;  ///< cells of the matrix that their schedule cannot have, with why
+  std::vector<std::string> not_run;  ///< what should have run and did not, with the reason
+  std::vector<std::string>
+      not_applicable;  ///< cases of the matrix that their schedule does not support, with the reason
 };
 
-/// Fills in counts, compared and looked_at from references and cells. Of a check that fails what it compared counts
-/// too.
+/// Computes counts, compared and looked_at from references and cases. Failed checks count, too.
 void sum_up(Verdict& verdict);
 
 Json to_json(const Verdict& verdict);
-/// Reads schema 1 as well, whose counts tell nothing of what was compared: they are all `looked_at`. Throws InputError
-/// naming file and key: another schema, a key missing or of another type.
+/// Also reads schema 1, whose counts do not state what was compared: they all become `looked_at`. Throws InputError
+/// naming file and key: unsupported schema, missing key, wrong type.
 Verdict read_verdict(const std::filesystem::path& path);
 void write_verdict(const std::filesystem::path& path, const Verdict& verdict);
 

@@ -10,7 +10,7 @@ namespace plumbline {
 namespace {
 
 constexpr const char* first_schema = "plumbline-verdict/1";
-/// What the first schema says of a check that the sweep did not ask for.
+/// The words of schema 1 for a check that the sweep did not select.
 constexpr const char* not_asked_for = "not asked for in this cell";
 
 template <class Value>
@@ -31,7 +31,7 @@ Counts counts(const JsonKeys& keys, const std::string& key) {
 std::vector<std::int64_t> numbers(const JsonKeys& keys, const std::string& key) {
   return as<std::vector<std::int64_t>>(keys, key, "a list of whole numbers");
 }
-/// A record may say any number, however wrong, and a verdict tells it.
+/// A verdict repeats a record's numbers, however wrong they are.
 std::int64_t whole_number(const JsonKeys& keys, const std::string& key) {
   return keys.integer(key, std::numeric_limits<std::int64_t>::min());
 }
@@ -111,7 +111,7 @@ std::optional<SecondRun> second_run_of(const JsonKeys& keys) {
   return SecondRun{word(second, "outcome", parse_second_run), second.text("words")};
 }
 
-/// Verdicts of before there were any lack the key.
+/// Older verdicts lack the key.
 std::optional<ValueFindings> values_of(const JsonKeys& keys) {
   if (!keys.has_value("values")) return std::nullopt;
   try {
@@ -121,7 +121,7 @@ std::optional<ValueFindings> values_of(const JsonKeys& keys) {
   }
 }
 
-/// The same.
+/// Older verdicts lack it, too.
 std::vector<Unrecorded> not_recorded_of(const JsonKeys& keys) {
   std::vector<Unrecorded> list;
   if (!keys.has("not_recorded")) return list;
@@ -184,7 +184,7 @@ Selection selection_of(const JsonKeys& keys) {
   return selection;
 }
 
-/// The first schema says neither tier nor selection: both are told from what its checks say.
+/// Schema 1 has neither comparison mode nor selection: both are derived from its checks.
 void complete_first(Verdict& verdict) {
   verdict.selection.cells = verdict.selection.of_cells = std::ssize(verdict.cells) + std::ssize(verdict.not_run);
   for (const auto& cell : verdict.cells) {

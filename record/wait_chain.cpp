@@ -47,7 +47,7 @@ std::string waits_behind(const std::filesystem::path& record, std::int64_t rank)
   };
   const std::vector<std::int64_t> chain = wait_chain(rank, peer_of);
   if (chain.size() < 2) return {};
-  const std::int64_t end = peer_of(chain.back());  // in the chain where they wait in a circle
+  const std::int64_t end = peer_of(chain.back());  // an element of the chain if the ranks wait in a circle
   std::string text;
   for (std::size_t i = 1; i < chain.size(); ++i) {
     const std::int64_t next = i + 1 < chain.size() ? chain[i + 1] : end;
