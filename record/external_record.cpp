@@ -78,7 +78,7 @@ Json manifest_of(const ExternalRun& run) {
   return json;
 }
 
-/// Claims the folder as rank 0, or finds that rank 0 has.
+/// Rank 0 claims the folder; other ranks require its manifest.
 std::filesystem::path begun(const std::filesystem::path& folder, const ExternalRun& run, std::int64_t rank) {
   if (rank < 0 || rank >= ranks_of(run))
     throw InputError("rank " + std::to_string(rank) +
@@ -126,7 +126,7 @@ struct ExternalRecord::State {
   std::map<std::int64_t, float> losses;
   std::vector<ActionRow> actions;
   std::string last_action;
-  Hasher all_data;  ///< the digests of what was fed, in order
+  Hasher all_data;  ///< digests of all data, in order
   bool any_data = false;
 
   State(const std::filesystem::path& folder, ExternalRun of, std::int64_t of_rank)
@@ -135,7 +135,7 @@ struct ExternalRecord::State {
         writer(begun(folder, run, rank), rank, run.tensors ? RecordLevel::full : RecordLevel::summary,
                /*with_saved=*/false),
         progress(writer.folder() / "progress") {
-    std::filesystem::remove(writer.folder() / "traffic.csv");  // only a transport can count what it carried
+    std::filesystem::remove(writer.folder() / "traffic.csv");  // a recorder cannot count the transport's traffic
   }
 
   std::int64_t now_ns() const { return std::chrono::nanoseconds(Clock::now() - origin).count(); }
@@ -172,7 +172,7 @@ struct ExternalRecord::State {
     return run.stages[static_cast<std::size_t>(number)];
   }
 
-  /// Rows of another rank's stage would make a record that no reader takes.
+  /// Refuses stages of other ranks: readers would refuse the record.
   void demand_own(std::int64_t number) const {
     const std::int64_t owner = stage_of(number).rank;
     if (owner != rank)
@@ -186,9 +186,10 @@ struct ExternalRecord::State {
     const ExternalStage& taker = stage_of(to);
     demand_own(side == std::string("receive") ? to : from);
     const std::int64_t peer = side == std::string("send") ? taker.rank : giver.rank;
-    auto unit = run.stages.begin() + std::max(from, to);  // whose first one names the cut, however far downstream
+    auto unit =
+        run.stages.begin() + std::max(from, to);  // its first unit names the stage boundary, also behind empty stages
     unit = std::find_if(unit, run.stages.end(), [](const ExternalStage& stage) { return !stage.units.empty(); });
-    if (unit == run.stages.end()) return;  // behind the last unit nothing is handed on
+    if (unit == run.stages.end()) return;  // no boundary tensor leaves the last unit
     boundary(unit->units.front(), to < from, microbatch, value, side, from, to, peer);
   }
 
@@ -273,7 +274,7 @@ ExternalRecord::~ExternalRecord() {
   if (!state_ || state_->finished) return;
   try {
     state_->end("error", 1);
-  } catch (...) {  // the rank that leaves has an error of its own to tell; without exit.json the record says enough
+  } catch (...) {  // the failing rank reports its own error; a missing exit.json is enough
   }
 }
 
@@ -347,7 +348,7 @@ std::size_t ExternalRecord::begin_action(std::int64_t stage, const std::string& 
   row.stage = stage;
   row.microbatch = microbatch;
   row.start_ns = row.end_ns = now.now_ns();
-  if (waits_for >= 0) row.wait_ns = -1;  // until it ends
+  if (waits_for >= 0) row.wait_ns = -1;  // unknown until the action ends
   now.actions.push_back(row);
   return now.actions.size() - 1;
 }

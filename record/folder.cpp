@@ -40,7 +40,7 @@ void give_back_record_folder(const fs::path& record) noexcept {
 
 void write_manifest(const fs::path& record, const Json& manifest) {
   const fs::path path = record / "manifest.json";
-  parse_manifest(path, manifest);  // what no reader would take is not written
+  parse_manifest(path, manifest);  // refuse what a reader would refuse
   refuse_existing(path);
   write_json(path, manifest);
 }
@@ -62,7 +62,7 @@ std::string new_run_id() {
   std::array<unsigned, 16> bytes{};
   for (unsigned& byte : bytes) byte = random() & 0xFF;
   bytes[6] = (bytes[6] & 0x0F) | 0x40;  // version 4
-  bytes[8] = (bytes[8] & 0x3F) | 0x80;  // the variant of RFC 4122
+  bytes[8] = (bytes[8] & 0x3F) | 0x80;  // variant of RFC 4122
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';

@@ -15,11 +15,11 @@
 namespace plumbline {
 namespace {
 
-// A reader makes something of each rank, and counts the rest in 32 bits.
+// Readers allocate per rank and count everything else in 32 bits.
 constexpr std::int64_t most_ranks = 65536;
 constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
 
-/// Of "plumbline-record/<number>".
+/// The number in "plumbline-record/<number>".
 std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys) {
   const std::string schema = keys.text("schema"), family = record_family;
   const std::int64_t number = schema.starts_with(family) ? parse_integer(schema.substr(family.size())).value_or(0) : 0;
@@ -33,7 +33,7 @@ std::int64_t read_schema(const std::filesystem::path& path, const JsonKeys& keys
 }
 
 void read_data(const JsonKeys& data, Manifest& manifest) {
-  // Schema 2 tells it in exit.json, of what was fed.
+  // Schema 2 has it in exit.json, for the data of each rank.
   if (manifest.schema == 1) manifest.data_digest = data.text("digest");
   manifest.microbatches = data.integer("microbatches", 1, most_counted);
   data.text("source");
@@ -44,7 +44,7 @@ void read_schedule(const JsonKeys& schedule, Manifest& manifest) {
   manifest.chunks_per_rank = schedule.integer("chunks_per_rank", 1, most_ranks);
   if (schedule.integer("microbatches", 1) != manifest.microbatches)
     schedule.fail("microbatches", "is not data.microbatches, " + to_text(manifest.microbatches));
-  // A trainer of someone else's may have no list; it says so with null.
+  // An external trainer may have no list and writes null.
   const bool may_lack = manifest.role == "external" && schedule.has("digest");
   manifest.schedule_digest = may_lack ? schedule.optional_text("digest").value_or("") : schedule.text("digest");
   manifest.accumulation = schedule.word("accumulation", {"ascending", "descending", "listed"});
@@ -68,9 +68,9 @@ void read_stages(const JsonKeys& keys, Manifest& manifest) {
   if (manifest.stages.empty()) keys.fail("stages", "must list at least one stage");
 }
 
-/// A model has no layer that no stage holds; and to list layers costs memory.
+/// Refuses more layers than the stages have units: the judge's memory grows with the number of layers.
 void check_layers(const JsonKeys& keys, const Manifest& manifest) {
-  // What someone else calls a unit may hold several layers.
+  // A unit of an external trainer may hold several layers.
   if (manifest.role == "external" && first_unit(manifest) != "embed_tokens") return;
   const Json layers = keys.at("model").value("num_hidden_layers", Json());
   std::size_t units = 0;
@@ -94,7 +94,7 @@ void read_tied(const JsonKeys& keys, Manifest& manifest) {
   }
 }
 
-/// The numbers that decide an optimiser's step. Another optimiser than ours may be compared too: its keys are its own.
+/// Hyperparameters of our optimisers. Other optimisers may be compared, too: their keys are free.
 void check_optimizer(const JsonKeys& optimizer) {
   const std::string name = optimizer.text("name");
   std::vector<std::string> numbers{"learning_rate"};
@@ -104,7 +104,7 @@ void check_optimizer(const JsonKeys& optimizer) {
   if (optimizer.has("decay")) optimizer.word("decay", {"all", "matrices"});
 }
 
-/// What says that a step is another than our formulas, and so is not recomputed.
+/// Keys that mark a variant of an optimiser, whose steps are not recomputed.
 void check_our_optimizer(const JsonKeys& optimizer) {
   optimizer.word("name", {"adamw", "sgd"});
   for (const char* key : {"nesterov", "dampening", "maximize", "amsgrad", "groups"})
@@ -122,7 +122,7 @@ void read_learning_rate_schedule(const JsonKeys& keys, Manifest& manifest) {
   read.final_factor = schedule.number("final_factor");
 }
 
-/// A record of a run that was gone on with says where it begins and of which run that was the end.
+/// A resumed run states its first step and the run that it continues.
 void read_start(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("first_step")) manifest.first_step = keys.integer("first_step", 0, manifest.steps - 1);
   if (keys.has_value("resumed_from")) {
@@ -145,14 +145,14 @@ void read_evaluation(const JsonKeys& keys, Manifest& manifest) {
   if (evaluation.has("source")) evaluation.text("source");
 }
 
-/// Our own trainers run one pipeline.
+/// Our own trainers run a single pipeline.
 void read_mesh_of(const JsonKeys& keys, Manifest& manifest) {
   if (!keys.has_value("mesh")) return;
   if (manifest.role != "external") keys.fail("mesh", "stands there, which an external record alone may say");
   manifest.mesh = read_mesh(keys.object("mesh"), manifest.world_size);
 }
 
-/// How the norm was added up, and what is added to it: our own trainers have one way.
+/// Order of the norm's summation and the clipping epsilon: our own trainers have fixed values.
 void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has_value("norm_order")) manifest.norm_order = keys.word("norm_order", {"canonical", "per_rank"});
   if (keys.has_value("clip_epsilon")) manifest.clip_epsilon = keys.number("clip_epsilon");
@@ -163,14 +163,14 @@ void read_norm(const JsonKeys& keys, Manifest& manifest) {
   if (manifest.clip_epsilon != 0) keys.fail("clip_epsilon", "is not 0, which an external record alone may say");
 }
 
-/// Our own trainers record all that they do.
+/// Our own recorders see everything.
 void read_not_recorded_of(const JsonKeys& keys, Manifest& manifest) {
   if (keys.has("not_recorded") && manifest.role != "external")
     keys.fail("not_recorded", "stands there, which an external record alone may say");
   manifest.not_recorded = read_not_recorded(keys);
 }
 
-/// What a role leaves no choice in.
+/// Keys that are fixed by the role.
 void check_role(const JsonKeys& keys, const Manifest& manifest) {
   if (manifest.role == "external") return;
   check_our_optimizer(keys.object("optimizer"));
@@ -193,7 +193,7 @@ void check_optional_kinds(const JsonKeys& keys) {
   for (const char* key : {"versions", "machine", "environment"})
     if (keys.has(key)) keys.object(key);
   if (keys.has("environment") && keys.object("environment").has_value("attention"))
-    keys.object("environment").text("attention");  // the bytes of a layer are counted by it
+    keys.object("environment").text("attention");  // decides the expected bytes of a layer
   if (keys.has_value("threads")) keys.integer("threads", 1, most_counted);
   if (keys.has_value("clock_skew_ns") && !(keys.number("clock_skew_ns") >= 0))
     keys.fail("clock_skew_ns", "is negative");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run record read step by step, under the same strict rules as read_record(), which drains it: memory does not depend
-// on the number of steps, and each row is read once.
+// Streaming reader of a run record with the strict rules of read_record(), which uses it: memory does not depend on the
+// number of steps, and each row is parsed once.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace plumbline {
 
-/// Every function throws RecordError for what is not as docs/record-format.md says: InputError with file and line, and
-/// with rank and step. What is wrong in a step is met when that step is read.
+/// All functions throw RecordError (an InputError with file, line, rank and step) for deviations from
+/// docs/record-format.md. An error in a step is thrown when that step is read.
 class RecordStream {
  public:
-  /// Reads what is of no step (manifest, schedule.csv, exit files, saved.csv), and opens all tables.
-  /// `from`: leaves out the steps before this one, and takes for the start what parameters and moments were after the
-  /// last of them; 0, or what the record begins with anyway: all of it.
+  /// Reads everything outside steps (manifest, schedule.csv, exit files, saved.csv) and opens all tables. `from`: skips
+  /// the steps before it and takes the parameters and moments after the last skipped one as the start; 0, or the
+  /// record's first step: skips none.
   explicit RecordStream(const std::filesystem::path& path, std::int64_t from = 0);
   ~RecordStream();
   RecordStream(RecordStream&&) noexcept;
 
-  /// Its tables hold the rows of the step that was gone to, in the order of the file; none before the first.
+  /// Its tables hold the rows of the current step, in file order; empty before the first go_to().
   const Record& record() const;
-  /// The rows of the step before, by rank, where that was gone to directly before.
+  /// The rows of the previous step, by rank, if go_to() visited it immediately before.
   const std::vector<RankRecord>& before() const;
-  /// The next step, from -1 (the start), of which any table has a row; nothing when all has been read.
+  /// The next step, from -1 (the start), with a row in any table; nullopt after the last.
   std::optional<std::int64_t> next_step() const;
-  /// Lets go of the step before the one in hand and reads this one, which comes after it and not after next_step().
+  /// Releases the previous step and reads this one, which must be after the current step and no later than next_step().
   void go_to(std::int64_t step);
-  /// Moves the rows in hand behind those of `whole`.
+  /// Appends the current rows to `whole` by moving them.
   void move_rows_to(std::vector<RankRecord>& whole);
   const RowCounts& counts() const;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which tables of a complete rank must stand in a record, and which of them must have rows: decided from the manifest
-// alone.
+// Which tables a complete rank must have, and which of them must have rows: derived from the manifest alone.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +10,19 @@
 namespace plumbline {
 
 enum class Demand {
-  none,    ///< the level or the role does not ask for the table
-  header,  ///< the table stands there; the rank owns nothing that it would list, or its recorder could not see it
-  rows,    ///< the table has rows
+  none,    ///< level and role do not require the table
+  header,  ///< the table must exist and may be empty: the rank owns nothing that it lists, or the recorder could not
+           ///< see it
+  rows,    ///< the table must have rows
 };
 
 /// `file`: "tensors.csv".
 Demand demand_of(const std::string& file, const Manifest& manifest, std::int64_t rank);
 
-/// schedule.csv stands at every level but `none`; a trainer of someone else's may have no list.
+/// True if the record must have schedule.csv: at every level but `none`; external trainers may have no list.
 bool demands_schedule(const Manifest& manifest);
 
-/// Whether the rank has a unit of the model, and so parameters.
+/// True if the rank has a unit of the model, and so parameters.
 bool owns_units(const Manifest& manifest, std::int64_t rank);
 
 }  // namespace plumbline

@@ -17,7 +17,7 @@ std::optional<std::int64_t> product(std::int64_t left, std::int64_t right) {
   return result;
 }
 
-/// Collects the first thing wrong with a row.
+/// Collects the first error of a row.
 class Rules {
  public:
   void demand(bool good, const char* column, const char* why) {
@@ -98,8 +98,8 @@ std::optional<BadCell> bad_cell(const MicrobatchRow& row, const Manifest& manife
   return rules.bad();
 }
 
-/// What elements allow. An external trainer may compute these in any way, and the float32 of a float64 may overflow or
-/// vanish.
+/// Which statistics the number of elements allows. An external trainer may compute them in any way, and the float32 of
+/// a float64 may overflow or underflow.
 void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
   rules.demand(!(row.l2 < 0), "l2", "is negative");
   rules.demand(!(row.max_abs < 0), "max_abs", "is negative");
@@ -116,7 +116,7 @@ void sizes(Rules& rules, const TensorRow& row, const Manifest& manifest) {
 std::optional<BadCell> bad_cell(const TensorRow& row, const Manifest& manifest, std::int64_t rank) {
   Rules rules;
   rules.step(row.step, manifest);
-  // A run that was gone on with starts with moments too.
+  // A resumed run also starts with moments.
   const bool parameter = row.kind == "parameter" || row.kind == "copy";
   const bool at_start = parameter || (manifest.first_step > 0 && row.kind != "gradient");
   rules.demand(row.step >= 0 || at_start, "step", "is the start, where parameters alone are listed");

@@ -23,7 +23,7 @@ struct StepRow {
   std::int64_t valid_tokens = 0;
   std::optional<std::int64_t> live_tokens;
   std::optional<double> seconds;
-  std::optional<double> recording_seconds = {};  ///< of `seconds`: spent in observing and recording the step
+  std::optional<double> recording_seconds = {};  ///< part of `seconds` spent in recording
 };
 
 struct MicrobatchRow {
@@ -34,7 +34,7 @@ struct MicrobatchRow {
   std::int64_t tokens = 0;
   std::int64_t valid_tokens = 0;
   std::optional<float> loss;
-  std::string data_digest;  ///< empty where the rank sees neither ids nor labels
+  std::string data_digest;  ///< empty if the rank sees neither ids nor labels
 };
 
 /// kind: gradient | parameter | moment1 | moment2. Step -1 holds the initial parameters.
@@ -52,10 +52,10 @@ struct TensorRow {
   std::optional<std::int64_t> nonzero_rows;  ///< matrices only
   std::int64_t nan = 0;
   std::int64_t inf = 0;
-  std::optional<double> learning_rate;  ///< of a parameter, the rate of its group: external records alone may tell it
+  std::optional<double> learning_rate;  ///< for a parameter, the rate of its group: only in external records
 };
 
-/// direction: forward | backward. side: send | receive | local | computed. `cut` is the unit after the cut.
+/// direction: forward | backward. side: send | receive | local | computed. `cut` is the unit after the stage boundary.
 struct BoundaryRow {
   std::int64_t step = 0;
   std::int64_t microbatch = 0;
@@ -99,7 +99,7 @@ struct MemoryRow {
   std::optional<std::int64_t> other_bytes;
   std::optional<std::int64_t> other_peak_bytes;  ///< within the step
   std::optional<std::int64_t> process_private_bytes;
-  std::optional<std::int64_t> heap_free_bytes;  ///< of these, what malloc keeps of memory that was freed
+  std::optional<std::int64_t> heap_free_bytes;  ///< the part of private memory that malloc keeps after it was freed
 };
 
 struct SavedRow {
@@ -113,14 +113,14 @@ struct SavedRow {
   std::optional<std::int64_t> weight_bytes;
 };
 
-/// gpu_memory.csv: what one process takes of a GPU. Peaks are those of LibTorch's caching allocator within the step
-/// (since the process began, where ranks are its threads); the other three stand at the step's end.
+/// gpu_memory.csv: a process' GPU memory. Peaks are those of LibTorch's caching allocator within the step (since the
+/// process began, if ranks are its threads); the other three are sampled at the step's end.
 struct GpuMemoryRow {
   std::int64_t step = 0;
-  std::int64_t requested_peak_bytes = 0;  ///< what tensors asked for
-  std::int64_t reserved_peak_bytes = 0;   ///< what the allocator took of the GPU
+  std::int64_t requested_peak_bytes = 0;  ///< requested by tensors
+  std::int64_t reserved_peak_bytes = 0;   ///< reserved by the allocator
   std::int64_t reserved_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< of the whole GPU, whoever took the rest
+  std::int64_t free_bytes = 0;  ///< free on the GPU, over all processes
   std::int64_t total_bytes = 0;
 };
 
@@ -134,13 +134,13 @@ struct TrafficRow {
   std::int64_t bytes = 0;
 };
 
-/// One microbatch of an evaluation after a step, or the whole of it.
+/// One microbatch of an evaluation after a step, or their sum.
 struct EvaluationRow {
   std::int64_t step = 0;
-  std::optional<std::int64_t> microbatch;  ///< absent: all of them
+  std::optional<std::int64_t> microbatch;  ///< nullopt: their sum
   std::int64_t tokens = 0;
   std::int64_t valid_tokens = 0;
-  float loss = 0;           ///< of the whole: the sum, from left to right
+  float loss = 0;           ///< of the whole evaluation: the sum, from left to right
   std::string data_digest;  ///< of a microbatch, as in MicrobatchRow
 };
 
@@ -150,11 +150,11 @@ struct ExitFile {
   int code = 0;
   std::optional<std::string> signal;
   std::string last_action;
-  /// Schema 2: of all data that the rank was fed, in (step, microbatch) order; nothing where it sees none.
+  /// Schema 2: digest of all data fed to the rank, in (step, microbatch) order; nullopt if it sees none.
   std::optional<std::string> data_digest = std::nullopt;
   std::string where = {};  ///< of an external record: "train.py:12: RuntimeError: ..."; may be empty
   std::vector<NotRecorded> not_recorded = {};  ///< of an external record
-  /// With timeout, on several hosts: the rank waited for, whom that one waited for, and so on, as they have said.
+  /// Status timeout on several hosts: the chain of waiting ranks, beginning with the one that this rank waited for.
   std::vector<std::int64_t> waited_for = {};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many rows of a rank's tables stand before those in hand: what makes a row's line of its place among these.
+// Number of rows that precede the current ones in each of a rank's tables: converts a row's index to its line.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ struct RankRecord;
 struct RowsBefore {
   std::size_t steps = 0, microbatches = 0, tensors = 0, boundaries = 0, evaluation = 0;
 
-  /// Those in hand stand before the next.
+  /// Adds the current rows: they precede the next ones.
   void add(const RankRecord& in_hand);
 };
 

@@ -46,7 +46,7 @@ std::optional<std::string> TableKeys::missing_number() const {
   if (!complete_) return std::nullopt;
   const bool microbatches = demand_ == Complete::each_microbatch;
   if (!microbatches && demand_ != Complete::each_index) return std::nullopt;
-  // Microbatches beyond the run's are refused with their rows.
+  // Microbatches outside the run are refused with their rows.
   const bool all = !numbers_.gap() && (!microbatches || numbers_.first_missing() == manifest_.microbatches);
   if (all) return std::nullopt;
   return "step " + std::to_string(*step_) + " has no row of " + (microbatches ? "microbatch " : "index ") +

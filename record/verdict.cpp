@@ -51,7 +51,7 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// JSON has neither NaN nor infinity: such a margin is left out.
+/// JSON has neither NaN nor infinity: such a margin is written as null.
 Json finite_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }

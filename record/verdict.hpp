@@ -21,8 +21,8 @@ enum class Outcome { holds, fails, not_run, not_applicable, not_triggered };
 std::string to_text(Outcome outcome);
 Outcome parse_outcome(const std::string& text);
 
-/// How a check counts for its case. required: it must hold. Informational: only a failure keeps the case from holding.
-/// Not applicable: its claim has no meaning for the case.
+/// How a check counts for its case. required: it must hold. told: informational, only a failure keeps the case from
+/// holding. not_applicable: its claim has no meaning for the case.
 enum class Requirement { required, told, not_applicable };
 std::string to_text(Requirement requirement);
 Requirement parse_requirement(const std::string& text);

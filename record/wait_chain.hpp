@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for whom: from a rank that waited too long to the one that all stand for.
+// Chains of waiting ranks: from a rank that timed out to the one that holds up all others.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace plumbline {
 
-/// The ranks met when following who waits for whom from `start`, itself first; stops at a rank that waits for none
-/// (`peer_of` is negative) or that was met before.
+/// The chain of waiting ranks from `start`, including it. Ends at a rank that waits for none (`peer_of` is negative) or
+/// that is already in the chain.
 std::vector<std::int64_t> wait_chain(std::int64_t start, const std::function<std::int64_t(std::int64_t)>& peer_of);
 
-/// ", last seen in 0F3 of step 2": the end of such a chain, as its progress page shows; empty where the chain ends at a
-/// rank that was met before. Never throws.
+/// ", last seen in 0F3 of step 2": the last rank of such a chain by its heartbeat; empty if the ranks wait in a circle.
+/// Never throws.
 std::string last_sign(const std::filesystem::path& record, const std::vector<std::int64_t>& chain) noexcept;
 
-/// For the message of a rank that waited too long: "; rank 2 waits for rank 1, rank 1 for rank 0, last seen in 0F3 of
-/// step 2", or "...: they wait for each other", from the progress pages in a record's folder. Empty where `rank`'s page
-/// names nobody. A page of another host may be old and is not followed. Never throws.
+/// For the message of a rank that timed out: "; rank 2 waits for rank 1, rank 1 for rank 0, last seen in 0F3 of step
+/// 2", or "...: they wait for each other", from the heartbeats in a record's folder. Empty if `rank`'s heartbeat names
+/// no peer. Heartbeats of other hosts may be outdated and are not followed. Never throws.
 std::string waits_behind(const std::filesystem::path& record, std::int64_t rank) noexcept;
 
 }  // namespace plumbline

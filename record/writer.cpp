@@ -18,7 +18,7 @@
 namespace plumbline {
 namespace {
 
-/// Rows kept until the step's end, and the file they go to; none where the level has no such table.
+/// Rows buffered until the step's end, and their file; nullopt if the level lacks the table.
 template <typename Row>
 class Rows {
  public:
@@ -54,7 +54,7 @@ struct RecordWriter::Tables {
   std::tuple<Rows<MicrobatchRow>, Rows<TensorRow>, Rows<BoundaryRow>, Rows<ActionRow>, Rows<MemoryRow>, Rows<SavedRow>,
              Rows<TrafficRow>, Rows<EvaluationRow>>
       tables;
-  Rows<StepRow> steps;  // apart: its row says that the step's other rows are all there
+  Rows<StepRow> steps;  // separate, because its row marks the step as complete
 
   template <typename... OfTable>
   void open() {
@@ -145,8 +145,7 @@ void RecordWriter::finish(const ExitFile& exit) {
   try {
     flush();
   } catch (const SystemError&) {
-    if (exit.status == "ok")
-      throw;  // else the run's own error is the one to tell, in the small file that may still fit
+    if (exit.status == "ok") throw;  // otherwise report the run's own error, whose small file may still fit
   }
   write_exit_file(tables_->folder / "exit.json", exit);
   tables_->finished = true;

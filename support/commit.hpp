@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Version and commit that were built: apart from the rest, so that a new commit compiles a few lines again. Defined in
-// a file that the build writes, for the targets that ask for it.
+// Version and commit of the build, in a separate file, so that a new commit recompiles only a few lines. The build
+// generates the definitions, for the targets that request it.
 #pragma once
 
 #include <string>
 
 namespace plumbline {
 
-/// Abbreviated hash, "-dirty" behind it where the tree had changes; empty in a build outside a checkout.
+/// Abbreviated hash, with "-dirty" if the tree had changes; empty in a build outside a checkout.
 std::string source_commit();
 
-/// "0.1.0", of the file VERSION.
+/// "0.1.0", from the file VERSION.
 std::string project_version();
 
-/// "2.15.0": the newest LibTorch that this version was tested with, of cmake/libtorch-wheels.txt.
+/// "2.15.0": the newest LibTorch that this version was tested with, from cmake/libtorch-wheels.txt.
 std::string tested_libtorch();
 
 /// What `--version` prints: "plumbline 0.1.0, commit 53e5aab7c2d1".

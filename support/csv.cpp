@@ -46,7 +46,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line += ',';
     const std::string& cell = cells[i];
-    // A lone empty cell is quoted, or the row would read as an empty line.
+    // A single empty cell is quoted, because an empty line is no row.
     if (cell.find_first_of(",\"\r\n") == std::string::npos && !(cells.size() == 1 && cell.empty())) {
       line += cell;
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RFC 4180 tables with a header row, strict: a ragged row, a truncated file or a missing column is an error with file
+// RFC 4180 tables with a header row. Strict: a ragged row, a truncated file or a missing column is an error with file
 // and line.
 #pragma once
 
@@ -18,7 +18,7 @@ struct CsvRow {
 
 struct CsvTable {
   std::filesystem::path path;
-  std::vector<std::string> header;  ///< empty for a table read without one
+  std::vector<std::string> header;  ///< empty if read without a header
   std::vector<CsvRow> rows;
 
   bool has(const std::string& column) const;
@@ -26,17 +26,14 @@ struct CsvTable {
   std::size_t column(const std::string& name) const;
 };
 
-/// A whole table, as CsvStream (support/csv_stream.hpp) gives it row by row.
-///
-/// Reads a table whose first row names the columns; every row must be as wide. LF or CRLF; a file not ending in a line
-/// break is truncated.
+/// Reads a table whose first row names the columns; all rows must have its width. Lines end in LF or CRLF; a file
+/// without a final line break counts as truncated.
 CsvTable read_csv(const std::filesystem::path& path, const std::vector<std::string>& required_columns = {});
 
-/// Reads rows of any width, no header (a schedule file). `finished`: a last row without a line break is refused, as one
-/// that is truncated.
+/// Reads rows of any width without a header (a schedule file). `finished`: a missing final line break is an error.
 CsvTable read_headless_csv(const std::filesystem::path& path, bool finished = true);
 
-/// Appends rows to a new file. Throws SystemError when the disk does not take them.
+/// Writes rows to a new file. Throws SystemError if writing fails.
 class CsvWriter {
  public:
   CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& header);
@@ -53,7 +50,7 @@ class CsvWriter {
 std::size_t column_of(const std::filesystem::path& path, const std::vector<std::string>& header,
                       const std::string& name);
 
-/// One row as text, quoted where RFC 4180 asks for it, with its line break.
+/// One row as text with its line break, quoted as RFC 4180 demands.
 std::string csv_line(const std::vector<std::string>& cells);
 
 }  // namespace plumbline

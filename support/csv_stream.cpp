@@ -14,29 +14,29 @@
 namespace plumbline {
 namespace {
 
-/// libcsv's parser with its callbacks' state. It is fed line by line, so that rows get line numbers and empty lines
-/// show.
+/// libcsv's parser with its callbacks' state. It gets one line at a time, so that rows get line numbers and empty lines
+/// are detected.
 class Parser {
  public:
   Parser() {
     if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
-    csv_set_space_func(&parser_, [](unsigned char) { return 0; });  // else blanks around a cell are cut off
+    csv_set_space_func(&parser_, [](unsigned char) { return 0; });  // keeps blanks around a cell
   }
   ~Parser() { csv_free(&parser_); }
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  /// False at a quote where none may stand.
+  /// Returns false at a misplaced quote.
   bool feed(std::string_view line) {
     ended_rows_ = 0;
     cells_after_end_ = false;
     return csv_parse(&parser_, line.data(), line.size(), &Parser::on_cell, &Parser::on_row_end, this) == line.size();
   }
-  /// False inside a quoted cell.
+  /// Returns false inside a quoted cell.
   bool finish() { return csv_fini(&parser_, &Parser::on_cell, &Parser::on_row_end, this) == 0; }
   bool row_ended() const { return ended_rows_ > 0; }
   bool several_rows_on_line() const { return ended_rows_ > 1 || cells_after_end_; }
-  /// Gives the row's cells, and keeps what `cells` held for those of the next: their memory is used again.
+  /// Swaps the row's cells into `cells`, and reuses the memory of the old ones for the next row.
   void take_cells(std::vector<std::string>& cells) {
     cells_.resize(std::exchange(count_, 0));
     cells.swap(cells_);
@@ -53,7 +53,7 @@ class Parser {
 
   csv_parser parser_{};
   std::vector<std::string> cells_;
-  std::size_t count_ = 0;  ///< of the row that is being read
+  std::size_t count_ = 0;  ///< cells of the current row
   int ended_rows_ = 0;
   bool cells_after_end_ = false;
 };
@@ -79,11 +79,11 @@ bool CsvRows::cut_off() const {
 
 bool CsvRows::next(CsvRow& row) {
   auto& [path, lines, parser] = *state_;
-  bool inside_row = false;  // a quoted cell with a line break is open
+  bool inside_row = false;  // a quoted cell with a line break continues
   for (std::string_view text; lines.next(text);) {
     if (!inside_row) {
       row.line = lines.number();
-      if (text == "\n" || text == "\r\n") {  // libcsv passes over it in silence
+      if (text == "\n" || text == "\r\n") {  // libcsv skips empty lines silently
         row.cells.clear();
         return true;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RFC 4180 table row by row, strict, in memory that does not depend on its length.
+// Strict streaming reader of RFC 4180 tables; memory does not depend on the number of rows.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace plumbline {
 
-/// Rows of any width, no header. Its errors are InputErrors with file and line.
+/// Rows of any width, without a header. Errors are InputErrors with file and line.
 class CsvRows {
  public:
   CsvRows(const std::filesystem::path& path, UnfinishedLine unfinished);
   ~CsvRows();
   CsvRows(CsvRows&&) noexcept;
 
-  /// The next row in place of what `row` held; false at the end.
+  /// Replaces `row` by the next row; returns false at the end.
   bool next(CsvRow& row);
   bool cut_off() const;
 
@@ -29,7 +29,7 @@ class CsvRows {
   std::unique_ptr<State> state_;
 };
 
-/// Rows as wide as the header, which the file begins with.
+/// A table with a header; all rows are as wide as the header.
 class CsvStream {
  public:
   explicit CsvStream(const std::filesystem::path& path, UnfinishedLine unfinished = UnfinishedLine::refuse);
@@ -38,7 +38,7 @@ class CsvStream {
   const std::vector<std::string>& header() const { return header_; }
   bool has(const std::string& column) const;
   std::size_t column(const std::string& name) const { return column_of(path_, header_, name); }
-  /// A last line without its line break was left out.
+  /// True if a last line without a line break was dropped.
   bool cut_off() const { return rows_.cut_off(); }
   bool next(CsvRow& row);
 

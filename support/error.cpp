@@ -18,8 +18,8 @@
 namespace plumbline {
 namespace {
 
-/// What is opened next would get the number of a standard stream that is closed, and what is said would be written into
-/// it. Opened to read alone, so that who writes there is told as before.
+/// Opens /dev/null on closed standard streams; otherwise the next opened file would get such a descriptor and receive
+/// output meant for the stream. Read-only, so that writes still fail as before.
 void occupy_closed_standard_streams() noexcept {
   for (int file = 0; (file = ::open("/dev/null", O_RDONLY)) >= 0;) {
     if (file <= STDERR_FILENO) continue;
@@ -31,7 +31,8 @@ void occupy_closed_standard_streams() noexcept {
 int report(const std::string& program, const std::string& message, ExitCode code) noexcept {
   std::fflush(stdout);
   try {
-    const auto width = terminal_width(stderr);  // in a pipe a message is a line, which a harness may look for
+    const auto width =
+        terminal_width(stderr);  // in a pipe a message stays on one line, for harnesses that search for it
     const std::string text = program + ": " + message + "\n";
     std::fputs((width ? wrapped(text, *width) : text).c_str(), stderr);
   } catch (const std::bad_alloc&) {
@@ -40,7 +41,7 @@ int report(const std::string& program, const std::string& message, ExitCode code
   return static_cast<int>(code);
 }
 
-/// Both of the ways in which a program writes there. Throws SystemError.
+/// Flushes std::cout and stdout. Throws SystemError.
 void finish_standard_output() {
   errno = 0;
   const bool streamed = static_cast<bool>(std::cout.flush());
@@ -54,8 +55,7 @@ void finish_standard_output() {
 
 int run_main(const std::string& program, const std::function<int()>& body) noexcept try {
   occupy_closed_standard_streams();
-  // A file that grows beyond what is allowed (ulimit -f) is an error of the write that makes it, not the end of the
-  // program without a word.
+  // A file that exceeds its allowed size (ulimit -f) is an error of the write, and does not kill the program silently.
   ::signal(SIGXFSZ, SIG_IGN);
   const int code = body();
   finish_standard_output();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* out_of_memory = "out of memory; use a smaller model or batch, or a machine with more memory";
 
-/// LibTorch's allocator throws an error of its own, with the stack of its calls.
+/// LibTorch's allocator throws its own error type, whose text includes a stack trace.
 bool is_torchs_out_of_memory(const std::string& words) {
   return words.find("DefaultCPUAllocator") != std::string::npos;
 }
@@ -29,7 +29,7 @@ Failure describe_failure(const std::exception& error) {
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
     return {ExitCode::bad_input, words_of(*file)};
   }
-  // A vector asked to hold more than any memory could says so by its length.
+  // std::vector throws length_error for a size beyond any memory.
   const bool too_large = dynamic_cast<const std::length_error*>(&error) != nullptr;
   if (too_large || dynamic_cast<const std::bad_alloc*>(&error) != nullptr || is_torchs_out_of_memory(error.what())) {
     return {ExitCode::harness_failure, out_of_memory};

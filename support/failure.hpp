@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any exception in the words that a person needs, whichever library threw it.
+// Descriptions of exceptions of any library for users.
 #pragma once
 
 #include <exception>
@@ -16,11 +16,11 @@ struct Failure {
   std::string words;  ///< what, where, what to do
 };
 
-/// An Error's own code and message; plain words for a path that cannot be used (bad_input) and for memory that ran out
-/// (harness_failure); "internal error: ..." for everything else (harness_failure).
+/// An Error's own code and message; a description of an unusable path (bad_input) or exhausted memory
+/// (harness_failure); "internal error: ..." for anything else (harness_failure).
 Failure describe_failure(const std::exception& error);
 
-/// Of what `body` threw; nothing where it did not throw.
+/// The failure of what `body` threw; nullopt if it did not throw.
 std::optional<Failure> failure_of(const std::function<void()>& body);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A text file line by line, read in chunks: no more of it stands in memory than a chunk and a line.
+// A text file, read line by line; holds one chunk and one line in memory.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace plumbline {
 
-/// What to do with a last line that has no line break; `take`: it is a line like the others.
+/// How to treat a last line without a line break; `take`: like any other line.
 enum class UnfinishedLine { refuse, leave_out, take };
 
 /// "path:line: what", as an InputError.
 [[noreturn]] void refuse_line(const std::filesystem::path& path, std::size_t line, const std::string& what);
 
-/// Each line is checked to be text (support/plain_text.hpp). A byte order mark is no part of the first.
+/// Checks that each line is text (support/plain_text.hpp). Skips a byte order mark.
 class FileLines {
  public:
-  /// Throws InputError for a file that cannot be read, that is empty (also by leaving out its only line), and, where
-  /// they are refused, for one whose last line is unfinished.
+  /// Throws InputError if the file cannot be read, is empty (or becomes so by dropping its only line), or if its last
+  /// line is unfinished and `unfinished` is `refuse`.
   FileLines(const std::filesystem::path& path, UnfinishedLine unfinished);
 
-  /// The next line with its line break; false at the end. `line` is good until the next call. Throws InputError for
-  /// what is no text.
+  /// The next line with its line break; returns false at the end. `line` is valid until the next call. Throws
+  /// InputError if it is no text.
   bool next(std::string_view& line);
-  /// Of the line given last, from 1.
+  /// Number of the last returned line, from 1.
   std::size_t number() const { return number_; }
-  /// A last line without its line break was left out.
+  /// True if a last line without a line break was dropped.
   bool cut_off() const { return cut_off_; }
 
  private:
@@ -36,16 +36,16 @@ class FileLines {
   [[noreturn]] void refuse_unfinished();
 
   std::filesystem::path path_;
-  std::size_t end_ = 0;   ///< of what is read of the file
-  std::size_t read_ = 0;  ///< bytes of the file that have been read
+  std::size_t end_ = 0;   ///< end of the part that is read
+  std::size_t read_ = 0;  ///< bytes read so far
   std::string buffer_;
-  std::size_t place_ = 0;  ///< in the buffer: where the next line begins
+  std::size_t place_ = 0;  ///< offset of the next line in the buffer
   std::size_t number_ = 0;
   bool cut_off_ = false;
   bool takes_unfinished_ = false;
 };
 
-/// Whether the file has one line break at least.
+/// True if the file has at least one line break.
 bool has_whole_line(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -17,7 +17,7 @@ namespace plumbline {
 namespace fs = std::filesystem;
 namespace {
 
-/// An open file that is closed at scope's end.
+/// An open file, closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -27,7 +27,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  /// Closes now, so that an error that only close reports (a network file system) is seen.
+  /// Closes explicitly, to see errors that only close reports (network file systems).
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:
@@ -47,7 +47,7 @@ void write_all(const Descriptor& file, std::string_view bytes, const fs::path& p
   }
 }
 
-/// Creates a file of a name not yet used beside `path`.
+/// Creates a file with an unused name in the folder of `path`.
 std::pair<int, fs::path> open_temporary(const fs::path& path) {
   for (std::int64_t attempt = 0;; ++attempt) {
     fs::path name = path;
@@ -70,7 +70,7 @@ void write_directly(const fs::path& path, std::size_t pieces, const Pieces& piec
 /// A regular file, open for reading.
 class Source {
  public:
-  explicit Source(const fs::path& path)  // a pipe that nobody writes to would wait at its opening
+  explicit Source(const fs::path& path)  // O_NONBLOCK: opening a pipe without a writer would block
       : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_.get() < 0 || ::fstat(file_.get(), &status_) != 0) fail_reading(path, errno);
     if (S_ISDIR(status_.st_mode)) fail_reading(path, EISDIR);
@@ -79,7 +79,7 @@ class Source {
   }
 
   std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
-  /// 0 at the end.
+  /// Returns 0 at the end.
   std::size_t read(std::size_t offset, std::span<char> into) const {
     while (true) {
       const ssize_t got = ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(offset));
@@ -117,7 +117,7 @@ std::string read_file(const fs::path& path) {
   require_memory(static_cast<std::int64_t>(file.bytes()), path.string() + ": the file");
   std::string bytes;
   std::size_t filled = 0;
-  bytes.resize(file.bytes() + 1);  // one more, so that the end is met without growing
+  bytes.resize(file.bytes() + 1);  // one more, so that the end is read without another allocation
   while (true) {
     if (filled == bytes.size()) bytes.resize(bytes.size() + (std::size_t{1} << 16));
     const std::size_t got = file.read(filled, std::span(bytes).subspan(filled));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One program at a time in a folder of results.
+// A lock: one program at a time writes to a folder of results.
 #pragma once
 
 #include <filesystem>
 
 namespace plumbline {
 
-/// Held while it lives, however the process ends: two in one folder would mix their records.
+/// Released by the destructor or when the process ends in any way. Two programs in one folder would mix their records.
 class FolderLock {
  public:
-  /// Throws InputError when another process holds it, SystemError when the folder cannot be opened.
+  /// Throws InputError if another process holds the lock, SystemError if the folder cannot be opened.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-/// "max" or no such file: none.
+/// nullopt for "max" or a missing file.
 std::optional<std::int64_t> only_number(const fs::path& file) {
   std::int64_t number = 0;
   std::ifstream in(file);
@@ -27,7 +27,7 @@ std::optional<std::int64_t> only_number(const fs::path& file) {
 struct GroupFiles {
   const char* limit;
   const char* taken;
-  const char* file_cache;  ///< a word of memory.stat
+  const char* file_cache;  ///< a key of memory.stat
 };
 constexpr GroupFiles version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file"};
@@ -39,7 +39,7 @@ std::int64_t room_in(const fs::path& group, const GroupFiles& files) {
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *taken - cache));
 }
 
-/// In a group and in all that it lies in.
+/// Minimum over a group and all its ancestors.
 std::int64_t room_within(const fs::path& mounted, fs::path group, const GroupFiles& files) {
   std::int64_t room = room_in(mounted, files);
   for (; group.has_relative_path(); group = group.parent_path())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory can still be taken, on this machine and in this process' control groups.
+// Memory that is still available on this machine and in this process' control groups.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace plumbline {
 
-/// The least of what Linux calls available (/proc/meminfo), what each control group of the process leaves beside what
-/// it has taken (its file cache apart, which goes when memory is wanted), and memory_limit(). `root`: in front of the
-/// system's files, for tests.
+/// Minimum of Linux' available memory (/proc/meminfo), what each control group of the process leaves of its limit (not
+/// counting file cache, which is reclaimed on demand), and memory_limit(). `root`: prefix of the system's files, for
+/// tests.
 std::int64_t free_memory(const std::filesystem::path& root = "/");
 
-/// The number behind a word that begins a line, as /proc and control groups tell them; nothing where there is none.
+/// The number after the word at the beginning of a line, as in /proc and control groups; nullopt if there is none.
 std::optional<std::int64_t> number_behind(const std::filesystem::path& file, const std::string& word);
 
 }  // namespace plumbline

@@ -10,7 +10,7 @@
 
 namespace plumbline {
 
-/// Hash of bytes given in pieces.
+/// Incremental hash.
 class Hasher {
  public:
   Hasher();
@@ -28,7 +28,7 @@ class Hasher {
 };
 
 std::string hash_hex(std::string_view bytes);
-/// Low 64 bits of the hash: seeds of named generators.
+/// Low 64 bits of the hash, used as seeds of named generators.
 std::uint64_t hash64(std::string_view bytes);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which machine a process runs on.
+// Identity of the machine that a process runs on.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace plumbline {
 
-/// The host's name and a mark of its kernel's start, "node1#9f3a11c2": containers on different machines may have the
-/// same name. Without the mark where the kernel does not tell it.
+/// The host's name and an id of its kernel's boot, "node1#9f3a11c2", because containers on different machines may have
+/// the same name. Without the id if the kernel does not provide one.
 std::string host_identity();
 
-/// The name in an identity, for people.
+/// The host's name in an identity.
 std::string host_name(std::string_view identity);
 
 }  // namespace plumbline

@@ -27,9 +27,9 @@ void refuse_non_finite(const Json& value, const std::string& where) {
       refuse_non_finite(value[i], where + "/" + to_text(static_cast<std::int64_t>(i)));
 }
 
-/// Integers digit by digit, which `==` of two Json compares as double where one of the numbers is written as one.
+/// Compares integers exactly; `==` of Json compares as double if one of the numbers is a float.
 bool same_numbers(const Json& one, const Json& other) {
-  const auto exact = [](const Json& number) {  // 64 bits of a long double hold every integer of JSON
+  const auto exact = [](const Json& number) {  // long double has 64 bits of mantissa, enough for every integer of JSON
     if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
     if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
     return static_cast<long double>(number.get<double>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON files, with errors that name the file, and without the silent NaN -> null.
+// JSON files. Errors name the file; NaN is not silently written as null.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@ namespace plumbline {
 
 using Json = nlohmann::ordered_json;
 
-/// Throws InputError with file, line and column when missing or broken.
+/// Throws InputError with file, line and column if the file is missing or invalid.
 Json read_json(const std::filesystem::path& path);
 
-/// Writes through a temporary name and a rename, indented by two, with a final line break. Throws SystemError on a full
-/// disk and std::logic_error when `value` holds a NaN or infinity (JSON has none: write null or a text on purpose).
+/// Writes to a temporary name, then renames; indented by two, with a final line break. Throws SystemError on a full
+/// disk and std::logic_error if `value` holds a NaN or infinity (JSON has none: write null or a text explicitly).
 void write_json(const std::filesystem::path& path, const Json& value);
 
-/// Whether both hold the same, in whatever order the keys of objects stand: `==` of two Json heeds that order.
+/// Equality that ignores the order of keys in objects, unlike `==` of Json.
 bool same_content(const Json& one, const Json& other);
 
 }  // namespace plumbline

@@ -12,15 +12,15 @@
 namespace plumbline {
 namespace {
 
-/// Values within values are copied, compared and written by functions that call themselves, so the stack must hold as
-/// many calls as a file may nest them. No file of ours or of Hugging Face comes near.
+/// Nested values are copied, compared and written recursively, so the stack must suffice for the deepest file. No file
+/// of ours or of Hugging Face comes near this limit.
 constexpr int deepest_nesting = 64;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
   throw InputError(path.string() + place + ": not valid JSON: " + what);
 }
 
-/// Counts the brackets outside of texts, which is enough: where they do not match, the parser says so.
+/// Counts brackets outside of strings. The parser reports brackets that do not match.
 void refuse_deep_nesting(const std::filesystem::path& path, std::string_view bytes) {
   int depth = 0;
   bool in_text = false;
@@ -28,7 +28,7 @@ void refuse_deep_nesting(const std::filesystem::path& path, std::string_view byt
     const char byte = bytes[at];
     if (byte == '"') in_text = !in_text;
     if (in_text) {
-      at += byte == '\\' ? 1 : 0;  // what it escapes may be a quote
+      at += byte == '\\' ? 1 : 0;  // skip the escaped character, which may be a quote
     } else if (byte == '{' || byte == '[') {
       if (++depth > deepest_nesting)
         refuse(path, ":" + place_in_text(bytes, at),
@@ -39,7 +39,7 @@ void refuse_deep_nesting(const std::filesystem::path& path, std::string_view byt
   }
 }
 
-/// The library's own words without its exception number and position.
+/// The library's message without exception number and position.
 std::string reason(std::string text) {
   if (const auto position = text.find("column "); position != std::string::npos) {
     if (const auto colon = text.find(": ", position); colon != std::string::npos) return text.substr(colon + 2);
@@ -48,9 +48,9 @@ std::string reason(std::string text) {
   return text;
 }
 
-/// Parses, and tells of the first key that stands twice in one object: of two values the library would keep the last.
+/// Parses, and reports the first duplicate key of an object, for which the library would silently keep the last value.
 Json parse_unique_keys(std::string_view bytes, std::optional<std::string>& twice) {
-  std::vector<std::set<std::string>> open;  // keys of the objects that have not ended
+  std::vector<std::set<std::string>> open;  // keys of the open objects
   return Json::parse(bytes, [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();

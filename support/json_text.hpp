@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON as text in memory, both ways.
+// Parsing and formatting of JSON in memory.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,11 @@
 
 namespace plumbline {
 
-/// Throws InputError with file, line and column when broken, or nested deeper than any file that we read. `path` is for
-/// the message.
+/// Throws InputError with file, line and column if the text is invalid or nested too deeply. `path` is for the message.
 Json parse_json(const std::filesystem::path& path, std::string_view bytes);
 
-/// On one line, or indented. Bytes that are no UTF-8 (of a command line, a log) become replacement characters: showing
-/// a value never fails.
+/// On one line, or indented. Invalid UTF-8 (from a command line or log) becomes replacement characters, so that
+/// formatting never fails.
 std::string json_text(const Json& value, int indent = -1);
 
 }  // namespace plumbline

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t beyond = std::numeric_limits<std::int64_t>::max();
 
-/// A control group's limit; "max" or no such file: none.
+/// A control group's limit; nullopt for "max" or a missing file.
 std::int64_t limit_in(const char* file) {
   std::int64_t bytes = 0;
   return std::ifstream(file) >> bytes && bytes > 0 ? bytes : beyond;

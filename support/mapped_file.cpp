@@ -15,7 +15,8 @@
 namespace plumbline {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not hang it
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe without a writer must not block
   struct stat status {};
   const bool usable = fd >= 0 && ::fstat(fd, &status) == 0;
   bool mapped = usable;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file's bytes as memory: read from the disk where they are looked at, and nowhere else.
+// A memory-mapped file: only accessed pages are read from disk.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace plumbline {
 
-/// Read-only, for as long as it lives. Pages that were looked at are the system's to take back.
+/// A read-only mapping. The system may evict its pages.
 class MappedFile {
  public:
-  /// Throws InputError naming a path that is not there, is no regular file, or cannot be mapped (a limit of addresses,
-  /// ulimit -v).
+  /// Throws InputError naming a path that does not exist, is no regular file, or cannot be mapped (limit of the address
+  /// space, ulimit -v).
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

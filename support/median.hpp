@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// Of an even number of values the mean of the two in the middle; nothing where there is none.
+/// Median; the mean of the two middle values for an even count, nullopt for none.
 std::optional<double> median_of(std::vector<double> values);
 
 }  // namespace plumbline

@@ -14,7 +14,7 @@ std::string to_text(float value);
 std::string to_text(double value);
 std::string to_text(std::int64_t value);
 
-/// The whole of `text` as a number, or nothing when any character is left over or out of range.
+/// Parses all of `text` as a number; nullopt if characters are left over or the value is out of range.
 std::optional<float> parse_float(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);

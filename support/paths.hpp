@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions about paths that a user gave, answered with an error that names the path where there is no answer.
+// Queries on paths given by a user, with errors that name the path.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,23 @@
 
 namespace plumbline {
 
-/// Whether something stands there. Throws InputError where that cannot be told: a circle of symbolic links, a name that
-/// is too long, a folder without rights.
+/// True if the path exists. Throws InputError if that cannot be determined: a cycle of symbolic links, a name that is
+/// too long, a folder without permission.
 bool path_exists(const std::filesystem::path& path);
-/// Whether it is a folder; throws as path_exists does.
+/// True if it is a folder; throws as path_exists does.
 bool folder_exists(const std::filesystem::path& path);
 
-/// The files that a name stands for, in ascending order of the names' bytes: itself, or, where none is called so and it
-/// holds *, ? or [, those that match it as in a shell. None: nothing matches. Throws InputError where a folder on the
-/// way cannot be read.
+/// Expands a pattern, sorted by the names' bytes: the name itself if it exists, else, if it has *, ? or [, the files
+/// that match as in a shell. Empty if nothing matches. Throws InputError if a folder on the path cannot be read.
 std::vector<std::filesystem::path> files_matching(const std::filesystem::path& pattern);
 
-/// The folder that the running program lies in: what is built together lies together.
+/// The folder of the running program, which contains the other programs of its build.
 std::filesystem::path program_folder();
 
-/// The system's folder for temporary files. Throws InputError when TMPDIR names none.
+/// The system's folder for temporary files. Throws InputError if TMPDIR names none.
 std::filesystem::path temporary_folder();
 
-/// A new folder there, whose name begins so. Throws SystemError.
+/// Creates a new folder there whose name begins with the prefix. Throws SystemError.
 std::filesystem::path make_temporary_folder(const std::string& name);
 
 }  // namespace plumbline

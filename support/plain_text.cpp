@@ -25,12 +25,12 @@ bool is_printable_ascii(std::string_view bytes) {
   return printable;
 }
 
-/// The second, third or fourth byte of a character in UTF-8.
+/// True for a continuation byte in UTF-8.
 bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// Where the character begins that the byte at `offset` belongs to; a stray byte stands for itself.
+/// Start of the character that contains the byte at `offset`; a stray byte is a character by itself.
 std::size_t character_at(std::string_view bytes, std::size_t offset) {
   std::size_t begin = offset;
   while (begin > 0 && begin < bytes.size() && continues_character(bytes[begin])) --begin;
@@ -56,7 +56,7 @@ std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_
 }
 
 void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes, std::size_t first_line) {
-  if (is_printable_ascii(bytes)) return;  // what nearly every line is, told without a branch for each byte
+  if (is_printable_ascii(bytes)) return;  // the common case, without a branch per byte
   const auto control = std::find_if(bytes.begin(), bytes.end(), is_control);
   const auto first_control = static_cast<std::size_t>(control - bytes.begin());
   const auto invalid = first_invalid_utf8(bytes.substr(0, first_control));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every text file that we read must be, whatever its format: UTF-8 without control characters.
+// The common rule of all text files that we read: UTF-8 without control characters.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,11 @@
 
 namespace plumbline {
 
-/// "<line>:<column>" of the byte at `offset`, the column from 1, in characters, the line from `first_line`.
+/// "<line>:<column>" of the byte at `offset`. The column counts characters from 1, the line from `first_line`.
 std::string place_in_text(std::string_view bytes, std::size_t offset, std::size_t first_line = 1);
 
-/// Throws InputError with file, line and column at the first byte that is no UTF-8, or that is a control character
-/// other than tab, line feed and carriage return. `path` is for the message, and so is the line that `bytes` begin
-/// with.
+/// Throws InputError with file, line and column at the first byte that is invalid UTF-8 or a control character other
+/// than tab, line feed and carriage return. `path` and `first_line`, the line of the first byte, are for the message.
 void refuse_what_is_no_text(const std::filesystem::path& path, std::string_view bytes, std::size_t first_line = 1);
 
 }  // namespace plumbline

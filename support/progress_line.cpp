@@ -21,7 +21,7 @@ std::string format(const char* pattern, Values... values) {
   return buffer;
 }
 
-/// A NaN has a sign, which printf shows and nobody asks for.
+/// printf would show the sign of a NaN.
 std::string loss_text(double loss) {
   return std::isnan(loss) ? "nan" : format("%.4f", loss);
 }
@@ -47,7 +47,7 @@ std::string step_line(const StepProgress& now, double seconds, std::int64_t firs
   if (now.evaluation_loss) line += "  evaluation " + loss_text(*now.evaluation_loss);
   if (now.learning_rate) line += "  rate " + format("%.2e", *now.learning_rate);
   if (now.epochs) line += "  epoch " + format("%.2f", *now.epochs);
-  const auto made = static_cast<double>(now.done - first);  // since this program began
+  const auto made = static_cast<double>(now.done - first);  // steps of this process
   if (seconds > 0) line += "  " + rate_text(made * static_cast<double>(now.step_tokens) / seconds) + " tokens/s";
   if (made > 0 && seconds > 0) {
     const double each = seconds / made;
@@ -75,7 +75,7 @@ void ProgressLine::text(const std::string& line, bool last) {
   const auto interval = terminal_ ? Clock::duration(terminal_interval) : Clock::duration(log_interval);
   if (!first && !last && now - shown_ < interval) return;
   shown_ = now;
-  if (terminal_)  // a line that goes on in the next one could not be written over
+  if (terminal_)  // a wrapped line could not be rewritten
     std::fprintf(out_, "\r\x1b[K%s", (last ? line : line.substr(0, line_width(out_) - 1)).c_str());
   else
     std::fprintf(out_, "%s\n", line.c_str());

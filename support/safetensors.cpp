@@ -33,14 +33,14 @@ constexpr std::array<Dtype, 5> dtypes{{{"float32", "F32", 4},
                                        {"float16", "F16", 2},
                                        {"int64", "I64", 8}}};
 
-constexpr std::uint64_t length_bytes = 8;            // the header's length stands first
-constexpr std::uint64_t longest_header = 100000000;  // the limit of the format's own library
+constexpr std::uint64_t length_bytes = 8;            // the file begins with the header's length
+constexpr std::uint64_t longest_header = 100000000;  // the limit of the reference implementation
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
   throw InputError(path.string() + ": " + what);
 }
 
-/// A tensor's description in the header, checked; and its offsets into the data part.
+/// A tensor's validated header entry, and its offsets in the data part.
 struct Described {
   SafetensorsEntry entry;
   std::uint64_t begin = 0, end = 0;
@@ -63,7 +63,7 @@ Described describe(const std::filesystem::path& path, const std::string& name, c
   if (dtype == dtypes.end())
     fail(path, tensor + ": dtype " + theirs + " is not known; known: F32, F64, BF16, F16, I64");
   described.entry.dtype = dtype->ours;
-  // Each size is taken on its own: a product that runs over 64 bits must not pass as a small one.
+  // Checks each factor, so that an overflowing product cannot pass as a small one.
   std::uint64_t bytes = dtype->size;
   bool too_large = false;
   bool empty = false;
@@ -117,7 +117,7 @@ struct SafetensorsFile::Mapping {
     std::sort(by_place.begin(), by_place.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second.begin, a.second.end) < std::pair(b.second.begin, b.second.end);
     });
-    std::uint64_t expected = 0;  // no overlap and no hole: every byte belongs to one tensor
+    std::uint64_t expected = 0;  // no overlaps and no holes: every byte belongs to one tensor
     for (auto& [name, described] : by_place) {
       if (described.begin != expected)
         fail(path, "tensor " + name + ": begins at data byte " + std::to_string(described.begin) +
@@ -163,7 +163,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
                        const BytesOfTensor& bytes_of) {
-  // Text at once, and no JSON object: that looks through all its keys for each new one.
+  // Text instead of a JSON object, which searches all its keys on each insertion.
   std::string text = R"({"__metadata__":{"format":"pt"})";  // transformers refuses a file without it
   std::unordered_set<std::string_view> names{"__metadata__"};
   std::uint64_t offset = 0;
@@ -186,7 +186,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
     sizes.push_back(bytes);
   }
   text += "}";
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data part is aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data part
   const std::uint64_t length = text.size();
   write_file_pieces(path, tensors.size() + 2, [&](std::size_t piece) -> std::string_view {
     if (piece == 0) return {reinterpret_cast<const char*>(&length), length_bytes};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The safetensors container as bytes: no tensors, no torch. https://github.com/huggingface/safetensors (format
-// section).
+// The safetensors container as bytes, without torch. https://github.com/huggingface/safetensors (format section).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@
 
 namespace plumbline {
 
-/// One tensor's place in a file. `dtype` in our names: float32, float64, bfloat16, float16, int64.
+/// A tensor in a file. `dtype` by our names: float32, float64, bfloat16, float16, int64.
 struct SafetensorsEntry {
   std::string dtype;
   std::vector<std::int64_t> shape;
@@ -27,7 +26,7 @@ class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
   const std::map<std::string, SafetensorsEntry>& entries() const;
-  /// Throws InputError naming file and tensor when absent.
+  /// Throws InputError naming file and tensor if absent.
   const SafetensorsEntry& at(const std::string& name) const;
   const std::filesystem::path& path() const;
 
@@ -36,20 +35,20 @@ class SafetensorsFile {
   std::shared_ptr<Mapping> mapping_;
 };
 
-/// Writes tensors in the order given, through a temporary name and a rename.
+/// Writes tensors in the given order to a temporary name, then renames.
 struct NamedBytes {
   std::string name;
   SafetensorsEntry entry;
 };
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors);
 
-/// The same for tensors whose bytes are somewhere else until they are written: `bytes_of(i)` gives those of tensor i,
-/// asked for in order, and needed only until the next call. The entries have no bytes of their own.
+/// The same for tensors whose bytes are provided on demand: `bytes_of(i)` returns those of tensor i, is called in
+/// order, and its result is used only until the next call. The entries' own `bytes` are ignored.
 using BytesOfTensor = std::function<std::span<const std::byte>(std::size_t)>;
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedBytes>& tensors,
                        const BytesOfTensor& bytes_of);
 
-/// Bytes of one element of a dtype; 0 when unknown.
+/// Bytes of one element of a dtype; 0 if unknown.
 std::size_t dtype_size(const std::string& dtype);
 
 }  // namespace plumbline

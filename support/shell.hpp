@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands as text that a POSIX shell reads back to the same words.
+// Quoting of commands for a POSIX shell.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace plumbline {
 
-/// The word as it stands where it holds nothing but letters, digits and @%+=:,./_-; else in single quotes.
+/// The word itself if it has only letters, digits and @%+=:,./_-; else in single quotes.
 std::string shell_word(const std::string& word);
 
-/// All words, quoted where they have to be, with blanks between.
+/// All words, quoted as necessary, joined by blanks.
 std::string shell_command(const std::vector<std::string>& words);
 
 }  // namespace plumbline

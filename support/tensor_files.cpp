@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 const char* const index_name = "model.safetensors.index.json";
 const char* const file_name = "model.safetensors";
 
-/// What people give in place of a safetensors file, told by its first bytes.
+/// Common files that are no safetensors, recognised by their first bytes.
 void refuse_other_formats(const fs::path& file) {
   std::array<char, 24> begin{};
   std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
@@ -28,7 +28,7 @@ void refuse_other_formats(const fs::path& file) {
   if (text.starts_with("version https://git-lfs")) {
     throw InputError(file.string() + ": is a pointer of git LFS, not the file itself; fetch it with git lfs pull");
   }
-  // The length of a safetensors header, which may begin with the same bytes, has its JSON behind it.
+  // A safetensors header's length may begin with the same bytes, but is followed by JSON.
   const bool json_follows = text[8] == '{';
   if (!json_follows &&
       (text.starts_with("PK\x03\x04") || text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))) {

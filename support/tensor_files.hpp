@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors that lie in one safetensors file or spread over several, found by name.
+// Tensors by name, from one safetensors file or several.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace plumbline {
 /// "model-00002-of-00004.safetensors": the second of four.
 std::string numbered_file(const std::string& prefix, std::int64_t number, std::int64_t count);
 
-/// A file is opened (mapped, its header read) when the first of its tensors is asked for.
+/// Files are opened (mapped, header parsed) on the first access to one of their tensors.
 class TensorFiles {
  public:
-  /// A model as Hugging Face keeps it: a .safetensors file; a folder with model.safetensors.index.json and the files it
-  /// names, or with model.safetensors; a folder of the hub's cache, with refs/main and snapshots/. Throws InputError
-  /// for anything else, saying what it is (a pickle, a pointer of git LFS).
+  /// A model in Hugging Face's layout: a .safetensors file; a folder with model.safetensors.index.json and the files it
+  /// names, or with model.safetensors; a folder of the hub's cache with refs/main and snapshots/. Throws InputError for
+  /// anything else, naming its kind (a pickle, a pointer of git LFS).
   static TensorFiles of_model(const std::filesystem::path& path);
-  /// `<prefix>-00001-of-0000N.safetensors` and so on in a folder. Throws InputError where one of them is missing.
+  /// The files `<prefix>-00001-of-0000N.safetensors` and so on in a folder. Throws InputError if one is missing.
   static TensorFiles numbered(const std::filesystem::path& folder, const std::string& prefix);
 
   /// Names of all tensors, ascending.
   std::vector<std::string> names() const;
   bool holds(const std::string& name) const { return files_.contains(name); }
-  /// The bytes are valid while this object lives. Throws InputError naming file and tensor: absent, or listed in the
-  /// index and not there.
+  /// The bytes are valid while this object lives. Throws InputError naming file and tensor if it is absent, or listed
+  /// in the index and missing in the file.
   const SafetensorsEntry& at(const std::string& name) const;
   /// "FILE: NAME", for messages.
   std::string where(const std::string& name) const;
-  /// The file or folder that was asked for.
+  /// The file or folder given to the constructor.
   const std::filesystem::path& path() const { return path_; }
 
  private:

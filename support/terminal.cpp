@@ -19,7 +19,7 @@ constexpr std::size_t usual_width = 80, least_width = 20, digest_digits = 32;
 
 Colours chosen = Colours::where_terminal;
 
-/// Code points, as wide as most of them are shown.
+/// Number of code points, an approximation of the shown width.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -36,10 +36,10 @@ std::size_t indentation(std::string_view line, std::size_t width) {
 
 void wrap_line(std::string_view line, std::size_t width, std::string& text) {
   const std::string further(indentation(line, width), ' ');
-  std::size_t least = std::min(line.find_first_not_of(' '), line.size());  // no break within the indentation
+  std::size_t least = std::min(line.find_first_not_of(' '), line.size());  // do not break within the indentation
   std::string head;
   while (columns_of(line) + head.size() > width) {
-    std::size_t end = std::string_view::npos;  // the last blank before which the line fits, else the first
+    std::size_t end = std::string_view::npos;  // the last blank within the width, else the first one after it
     for (std::size_t at = line.find(' ', least); at != std::string_view::npos; at = line.find(' ', at + 1)) {
       const bool fits = columns_of(line.substr(0, at)) + head.size() <= width;
       if (fits || end == std::string_view::npos) end = at;
@@ -76,7 +76,7 @@ bool is_word(char c) {
 }
 
 constexpr const char *red = "31", *green = "32", *yellow = "33";
-/// Longer ones that begin alike come first. Of those with blanks around them the blanks are not coloured.
+/// Longer words come before their prefixes. For words with blanks around them the blanks are not coloured.
 constexpr std::array<std::pair<std::string_view, const char*>, 14> words = {{{"DOES NOT HOLD", red},
                                                                              {"NOT USABLE", red},
                                                                              {"FAILED", red},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text for people: as wide as the terminal, without digests, in colour where that is shown.
+// Text for terminals: wrapped to the width, without digests, coloured if supported.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +9,31 @@
 
 namespace plumbline {
 
-/// The columns of the terminal that `out` is; nothing where it is none.
+/// Columns of the terminal `out`; nullopt if it is no terminal.
 std::optional<std::size_t> terminal_width(std::FILE* out);
 
-/// What lines to `out` may take: the terminal's columns, else those of the variable COLUMNS, else 80.
+/// Width of lines on `out`: the terminal's columns, else the variable COLUMNS, else 80.
 std::size_t line_width(std::FILE* out);
 
-/// Lines that are longer are broken at blanks. What follows is indented as the line's last column, where it is one of a
-/// table (columns are two blanks or more apart), else by two more than the line. A word that is longer stays whole.
+/// Breaks longer lines at blanks. Continuations are indented like the last column of a table's line (columns are two
+/// blanks or more apart), else by two more than the line. Longer words stay whole.
 std::string wrapped(const std::string& text, std::size_t width);
 
-/// A command that is longer goes on in lines that a shell reads as one.
+/// Breaks a longer command with backslashes, so that a shell reads it as one line.
 std::string wrapped_command(const std::string& command, std::size_t width);
 
-/// " (expected <digest>, got <digest>)" tells people nothing, and goes; of other digests 8 digits stay.
+/// Removes " (expected <digest>, got <digest>)" and truncates other digests to 8 digits.
 std::string without_digests(const std::string& text);
 
 enum class Colours { where_terminal, always, never };
-/// For the whole program. At first it is where_terminal; the variable NO_COLOR then makes it never.
+/// Process-wide; the default is where_terminal, or never if NO_COLOR is set.
 void choose_colours(Colours colours);
 bool shows_colours(std::FILE* out);
 
-/// Verdicts and outcomes coloured: what holds green, what does not red, warnings yellow. One word of each line.
+/// Colours one verdict or outcome per line: green holds, red does not, yellow warns.
 std::string coloured(const std::string& text);
 
-/// All of these, for text that is whole lines.
+/// All of the above, for whole lines.
 std::string for_people(const std::string& text, std::FILE* out);
 void print_text(const std::string& text, std::FILE* out = stdout);
 

@@ -12,7 +12,7 @@
 namespace plumbline {
 namespace {
 
-/// Levenshtein distance in which two neighbours that changed places are one error.
+/// Levenshtein distance that counts a swap of neighbours as one error.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Length of the well-formed UTF-8 sequence at `at` (Unicode standard, table 3-7), 0 when there is none.
+/// Length of the well-formed UTF-8 sequence at `at` (Unicode standard, table 3-7), or 0.
 std::size_t utf8_length(std::string_view bytes, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u;
@@ -121,7 +121,7 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
     const std::size_t end = std::min(text.find('x'), text.size());
     const std::string_view digits = text.substr(0, end);
     const auto size = parse_integer(digits);
-    // One spelling for each shape: it is hashed as text.
+    // A canonical form: the text of a shape is hashed.
     if (!size || *size < 0 || to_text(*size) != digits || end + 1 == text.size()) return std::nullopt;
     shape.push_back(*size);
     text.remove_prefix(std::min(end + 1, text.size()));

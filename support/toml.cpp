@@ -34,7 +34,7 @@ struct TomlTable::State {
     throw InputError(place(node.source().begin) + ", key " + prefix + key + ": must be " + wanted);
   }
 
-  /// The value under `key` as a native TOML type, without conversions.
+  /// The value of `key` as a native TOML type, without conversions.
   template <typename Value>
   std::optional<Value> value(const std::string& key, const std::string& wanted) {
     const toml::node* node = find(key);
@@ -47,7 +47,7 @@ struct TomlTable::State {
     auto exact = node.value_exact<Value>();
     if (!exact) wrong_type(key, node, wanted);
     if constexpr (std::is_same_v<Value, std::string>) {
-      // As a file's name it would end there, and in a message too.
+      // A null character would truncate file names and messages.
       if (exact->find('\0') != std::string::npos) wrong_type(key, node, wanted + " without the character U+0000");
     }
     return std::move(*exact);
@@ -169,7 +169,7 @@ std::vector<TomlTable> TomlTable::tables(const std::string& key) const {
 }
 
 void TomlTable::refuse_unknown_keys() const {
-  const toml::key* first = nullptr;  // the library keeps keys in alphabetical order; people read from the top
+  const toml::key* first = nullptr;  // the library sorts keys; users read from the top
   const auto position = [](const toml::key& key) {
     return std::pair(key.source().begin.line, key.source().begin.column);
   };

@@ -17,8 +17,8 @@ bool is_ascii(char byte) {
   return static_cast<unsigned char>(byte) < 0x80U;
 }
 
-/// Walks over a TOML text once. Where the text is broken it may take another view of what follows than the parser,
-/// which goes no further than that place.
+/// Scans a TOML text once. It may interpret the text after a syntax error differently from the parser, which stops
+/// there.
 class Walk {
  public:
   Walk(const std::filesystem::path& path, std::string_view bytes) : path_(path), bytes_(bytes) {}
@@ -56,7 +56,8 @@ class Walk {
     take(multi_line ? 3 : 1);
     while (at_ < bytes_.size()) {
       if (bytes_[at_] == quote && (!multi_line || run_of(quote) >= 3)) {
-        return take(multi_line ? std::min<std::size_t>(run_of(quote), 5) : 1);  // """" ends with a quote of its text
+        return take(multi_line ? std::min<std::size_t>(run_of(quote), 5)
+                               : 1);  // """" ends with a quote that belongs to the text
       }
       if (bytes_[at_] == '\n' && !multi_line) return;
       const bool escapes = bytes_[at_] == '\\' && quote == '"';
@@ -78,7 +79,7 @@ class Walk {
     if (end < bytes_.size() && !is_ascii(bytes_[end])) take_escaped();
   }
 
-  /// One character of two to four bytes, as \UXXXXXXXX.
+  /// Replaces one character of two to four bytes by \UXXXXXXXX.
   void take_escaped() {
     const auto lead = static_cast<unsigned char>(bytes_[at_++]);
     std::uint32_t code = lead >= 0xF0U ? lead & 0x07U : lead >= 0xE0U ? lead & 0x0FU : lead & 0x1FU;

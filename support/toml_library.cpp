@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#undef NDEBUG                // with it the library would take what it asserts for true
-#define TOML_IMPLEMENTATION  // the library's code is compiled here alone
+#undef NDEBUG                // with NDEBUG the library would assume what it asserts
+#define TOML_IMPLEMENTATION  // this file compiles the library's code
 #include "support/toml_library.hpp"
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 namespace plumbline {
 namespace {
 
-/// Thrown where the library asserts.
+/// Thrown by a failed assertion of the library.
 struct AssertionFailed {};
 
-/// Tables are destroyed one within the other: as deep as a file may nest them the stack must hold.
+/// Nested tables are destroyed recursively: the stack must suffice for the deepest file.
 constexpr std::size_t deepest_key = 100;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& place, const std::string& what) {
   throw InputError(path.string() + ":" + place + ": not valid TOML: " + what);
 }
 
-/// Refuses a.b.c... of more parts than any file of ours has. Other text has few dots between two commas, lines or
-/// equals signs, but for rows of dots, of which no key is made.
+/// Refuses a.b.c... with more parts than any file of ours has. Other text has few dots between two commas, lines or
+/// equals signs. Runs of dots are no keys and do not count.
 void refuse_deep_keys(const std::filesystem::path& path, std::string_view bytes) {
   std::size_t dots = 0;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -47,7 +47,7 @@ bool fails_an_assertion(std::string_view bytes) {
   return false;
 }
 
-/// The library reads from the front, so every text that goes on after the byte it stumbles over fails as well.
+/// Binary search: the parser reads from the front, so every prefix that includes the failing byte fails as well.
 std::size_t byte_of_assertion(std::string_view bytes) {
   std::size_t passes = 0;
   std::size_t fails = bytes.size();
