@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/evidence.hpp"
 
 #include <algorithm>
@@ -39,8 +40,7 @@ RankMemory rank_memory(const Record& record, const RankRecord& rank) {
 }
 
 RunSummary summarize(const Record& record) {
-  RunSummary run{
-      .manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .speed = run_speed(record), .ratios = {}};
+  RunSummary run{.manifest = record.manifest, .losses = {}, .ranks = {}, .timeline = {}, .ratios = {}};
   for (const auto& rank : record.ranks) {
     for (const auto& row : rank.steps) {
       if (row.loss) run.losses[row.step] = *row.loss;
@@ -146,10 +146,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
       if (const auto id = reference_of(evidence, cell, run.manifest)) evidence.reference_of[cell.id] = *id;
       if (const auto reference = references.find(cell.reference); reference != references.end()) {
         run.ratios = gradient_ratios(reference->second, record);
-        if (!cell.holds) {
-          run.spread = spread_of(reference->second, record);
-          run.environment = machine_differences(reference->second, record);
-        }
+        if (!cell.holds) run.environment = machine_differences(reference->second, record);
       }
       evidence.cells.emplace(cell.id, std::move(run));
     } catch (const std::exception& error) {
@@ -159,6 +156,7 @@ Evidence gather_evidence(const fs::path& folder, const Verdict& verdict) {
   evidence.launches = gather_launches(folder, verdict);
   try {
     evidence.baseline = read_baseline_result(folder);
+    evidence.bench = read_bench_rows(folder);
   } catch (const std::exception& error) {
     evidence.missing.push_back(relative_message(error, folder));
   }

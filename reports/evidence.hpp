@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the page draws, read from the records beside a verdict.
 #pragma once
 
@@ -12,11 +13,10 @@
 #include "record/record.hpp"
 #include "record/verdict.hpp"
 #include "reports/baseline_result.hpp"
+#include "reports/bench_rows.hpp"
 #include "reports/gradient_ratios.hpp"
 #include "reports/launch_evidence.hpp"
 #include "reports/measured_timeline.hpp"
-#include "reports/run_speed.hpp"
-#include "reports/spread.hpp"
 
 namespace plumbline {
 
@@ -35,12 +35,9 @@ struct RunSummary {
   Manifest manifest;
   std::map<std::int64_t, float> losses;  ///< by step
   std::vector<RankMemory> ranks;
-  std::optional<MeasuredTimeline> timeline;  ///< of a cell whose ranks did what its schedule.csv says
-  std::optional<RunSpeed> speed;             ///< where its steps have times
-  GradientRatios ratios;                     ///< of a cell: to its reference
-  /// Of a cell that does not hold, against its reference.
-  Spread spread = {};
-  std::vector<MachineDifference> environment = {};
+  std::optional<MeasuredTimeline> timeline;         ///< of a cell whose ranks did what its schedule.csv says
+  GradientRatios ratios;                            ///< of a cell: to its reference
+  std::vector<MachineDifference> environment = {};  ///< of a case that does not hold, against its reference
 };
 
 /// Of the machine that a run was on; nothing where its record does not say.
@@ -52,6 +49,7 @@ struct Evidence {
   std::map<std::string, std::string> reference_of;  ///< cell id -> reference's folder name
   LaunchEvidences launches;
   std::optional<BaselineResult> baseline;
+  std::vector<BenchRow> bench;       ///< of the benchmark that lies beside the verdict
   std::vector<std::string> missing;  ///< records that could not be read, with why
 };
 
@@ -59,7 +57,7 @@ struct Evidence {
 /// that cannot be read is named in `missing` and left out; nothing is thrown for it. A cell's reference is the one
 /// that the verdict names, of the same model and seed; in a verdict that names none it is the one with the same model,
 /// data, seed, dtype, optimiser, clip limit and accumulation order. Beside them it reads <folder>/launches and
-/// <folder>/baseline.json, where they are.
+/// <folder>/baseline.json and bench.json, where they are.
 Evidence gather_evidence(const std::filesystem::path& folder, const Verdict& verdict);
 
 }  // namespace plumbline

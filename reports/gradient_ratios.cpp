@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/gradient_ratios.hpp"
 
 #include <algorithm>
@@ -22,27 +23,45 @@ std::map<std::pair<std::int64_t, std::string>, double> gradient_norms(const Reco
   return norms;
 }
 
-std::string power_text(double exponent) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", std::pow(2.0, exponent));
-  return text;
-}
-
-/// In powers of two; a ratio of 0 stands on the axis' lower end.
-plot::Axis ratio_axis(const std::vector<NamedRatios>& runs) {
-  double low = -1, high = 1;
-  for (const NamedRatios& run : runs) {
-    for (const GradientRatio& ratio : run.ratios.parameters) {
-      if (ratio.low > 0) low = std::min(low, std::floor(std::log2(ratio.low)));
-      high = std::max(high, std::ceil(std::log2(std::max(ratio.high, 1.0))));
+/// Ratios less 1 over powers of ten, to both sides of 0: from the smallest that is not 0 to the largest.
+class DeviationScale {
+ public:
+  explicit DeviationScale(const std::vector<NamedRatios>& runs) {
+    double smallest = 1, largest = 0;
+    for (const NamedRatios& run : runs) {
+      for (const GradientRatio& ratio : run.ratios.parameters) {
+        for (const double deviation : {std::fabs(ratio.low - 1), std::fabs(ratio.high - 1)}) {
+          if (deviation > 0) smallest = std::min(smallest, deviation);
+          largest = std::max(largest, deviation);
+        }
+      }
     }
+    first_ = static_cast<int>(std::floor(std::log10(smallest)));
+    last_ = static_cast<int>(std::ceil(std::log10(std::max(largest, smallest))));
   }
-  low = std::max(low, -24.0) - 0.5;
-  high = std::min(high, 24.0) + 0.5;
-  plot::Axis axis{low, high, {}, "norm / reference's"};
-  for (const plot::Tick& tick : plot::whole_ticks(low, high, 7)) axis.ticks.push_back({tick.at, power_text(tick.at)});
-  return axis;
-}
+
+  /// 0 at 0, 1 at the first power.
+  double place(double deviation) const {
+    const double above = std::log10(std::fabs(deviation)) - first_ + 1;
+    return deviation == 0 ? 0 : std::copysign(std::max(above, 0.0), deviation);
+  }
+  plot::Axis axis() const {
+    const double end = last_ - first_ + 1.4;
+    plot::Axis axis{-end, end, {{0, "0"}}, "norm / reference's - 1"};
+    const int every = std::max(1, (last_ - first_) / 3);
+    for (int power = last_; power >= first_; power -= every) {
+      for (const double sign : {-1.0, 1.0}) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", sign * std::pow(10.0, power));
+        axis.ticks.push_back({sign * (power - first_ + 1), text});
+      }
+    }
+    return axis;
+  }
+
+ private:
+  int first_ = 0, last_ = 0;
+};
 
 }  // namespace
 
@@ -81,13 +100,11 @@ std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std
     for (const GradientRatio& ratio : run.ratios.parameters) places.emplace(ratio.parameter, places.size());
   }
   const auto count = static_cast<double>(std::max<std::size_t>(places.size(), 1));
+  const DeviationScale scale(runs);
   const plot::Panel panel({70, 16, 960, 216},
                           {-0.5, count - 0.5, plot::whole_ticks(0, count - 1, 12), "parameter, in the records' order"},
-                          ratio_axis(runs));
-  const double floor = panel.frame().bottom;
-  const auto height = [&](double ratio) {
-    return ratio > 0 ? std::clamp(panel.y(std::log2(ratio)), panel.frame().top, floor) : floor;
-  };
+                          scale.axis());
+  const auto height = [&](double ratio) { return panel.y(scale.place(ratio - 1)); };
   std::string body = panel.draw_axes();
   body += plot::line(panel.frame().left, height(1), panel.frame().right, height(1),
                      " stroke=\"currentColor\" stroke-dasharray=\"4 3\"");

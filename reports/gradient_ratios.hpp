@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The norm of each parameter's gradient as a share of the reference's: 1 where nothing is wrong, and what it is instead
 // often tells what is.
 #pragma once
@@ -30,8 +31,8 @@ struct NamedRatios {
   GradientRatios ratios;
 };
 
-/// One point a parameter for each end of its range, on a logarithmic axis; the runs are told apart by sign and colour.
-/// An SVG element.
+/// Ratio - 1, one point a parameter for each end of its range, over powers of ten to both sides of 0; the runs are told
+/// apart by sign and colour. An SVG element.
 std::string draw_gradient_ratios(const std::vector<NamedRatios>& runs, const std::string& title);
 
 }  // namespace plumbline

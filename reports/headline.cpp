@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/headline.hpp"
 
 #include <algorithm>
@@ -46,10 +47,10 @@ std::vector<std::string> comparisons_not_shown(const Verdict& verdict) {
 }
 
 std::string claim_of_holding(const Verdict& verdict) {
-  const std::string cells = count_text(std::ssize(verdict.cells), "cell");
+  const std::string cells = count_text(std::ssize(verdict.cells), "case");
   const std::string of_all = verdict.selection.cells < verdict.selection.of_cells
                                  ? " These are " + grouped(verdict.selection.cells) + " of the sweep's " +
-                                       grouped(verdict.selection.of_cells) + " cells; the others were not asked for."
+                                       grouped(verdict.selection.of_cells) + " cases; the others were not asked for."
                                  : "";
   const auto not_shown = comparisons_not_shown(verdict);
   if (not_shown.empty()) {
@@ -102,7 +103,7 @@ std::string headline(const Verdict& verdict) {
         asked, std::ranges::count_if(cell.checks, [&](const auto& check) { return asked_for(verdict, check); }));
   }
   const auto cells = std::max(verdict.selection.of_cells, std::ssize(verdict.cells));
-  std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "cell");
+  std::string text = verdict_word(verdict) + ": " + grouped(holding) + " of " + count_text(cells, "case");
   if (!verdict.holds) text += holding == 1 ? " holds" : " hold";  // those that do not are not counted here
   if (!verdict.selection.checks.empty()) text += ", " + grouped(asked) + " of " + count_text(checks, "check");
   if (unstable > 0) text += ", " + grouped(unstable) + " unstable";
@@ -112,7 +113,7 @@ std::string headline(const Verdict& verdict) {
 }
 
 std::string claim(const Verdict& verdict) {
-  if (verdict.cells.empty()) return "No cell was run, so nothing was shown.";
+  if (verdict.cells.empty()) return "No case was run, so nothing was shown.";
   const std::string missing = not_recorded_words(verdict);
   if (verdict.holds)
     return claim_of_holding(verdict) +
@@ -120,10 +121,10 @@ std::string claim(const Verdict& verdict) {
   const auto cells = std::ssize(verdict.cells);
   const auto failing = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return !cell.holds; });
   if (failing > 0) {
-    return count_text(failing, "cell") + " of " + grouped(cells) + (failing == 1 ? " does" : " do") +
+    return count_text(failing, "case") + " of " + grouped(cells) + (failing == 1 ? " does" : " do") +
            " not hold; the first divergence of each is below.";
   }
-  return "Every cell that ran holds, but not all that was required does: see below.";
+  return "Every case that ran holds, but not all that was required does: see below.";
 }
 
 bool asked_for(const Verdict& verdict, const CheckResult& check) {

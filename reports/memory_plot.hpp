@@ -1,4 +1,5 @@
-// Memory against the world size: activations with what the law predicts, and model state.
+// SPDX-License-Identifier: BSD-3-Clause
+// Activation memory against the world size, with what the model of it predicts.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,13 @@ struct MemoryPanel {
   std::vector<MemoryGroup> groups;
 };
 
-/// One panel a schedule, two in a row, on one scale: a bar per rank for the measured activation peak, a dash where the
-/// law puts it, and a dashed line at the reference's own peak. An SVG element.
-std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::optional<std::int64_t>& reference_peak,
-                             const std::string& title);
+/// Of a rank that is drawn, measured or predicted, or of the reference.
+std::int64_t largest_activation(const std::vector<MemoryPanel>& panels,
+                                const std::optional<std::int64_t>& reference_peak);
 
-/// Stacked bars per rank: parameters, gradients, optimiser state; the reference stands first. An SVG element.
-std::string draw_state(const std::vector<MemoryGroup>& groups, const RankMemory& reference, const std::string& title);
+/// One panel a schedule, four in a row, on one scale up to `largest`: a bar per rank for the measured activation peak,
+/// a dash where the activation memory model puts it, and a dashed line at the reference's own peak. An SVG element.
+std::string draw_activations(const std::vector<MemoryPanel>& panels, const std::optional<std::int64_t>& reference_peak,
+                             std::int64_t largest, const std::string& title);
 
 }  // namespace plumbline

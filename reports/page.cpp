@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/page.hpp"
 
+#include <map>
 #include <stdexcept>
 
 #include "reports/markup.hpp"
@@ -22,25 +24,27 @@ std::string cell_anchor(std::size_t cell) {
   return "c" + std::to_string(cell);
 }
 
-std::string check_anchor(std::size_t cell, std::size_t check) {
-  return cell_anchor(cell) + "-" + std::to_string(check);
-}
-
 namespace {
 
-/// The template, with what stands between its marks `<!-- cell -->` taken out: it stands for `{{>cell}}`.
+/// The template in parts: what stands behind a line `<!-- partial NAME -->` is `{{>NAME}}` in the rest.
 struct Template {
-  std::string page, cell;
+  std::string page;
+  std::map<std::string, std::string> partials;
 };
 
 Template split_template() {
-  constexpr std::string_view mark = "<!-- cell -->\n";
+  constexpr std::string_view mark = "<!-- partial ";
   const std::string text = page_template();
-  const auto begin = text.find(mark), end = text.find(mark, begin + 1);
-  if (begin == std::string::npos || end == std::string::npos)
-    throw std::logic_error("page template: no mark of a cell");
-  return {text.substr(0, begin) + text.substr(end + mark.size()),
-          text.substr(begin + mark.size(), end - begin - mark.size())};
+  Template parts;
+  auto at = text.find(mark);
+  parts.page = text.substr(0, at);
+  while (at != std::string::npos) {
+    const auto name = at + mark.size(), end = text.find(" -->\n", name), next = text.find(mark, name);
+    parts.partials[text.substr(name, end - name)] =
+        text.substr(end + 5, next == std::string::npos ? next : next - end - 5);
+    at = next;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -50,18 +54,18 @@ std::string make_page(const Verdict& verdict, const Evidence& evidence) {
   kainjow::mustache::mustache page{text.page};
   if (!page.is_valid()) throw std::logic_error("page template: " + page.error_message());
   PageData data;
-  data.set("cell", PageData(kainjow::mustache::partial([&] { return text.cell; })));
+  for (const auto& [name, content] : text.partials)
+    data.set(name, PageData(kainjow::mustache::partial([&content] { return content; })));
   const UsualTexts usual = usual_texts(verdict);
   fill_summary(data, verdict);
   fill_facts(data, verdict, evidence);
   fill_overview(data, verdict);
-  fill_failures(data, verdict, evidence);
+  fill_failures(data, verdict, evidence, usual);
   fill_release(data, verdict, evidence);
   fill_usual(data, verdict, usual);
-  fill_cells(data, verdict, usual);
-  fill_references(data, verdict, usual);
+  fill_cases(data, verdict, evidence, usual);
   fill_plots(data, verdict, evidence);
-  fill_timelines(data, verdict, evidence);
+  fill_timeline(data, verdict, evidence);
   fill_machine(data, verdict, evidence);
   return page.render(data);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Of which commit, when, on what, how much of it, and compared with what: what a reader asks first.
 #include <algorithm>
 #include <map>
@@ -27,12 +28,17 @@ std::string commit_words(const std::string& commit) {
 }
 
 std::string commit_fact(const Verdict& verdict) {
-  if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not told";
+  if (!verdict.harness.is_object() || !verdict.harness.contains("commit")) return "not known";
   const std::string judge =
       verdict.harness.at("commit").is_string() ? verdict.harness.at("commit").get<std::string>() : "";
+  const Json behind = verdict.harness.value("behind_head", Json());
+  const std::string distance =
+      behind.is_number_integer() && !judge.empty() && behind.get<std::int64_t>() > 0
+          ? ", " + count_text(behind.get<std::int64_t>(), "commit") + " behind the checkout's HEAD"
+          : "";
   const std::string trainers = text_at(verdict.machine, "versions", "commit");
-  if (trainers.empty() || trainers == judge) return commit_words(judge);
-  return "trainers " + commit_words(trainers) + ", judge " + commit_words(judge);
+  if (trainers.empty() || trainers == judge) return commit_words(judge) + distance;
+  return "trainers " + commit_words(trainers) + ", judge " + commit_words(judge) + distance;
 }
 
 std::string device_fact(const Verdict& verdict) {
@@ -46,15 +52,14 @@ std::string device_fact(const Verdict& verdict) {
     parts.push_back(cores + " cores");
   if (const auto torch = text_at(verdict.machine, "versions", "libtorch"); !torch.empty())
     parts.push_back("LibTorch " + torch);
-  return parts.empty() ? "not told" : join(parts, ", ");
+  return parts.empty() ? "not known" : join(parts, ", ");
 }
 
 std::string selection_fact(const Verdict& verdict) {
   const Selection& selection = verdict.selection;
   const auto cells = std::max(selection.of_cells, std::ssize(verdict.cells));
-  std::string text = selection.cells < selection.of_cells
-                         ? grouped(selection.cells) + " of " + count_text(cells, "cell")
-                         : (cells == 1 ? "the one cell" : "all " + grouped(cells) + " cells");
+  const std::string text =
+      grouped(selection.cells < selection.of_cells ? selection.cells : cells) + " of " + count_text(cells, "case");
   return text + (selection.checks.empty() ? ", all checks" : ", checks " + join(selection.checks, ", "));
 }
 
@@ -86,7 +91,7 @@ void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence
   facts.push_back(fact("Sweep", (verdict.name.empty() ? std::string("without a name") : verdict.name) +
                                     (verdict.started.empty() ? "" : ", " + verdict.started)));
   facts.push_back(fact("Machine", device_fact(verdict)));
-  facts.push_back(fact("Tier", verdict.tier == Tier::bits ? "bits: equal bit for bit"
+  facts.push_back(fact("Mode", verdict.tier == Tier::bits ? "bits: equal bit for bit"
                                                           : "calibrated: within measured limits, not in bits"));
   facts.push_back(fact("Selection", selection_fact(verdict)));
   facts.push_back(fact("Compared with", baseline_fact(evidence.baseline)));

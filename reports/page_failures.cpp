@@ -1,41 +1,146 @@
-// The cells that do not hold, each with its first divergence and the command that runs it again.
+// SPDX-License-Identifier: BSD-3-Clause
+// The cases that do not hold: a line each, those that begin alike together, and a card each with its first divergence
+// and the command that runs it again.
 #include <algorithm>
+#include <tuple>
 
 #include "reports/page_parts.hpp"
-#include "reports/ulp_plot.hpp"
 #include "reports/words.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-/// The rest is folded to one row each: a page with hundreds of open cards helps nobody.
-constexpr std::size_t most_open = 12;
+/// Lines that are not folded: of all, and of one cause.
+constexpr std::size_t most_open_lines = 12, most_alike = 3;
 
-std::string known(const std::optional<std::int64_t>& value) {
-  return value ? std::to_string(*value) : "-";
+const CheckResult* first_blocking(const CellVerdict& cell) {
+  const auto found = std::ranges::find_if(cell.checks, stands_in_the_way);
+  return found == cell.checks.end() ? nullptr : &*found;
 }
-std::string known(const std::string& text) {
-  return text.empty() ? "-" : text;
+
+/// What a case without a divergence lacks: "gradient_norm not triggered".
+std::string lack_of(const CellVerdict& cell) {
+  const CheckResult* check = first_blocking(cell);
+  return check == nullptr ? "no check was recorded" : check->name + " " + outcome_words(check->outcome);
+}
+
+using Cause = std::tuple<std::string, std::string, std::int64_t>;  ///< kind, tensor, step
+
+Cause beginning_of(const CellVerdict& cell) {
+  if (!cell.first_divergence) return {lack_of(cell), "", 0};
+  return {cell.first_divergence->rung, cell.first_divergence->item, cell.first_divergence->step};
+}
+
+bool broke_off(const CellVerdict& cell) {
+  return cell.first_divergence && cell.first_divergence->rung == "completion";
+}
+
+using Alike = std::vector<std::size_t>;  ///< indices of cases
+
+/// Worst first: what broke off, then what most cases have.
+std::vector<Alike> causes_of(const Verdict& verdict) {
+  std::vector<Alike> causes;
+  for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
+    if (verdict.cells[i].holds) continue;
+    auto same = std::ranges::find_if(causes, [&](const Alike& each) {
+      return beginning_of(verdict.cells[each.front()]) == beginning_of(verdict.cells[i]);
+    });
+    if (same == causes.end()) same = causes.insert(same, Alike{});
+    same->push_back(i);
+  }
+  std::ranges::stable_sort(causes, [&](const Alike& a, const Alike& b) {
+    const bool a_broke = broke_off(verdict.cells[a.front()]), b_broke = broke_off(verdict.cells[b.front()]);
+    return a_broke != b_broke ? a_broke : a.size() > b.size();
+  });
+  return causes;
+}
+
+std::string look_in_short(const CellVerdict& cell) {
+  if (!cell.values) return "";
+  const ValueFindings& values = *cell.values;
+  return values.fingerprints.empty() ? values.otherwise : values.fingerprints.front().words;
+}
+
+/// What it looks like, else what was said.
+std::string in_short(const CellVerdict& cell) {
+  std::string text = look_in_short(cell);
+  const CheckResult* check = first_blocking(cell);
+  if (text.empty() && cell.first_divergence) text = cell.first_divergence->words;
+  if (text.empty() && check != nullptr) text = lack_of(cell) + ": " + check->reason;
+  if (text.empty()) text = lack_of(cell);
+  return (cell.unstable() ? "unstable: " : "") + short_digests(text);
+}
+
+PageData fault_line(const CellVerdict& cell, std::size_t index) {
+  const auto numbered = [](const char* what, const std::optional<std::int64_t>& number) {
+    return number ? what + std::to_string(*number) : std::string();
+  };
+  const FirstDivergence at = cell.first_divergence.value_or(FirstDivergence{});
+  PageData line;
+  line.set("anchor", cell_anchor(index));
+  line.set("title", page_text(cell_title(cell)));
+  line.set("step", !cell.first_divergence ? "" : at.step < 0 ? "start" : "step " + std::to_string(at.step));
+  line.set("microbatch", numbered("microbatch ", at.microbatch));
+  line.set("stage", at.stage ? numbered("stage ", at.stage) : numbered("rank ", at.rank));
+  line.set("item", page_text(at.item + (at.direction.empty() ? "" : " " + at.direction)));
+  line.set("looks", page_text(in_short(cell)));
+  return line;
+}
+
+PageData fault_lines(const Verdict& verdict, const Alike& cells, std::size_t from, std::size_t to) {
+  PageData lines = page_list();
+  for (std::size_t i = from; i < to; ++i) lines.push_back(fault_line(verdict.cells[cells[i]], cells[i]));
+  return lines;
+}
+
+std::string cause_words(const Cause& cause) {
+  const auto& [kind, item, step] = cause;
+  if (item.empty()) return kind;
+  return kind + ", " + (step < 0 ? std::string("before the first step") : "step " + std::to_string(step)) + ", " + item;
+}
+
+PageData cause_data(const Verdict& verdict, const Alike& cells, std::size_t room) {
+  const std::size_t shown = std::min({cells.size(), most_alike, room});
+  PageData data;
+  data.set("alike", cells.size() == 1
+                        ? PageData(false)
+                        : PageData("text", page_text(count_text(std::ssize(cells), "case") + " that begin alike: " +
+                                                     cause_words(beginning_of(verdict.cells[cells.front()])))));
+  data.set("lines", fault_lines(verdict, cells, 0, shown));
+  PageData more(false);
+  if (shown < cells.size()) {
+    more = PageData("rows", fault_lines(verdict, cells, shown, cells.size()));
+    more.set("count", grouped(static_cast<std::int64_t>(cells.size() - shown)) +
+                          (shown > 0 ? " more like these" : " like this"));
+  }
+  data.set("more", more);
+  return data;
+}
+
+/// The eight digits by which a digest is known, and the rest on demand.
+PageData value_data(const std::string& value) {
+  const std::string shown = short_digests(value);
+  PageData data;
+  data.set("shown", page_text(shown.empty() ? "-" : shown));
+  data.set("whole", shown == value ? PageData(false) : PageData("text", page_text(value)));
+  return data;
 }
 
 PageData divergence_data(const FirstDivergence& divergence) {
   PageData data;
-  data.set("words", page_text(divergence.words.empty() ? place_text(divergence) : divergence.words));
-  data.set("rung", page_text(known(divergence.rung)));
-  data.set("step", divergence.step < 0 ? "initial" : std::to_string(divergence.step));
-  data.set("microbatch", known(divergence.microbatch));
-  data.set("stage", known(divergence.stage));
-  data.set("rank", known(divergence.rank));
-  data.set("direction", page_text(known(divergence.direction)));
-  data.set("item", page_text(known(divergence.item)));
-  data.set("expected", page_text(known(divergence.expected)));
-  data.set("got", page_text(known(divergence.got)));
-  data.set("size", page_text(known(divergence.size)));
+  data.set("words", page_text(short_digests(divergence.words)));
+  data.set("place", page_text(place_text(divergence)));
+  data.set("rung", page_text(divergence.rung));
+  data.set("expected", value_data(divergence.expected));
+  data.set("got", value_data(divergence.got));
+  data.set("values", PageData(!divergence.expected.empty() || !divergence.got.empty()));
+  data.set("size", divergence.size.empty() ? PageData(false) : PageData("text", page_text(divergence.size)));
   return data;
 }
 
-/// Checks that say the same are one line: a run that broke off leaves a dozen of them.
+/// Checks that say the same are one line: a run that broke off leaves a dozen of them. What is the case's first
+/// divergence is not told again.
 struct Reason {
   std::vector<std::string> checks;
   Outcome outcome;
@@ -44,12 +149,16 @@ struct Reason {
 
 std::vector<Reason> merged_reasons(const CellVerdict& cell) {
   std::vector<Reason> all;
+  const std::string told = cell.first_divergence ? place_text(*cell.first_divergence) : "";
   for (const auto& check : cell.checks) {
     if (!stands_in_the_way(check)) continue;
-    const std::string place = check.first_divergence ? place_text(*check.first_divergence) : "";
-    const bool same = !all.empty() && all.back().outcome == check.outcome && all.back().reason == check.reason &&
-                      all.back().place == place;
-    if (!same) all.push_back({{}, check.outcome, check.reason, place});
+    std::string place = check.first_divergence ? place_text(*check.first_divergence) : "", reason = check.reason;
+    if (place == told) place.clear();
+    if (cell.first_divergence && reason.starts_with(cell.first_divergence->words))
+      reason.erase(0, cell.first_divergence->words.size());
+    const bool same =
+        !all.empty() && all.back().outcome == check.outcome && all.back().reason == reason && all.back().place == place;
+    if (!same) all.push_back({{}, check.outcome, reason, place});
     all.back().checks.push_back(check.name);
   }
   return all;
@@ -61,22 +170,24 @@ PageData reasons(const CellVerdict& cell) {
     PageData entry;
     entry.set("name", page_text(join(reason.checks, ", ")));
     entry.set("outcome", outcome_words(reason.outcome));
-    entry.set("has_reason", PageData(!reason.reason.empty()));
-    entry.set("reason", page_text(reason.reason));
-    entry.set("has_place", PageData(!reason.place.empty()));
-    entry.set("place", page_text(reason.place));
+    const bool rest = reason.reason.empty() || reason.reason.starts_with(" ");
+    entry.set("reason", page_text((rest ? "" : ": ") + short_digests(reason.reason)));
+    entry.set("place", reason.place.empty() ? PageData(false) : PageData("text", page_text(reason.place)));
     list.push_back(entry);
   }
   return list;
 }
 
 std::string second_run_text(const SecondRun& second) {
-  const std::string words = second.words.empty() ? "" : ": " + second.words;
+  // What it adds; where it diverges again is where it did.
+  const std::string words =
+      second.words.empty() ? ""
+                           : ": " + short_digests(second.words.substr(0, second.words.find(" First divergence: ")));
   switch (second.outcome) {
     case SecondRun::Outcome::fails_again:
       return "it fails again" + words;
     case SecondRun::Outcome::holds:
-      return "it held. The cell is unstable" + words;
+      return "it held. The case is unstable" + words;
     case SecondRun::Outcome::not_done:
       break;
   }
@@ -98,38 +209,19 @@ PageData environment_data(const std::vector<MachineDifference>& differences) {
 /// What the records and the launch tell beside the verdict.
 void add_evidence(PageData& card, const CellVerdict& cell, const Evidence& evidence) {
   const auto run = evidence.cells.find(cell.id);
-  const bool bits_differ =
-      cell.first_divergence && cell.first_divergence->rung != "completion" && run != evidence.cells.end();
+  const bool bits_differ = cell.first_divergence && !broke_off(cell) && run != evidence.cells.end();
   const auto differences = bits_differ ? run->second.environment : std::vector<MachineDifference>{};
   card.set("environment_same", PageData(bits_differ && differences.empty()));
   card.set("has_environment", PageData(!differences.empty()));
   card.set("environment", environment_data(differences));
-  PageData spread(false), ratios(false);
-  if (run != evidence.cells.end() && !run->second.spread.nothing()) {
-    spread = PageData("svg", PageData(draw_spread(run->second.spread, "Where it differs, " + cell.id)));
-    spread.set("equal", grouped(run->second.spread.equal_rows));
-  }
-  if (run != evidence.cells.end() && run->second.ratios.compared > 0 && !run->second.ratios.all_one()) {
-    ratios = PageData("svg", PageData(draw_gradient_ratios({{cell.id, run->second.ratios}},
-                                                           "Gradient norms over the reference's, " + cell.id)));
-  }
-  card.set("spread", spread);
-  card.set("ratios", ratios);
   const auto launch = evidence.launches.find(cell.id);
   const LaunchEvidence left = launch == evidence.launches.end() ? LaunchEvidence{} : launch->second;
+  card.set("has_record", PageData(run != evidence.cells.end()));
+  card.set("has_output", PageData(launch != evidence.launches.end()));
   card.set("has_ran", PageData(!left.command.empty()));
   card.set("ran", page_text(left.command));
   card.set("has_error_end", PageData(!left.error_end.empty()));
   card.set("error_end", page_text(left.error_end));
-}
-
-PageData fingerprint_data(const Fingerprint& found) {
-  PageData data;
-  data.set("name", page_text(found.name));
-  data.set("words", page_text(found.words));
-  data.set("evidence", page_text(found.evidence));
-  data.set("suggests", page_text(found.suggests));
-  return data;
 }
 
 /// What the dumped values look like, with the cause that suggests.
@@ -137,34 +229,35 @@ PageData values_data(const CellVerdict& cell) {
   if (!cell.values) return PageData(false);
   const ValueFindings& values = *cell.values;
   PageData fingerprints = page_list(), data;
-  for (const Fingerprint& found : values.fingerprints) fingerprints.push_back(fingerprint_data(found));
+  for (const Fingerprint& found : values.fingerprints) {
+    PageData entry;
+    entry.set("name", page_text(found.name));
+    entry.set("words", page_text(found.words));
+    entry.set("evidence", page_text(found.evidence));
+    entry.set("suggests", page_text(found.suggests));
+    fingerprints.push_back(entry);
+  }
   data.set("heading",
            values.fingerprints.size() > 1 ? "What it looks like; several causes fit:" : "What it looks like:");
-  data.set("step", values.step < 0 ? "initial" : std::to_string(values.step));
+  data.set("when", values.step < 0 ? "before the first step" : "step " + std::to_string(values.step));
   data.set("fingerprints", fingerprints);
   data.set("otherwise", values.fingerprints.empty() ? PageData("text", page_text(values.otherwise)) : PageData(false));
-  const std::string svg = draw_ulps(values.ulps, "Units in the last place, " + cell.id);
-  PageData ulps(false);
-  if (!svg.empty()) {
-    ulps = PageData("svg", PageData(svg));
-    ulps.set("caption", page_text("Elements of " + values.tensor + " by how many units in the last place they are off" +
-                                  (values.not_numbers > 0 ? "; " + count_text(values.not_numbers, "element") +
-                                                                " more are NaN in one of the two"
-                                                          : "") +
-                                  ". Logarithmic."));
-  }
-  data.set("ulps", ulps);
   return data;
 }
 
-PageData failure_card(const CellVerdict& cell, const Evidence& evidence) {
+PageData failure_card(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
   PageData card;
   add_evidence(card, cell, evidence);
+  card.set("anchor", cell_anchor(index));
+  card.set("open", PageData(false));
   card.set("values", values_data(cell));
   card.set("title", page_text(cell_title(cell)));
+  card.set("state", cell.unstable() ? "unstable" : broke_off(cell) ? "did not end well" : "does not hold");
+  card.set("short", page_text(cell.first_divergence ? place_text(*cell.first_divergence) : lack_of(cell)));
   card.set("id", page_text(cell.id));
   card.set("divergence", cell.first_divergence ? divergence_data(*cell.first_divergence) : PageData(false));
   card.set("reasons", reasons(cell));
+  card.set("checks", check_lines(cell.checks, usual, false));
   card.set("has_second_run", PageData(cell.second_run.has_value()));
   card.set("second_run", page_text(cell.second_run ? second_run_text(*cell.second_run) : ""));
   card.set("has_command", PageData(!cell.command.empty()));
@@ -172,39 +265,26 @@ PageData failure_card(const CellVerdict& cell, const Evidence& evidence) {
   return card;
 }
 
-PageData failure_row(const CellVerdict& cell) {
-  std::vector<std::string> names;
-  for (const auto& check : cell.checks) {
-    if (stands_in_the_way(check)) names.push_back(check.name + " " + outcome_words(check.outcome));
-  }
-  std::string what = join(names, ", ");
-  if (cell.unstable()) what = "unstable: " + what;
-  if (cell.first_divergence) what += "; first at " + place_text(*cell.first_divergence);
-  PageData row;
-  row.set("title", page_text(cell_title(cell)));
-  row.set("what", page_text(what));
-  row.set("command", page_text(cell.command));
-  return row;
-}
-
 }  // namespace
 
-void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  PageData cards = page_list(), rows = page_list();
-  std::size_t failing = 0;
-  for (const auto& cell : verdict.cells) {
-    if (cell.holds) continue;
-    if (failing++ < most_open) {
-      cards.push_back(failure_card(cell, evidence));
-    } else {
-      rows.push_back(failure_row(cell));
+void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
+  const std::vector<Alike> causes = causes_of(verdict);
+  PageData groups = page_list(), cards = page_list();
+  std::size_t failing = 0, lines = 0;
+  for (const Alike& cells : causes) {
+    groups.push_back(cause_data(verdict, cells, most_open_lines - std::min(lines, most_open_lines)));
+    lines += std::min(cells.size(), most_alike);
+    for (const std::size_t index : cells) {
+      PageData card = failure_card(verdict.cells[index], index, evidence, usual);
+      card.set("open", PageData(failing++ == 0));
+      cards.push_back(card);
     }
   }
   page.set("has_failures", PageData(failing > 0));
+  page.set("failing",
+           count_text(static_cast<std::int64_t>(failing), "case") + ", " + count_text(std::ssize(causes), "cause"));
+  page.set("causes", groups);
   page.set("failures", cards);
-  page.set("has_more_failures", PageData(failing > most_open));
-  page.set("more_count", grouped(static_cast<std::int64_t>(failing - std::min(failing, most_open))));
-  page.set("more_failures", rows);
 }
 
 }  // namespace plumbline

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What it ran on and what it ran over: everything that could explain other bits elsewhere.
 #include <algorithm>
 #include <vector>
@@ -62,7 +63,7 @@ void add_versions(PageData& blocks, const Verdict& verdict) {
     if (std::find(told.begin(), told.end(), cell.versions) != told.end()) continue;
     told.push_back(cell.versions);
     blocks.push_back(
-        block(told.size() == 1 ? "the pipeline" : "the pipeline, in other cells", entries_of(cell.versions)));
+        block(told.size() == 1 ? "the pipeline" : "the pipeline, in other cases", entries_of(cell.versions)));
   }
 }
 
@@ -73,7 +74,7 @@ PageData reference_row(const std::string& id, const Manifest& manifest) {
   row.set("seed", std::to_string(manifest.seed));
   row.set("steps", grouped(manifest.steps - manifest.first_step));
   row.set("microbatches", grouped(manifest.microbatches));
-  row.set("digest", page_text(manifest.data_digest));
+  row.set("digest", page_text(short_digests(manifest.data_digest)));
   const Json source = manifest.json.contains("data") && manifest.json["data"].is_object()
                           ? manifest.json["data"].value("source", Json())
                           : Json();

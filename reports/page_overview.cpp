@@ -1,4 +1,5 @@
-// Every cell in one look: model and optimiser, schedule against world size.
+// SPDX-License-Identifier: BSD-3-Clause
+// Every case in one look: model and optimiser, schedule against world size.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,7 +22,7 @@ struct OverviewTable {
   std::vector<OverviewRow> rows;
 };
 
-/// In order of first appearance. Runs of one model and optimiser share a table: their cells stand side by side.
+/// In order of first appearance. Runs of one model and optimiser share a table: their cases stand side by side.
 std::vector<OverviewTable> overview_tables(const Verdict& verdict) {
   std::vector<OverviewTable> tables;
   for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
@@ -44,24 +45,45 @@ bool crashed(const CellVerdict& cell) {
   });
 }
 
+struct Look {
+  const char* name;  ///< of the style, and of the entry in the legend
+  const char* sign;
+  const char* words;
+};
+constexpr Look look_holds{"holds", "\u2713", "holds"}, look_fails{"fails", "\u2717", "does not hold"},
+    look_crashed{"crashed", "!", "did not end well"}, look_unstable{"unstable", "~", "unstable"};
+
+const Look& look_of(const CellVerdict& cell) {
+  if (cell.holds) return look_holds;
+  if (cell.unstable()) return look_unstable;
+  return crashed(cell) ? look_crashed : look_fails;
+}
+
 PageData overview_square(const CellVerdict& cell, std::size_t index) {
-  const bool broken = crashed(cell);
+  const Look& look = look_of(cell);
   PageData data;
   data.set("anchor", cell_anchor(index));
-  data.set("class", cell.holds ? PageData(false)
-                               : PageData(cell.unstable() ? "unstable"
-                                          : broken        ? "crashed"
-                                                          : "fails"));
-  data.set("sign", cell.holds        ? outcome_sign(Outcome::holds)
-                   : cell.unstable() ? "~"
-                   : broken          ? "!"
-                                     : outcome_sign(Outcome::fails));
-  data.set("words", page_text(cell_title(cell) + ": " +
-                              (cell.holds        ? "holds"
-                               : cell.unstable() ? "unstable"
-                               : broken          ? "did not end well"
-                                                 : "does not hold")));
+  data.set("class", cell.holds ? PageData(false) : PageData(look.name));
+  data.set("world", std::to_string(cell.world));
+  data.set("sign", look.sign);
+  data.set("words", page_text(cell_title(cell) + ": " + look.words));
   return data;
+}
+
+/// The looks that are there, each once.
+PageData legend(const Verdict& verdict) {
+  PageData list = page_list();
+  for (const Look* look : {&look_holds, &look_fails, &look_crashed, &look_unstable}) {
+    const auto count = std::ranges::count_if(verdict.cells, [&](const auto& cell) { return &look_of(cell) == look; });
+    if (count == 0) continue;
+    PageData entry;
+    entry.set("class", look->name);
+    entry.set("sign", look->sign);
+    entry.set("words", look->words);
+    entry.set("count", grouped(count));
+    list.push_back(entry);
+  }
+  return list;
 }
 
 PageData overview_data(const Verdict& verdict, const OverviewTable& table) {
@@ -98,6 +120,7 @@ void fill_overview(PageData& page, const Verdict& verdict) {
   PageData tables = page_list();
   for (const OverviewTable& table : overview_tables(verdict)) tables.push_back(overview_data(verdict, table));
   page.set("overview", tables);
+  page.set("legend", legend(verdict));
 }
 
 }  // namespace plumbline

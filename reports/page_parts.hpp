@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of the page as data for its template (page.html); each function fills the keys that its section there
 // names. Only the page's own sources include this: mustache is costly to compile.
 #pragma once
@@ -22,35 +23,30 @@ PageData page_text(const std::string& text);
 /// A list of texts under the key `text`.
 PageData page_texts(const std::vector<std::string>& texts);
 
-/// The anchor of a cell's details, and of one check in them. Made of positions, never of names.
+/// The anchor of a case, or behind the cases of a reference: of its card or its line. Made of positions, never of names.
 std::string cell_anchor(std::size_t cell);
-std::string check_anchor(std::size_t cell, std::size_t check);
 
-/// title, word, holds, lead, tiles, outcomes, not_run.
+/// title, word, holds, lead, tiles, not_run.
 void fill_summary(PageData& page, const Verdict& verdict);
 /// facts: of which commit, when, on what, with what left out, and compared with what.
 void fill_facts(PageData& page, const Verdict& verdict, const Evidence& evidence);
-/// overview: one square a cell, a table for each model and optimiser.
+/// overview: one square a case, a table for each model and optimiser.
 void fill_overview(PageData& page, const Verdict& verdict);
-/// failures: the cells that do not hold.
-void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence);
+/// causes: the cases that do not hold, a line each, those that begin alike together; failures: a card each.
+void fill_failures(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
 /// baseline: what changed since; release: what was demanded and what came of it, to be signed.
 void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence);
-/// usual: what each check claims, its limit and what it showed, where most cells say the same.
+/// usual: each check's limit and what it showed, where most cases say the same.
 void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual);
-/// One cell's checks, for the details under a table; and those of the references.
-PageData cell_details(const CellVerdict& cell, std::size_t index, const UsualTexts& usual);
-void fill_references(PageData& page, const Verdict& verdict, const UsualTexts& usual);
-/// subjects (a grid of world size x check for each schedule) and singles (explicit balances and other cells of their
-/// own).
-void fill_cells(PageData& page, const Verdict& verdict, const UsualTexts& usual);
-/// plots: for each reference its loss, memory and gradients, drawn and as numbers; slots of the schedules.
+/// What came of checks: `held`, a text; `rows`, of those that say more; `aside`, names of those that do not apply.
+/// `blocking`: with those that stand in the way.
+PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking);
+/// subjects: the cases of each model and optimiser, and the references, a line each.
+void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual);
+/// plots: loss, gradients and memory, drawn where there is something to see; bench: of a benchmark that was given.
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence);
-/// speed: of a reference and of the cells that were compared with it.
-void add_speed(PageData& plot, const RunSummary& reference, const std::vector<const CellVerdict*>& cells,
-               const Evidence& evidence, const std::string& title);
-/// timelines: for each schedule one cell's measured timeline above the planned one.
-void fill_timelines(PageData& page, const Verdict& verdict, const Evidence& evidence);
+/// timeline: of the slowest case, the measured one above the planned one.
+void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence);
 /// machine, references, missing.
 void fill_machine(PageData& page, const Verdict& verdict, const Evidence& evidence);
 

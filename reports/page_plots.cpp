@@ -1,303 +1,227 @@
-// For each reference: loss and memory of all that was compared with it, drawn and in numbers.
+// SPDX-License-Identifier: BSD-3-Clause
+// Loss, gradients and activation memory: a sentence where nothing differs, a plot where there is something to see.
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "reports/loss_plot.hpp"
 #include "reports/memory_plot.hpp"
 #include "reports/page_parts.hpp"
-#include "reports/slots_plot.hpp"
 #include "reports/words.hpp"
-#include "support/numbers.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
 namespace {
 
-/// Longer runs show their first and last steps: the page stays readable and small.
-constexpr std::size_t most_step_rows = 60;
 /// More signs than these cannot be told apart.
 constexpr std::size_t most_ratio_runs = 8;
-/// Of the plot of slots; what grows with M shows it by then.
-constexpr std::int32_t most_microbatches = 16;
 
-/// One reference and the cells that were compared with it, in the verdict's order.
+/// One reference and the cases that were compared with it, in the verdict's order.
 struct Plotted {
+  std::string id;
   const RunSummary& reference;
   std::vector<const CellVerdict*> cells;
-  const Evidence& evidence;
-
-  const RunSummary& run(const CellVerdict& cell) const { return evidence.cells.at(cell.id); }
 };
 
-std::vector<LossSeries> loss_series(const Plotted& plotted) {
-  std::vector<LossSeries> all;
-  for (const auto* cell : plotted.cells) {
-    all.push_back({.world = cell->world, .label = run_label(*cell), .losses = plotted.run(*cell).losses});
+const RunSummary& run_of(const Evidence& evidence, const CellVerdict& cell) {
+  return evidence.cells.at(cell.id);
+}
+
+/// In the order in which the verdict first comes to their references.
+std::vector<Plotted> plotted_of(const Verdict& verdict, const Evidence& evidence) {
+  std::vector<Plotted> all;
+  for (const auto& cell : verdict.cells) {
+    const auto reference = evidence.reference_of.find(cell.id);
+    if (reference == evidence.reference_of.end()) continue;
+    auto same = std::ranges::find(all, reference->second, &Plotted::id);
+    if (same == all.end()) {
+      all.push_back({reference->second, evidence.references.at(reference->second), {}});
+      same = all.end() - 1;
+    }
+    same->cells.push_back(&cell);
   }
   return all;
 }
 
-std::string loss_caption(const Losses& reference, const std::vector<LossSeries>& series) {
-  LossDifference total;
-  for (const auto& one : series) {
-    const LossDifference difference = loss_difference(reference, one);
-    total.compared += difference.compared;
-    total.differing += difference.differing;
-    total.largest = std::max(total.largest, difference.largest);
-  }
-  std::string text =
-      "Above: the reference's loss and each pipeline's, side by side at every step. Below: pipeline minus reference. ";
-  if (total.compared == 0) return text + "No loss was there to compare.";
-  if (total.differing == 0) return text + "All " + grouped(total.compared) + " differences are exactly 0.";
-  return text + grouped(total.differing) + " of " + grouped(total.compared) + " losses differ, the largest by " +
-         short_number(total.largest) + ".";
-}
-
-PageData loss_rows(const Losses& reference, const std::vector<LossSeries>& series) {
-  PageData rows = page_list();
-  for (const auto& one : series) {
-    const LossDifference difference = loss_difference(reference, one);
-    PageData row;
-    row.set("run", page_text(one.label));
-    row.set("compared", grouped(difference.compared));
-    row.set("differing", grouped(difference.differing));
-    row.set("largest", short_number(difference.largest));
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-PageData step_rows(const Losses& reference) {
-  PageData rows = page_list();
-  std::size_t at = 0;
-  for (const auto& [step, loss] : reference) {
-    const bool left_out =
-        reference.size() > most_step_rows && at >= most_step_rows / 2 && at + most_step_rows / 2 < reference.size();
-    if (!left_out || at == most_step_rows / 2) {
-      PageData row;
-      row.set("step", left_out ? "..." : to_text(step));
-      row.set("loss", left_out ? "(the rest is in the record's steps.csv)" : to_text(loss));
-      rows.push_back(row);
-    }
-    ++at;
-  }
-  return rows;
-}
-
-std::vector<MemoryPanel> memory_panels(const Plotted& plotted) {
-  std::vector<MemoryPanel> panels;
-  for (const auto* cell : plotted.cells) {
-    if (!cell->balance.empty()) continue;
-    auto panel =
-        std::find_if(panels.begin(), panels.end(), [&](const MemoryPanel& p) { return p.title == cell->schedule; });
-    if (panel == panels.end()) panel = panels.insert(panels.end(), MemoryPanel{cell->schedule, {}});
-    const bool there = std::any_of(panel->groups.begin(), panel->groups.end(),
-                                   [&](const MemoryGroup& group) { return group.world == cell->world; });
-    if (!there) panel->groups.push_back({.world = cell->world, .ranks = plotted.run(*cell).ranks});
-  }
-  for (auto& panel : panels) {
-    std::sort(panel.groups.begin(), panel.groups.end(), [](const auto& a, const auto& b) { return a.world < b.world; });
-  }
-  return panels;
-}
-
-std::string activation_caption(const std::vector<MemoryPanel>& panels) {
-  std::int64_t predicted = 0, equal = 0;
-  for (const auto& panel : panels) {
-    for (const auto& group : panel.groups) {
-      for (const auto& rank : group.ranks) {
-        if (!rank.predicted_bytes || !rank.activation_bytes) continue;
-        ++predicted;
-        if (*rank.predicted_bytes == *rank.activation_bytes) ++equal;
-      }
-    }
-  }
-  std::string text = "Peak activation bytes of each rank, first rank to the left. ";
-  if (predicted == 0) return text + "The records hold nothing to predict them from.";
-  return text + "The dash is where the memory law puts it, from the reference's saved bytes and the schedule alone: " +
-         grouped(equal) + " of " + grouped(predicted) + " equal to the byte.";
-}
-
-bool has_activations(const std::vector<MemoryPanel>& panels) {
-  return std::any_of(panels.begin(), panels.end(), [](const MemoryPanel& panel) {
-    return std::any_of(panel.groups.begin(), panel.groups.end(), [](const MemoryGroup& group) {
-      return std::any_of(group.ranks.begin(), group.ranks.end(),
-                         [](const RankMemory& r) { return r.activation_bytes.has_value(); });
-    });
-  });
-}
-
-PageData picture(const std::optional<std::string>& svg, const std::string& caption) {
-  if (!svg) return PageData(false);
+PageData picture(const std::string& svg, const std::string& caption) {
   PageData data;
-  data.set("svg", PageData(*svg));
+  data.set("svg", PageData(svg));
   data.set("caption", page_text(caption));
   return data;
 }
 
-std::string bytes_or_dash(const std::optional<std::int64_t>& bytes) {
-  return bytes ? grouped(*bytes) : "-";
-}
+/// Sentences and pictures of what was compared with one reference after the other.
+class Comparisons {
+ public:
+  explicit Comparisons(const Evidence& evidence) : evidence_(evidence) {}
 
-/// 3 of "layers.3"; nothing of a unit that is no layer.
-std::optional<std::int64_t> layer_of(const std::string& unit) {
-  constexpr std::string_view layer = "layers.";
-  return unit.starts_with(layer) ? parse_integer(unit.substr(layer.size())) : std::nullopt;
-}
-
-/// "embed_tokens, layers.0-2, layers.7": layers in a row are one range; a rank of several stages may have others.
-std::string units_text(const std::vector<std::string>& units) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto first = layer_of(units[i]);
-    std::int64_t more = 0;
-    while (first && i + 1 < units.size() && layer_of(units[i + 1]) == *first + more + 1) ++more, ++i;
-    parts.push_back(more == 0 ? units[i] : "layers." + to_text(*first) + "-" + to_text(*first + more));
+  void add(const Plotted& plotted, const std::string& title) {
+    add_losses(plotted, title);
+    add_ratios(plotted, title);
   }
-  return parts.empty() ? "(none)" : join(parts, ", ");
-}
-
-void append_memory_rows(PageData& rows, const std::string& label, const RunSummary& run) {
-  for (const auto& rank : run.ranks) {
-    PageData row;
-    row.set("run", page_text(label));
-    row.set("rank", std::to_string(rank.rank));
-    row.set("units", page_text(units_text(rank.units)));
-    row.set("measured", bytes_or_dash(rank.activation_bytes));
-    row.set("law", bytes_or_dash(rank.predicted_bytes));
-    row.set("parameters", bytes_or_dash(rank.parameter_bytes));
-    row.set("gradients", bytes_or_dash(rank.gradient_bytes));
-    row.set("optimizer", bytes_or_dash(rank.optimizer_bytes));
-    rows.push_back(row);
+  PageData pictures() const { return pictures_; }
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> texts;
+    if (total_.compared > 0) {
+      texts.push_back(total_.differing == 0
+                          ? "Loss: all " + count_text(total_.compared, "value") + " equal the reference's."
+                          : "Loss: " + grouped(total_.differing) + " of " + count_text(total_.compared, "value") +
+                                " differ from the reference's, the largest by " + short_number(total_.largest) + ".");
+    }
+    if (norms_ > 0 && unlike_ == 0)
+      texts.push_back("Norms of gradients: all " + count_text(norms_, "value") + " equal the reference's.");
+    if (unlike_ > 0)
+      texts.push_back("Norms of gradients: other than the reference's in " + count_text(unlike_, "case") + ".");
+    return texts;
   }
-}
 
-PageData memory_rows(const Plotted& plotted) {
-  PageData rows = page_list();
-  append_memory_rows(rows, "reference", plotted.reference);
-  for (const auto* cell : plotted.cells) append_memory_rows(rows, run_label(*cell), plotted.run(*cell));
-  return rows;
-}
+ private:
+  void add_losses(const Plotted& plotted, const std::string& title) {
+    const Losses& reference = plotted.reference.losses;
+    std::vector<LossSeries> differing;
+    LossDifference here;
+    for (const auto* cell : plotted.cells) {
+      LossSeries one{.world = cell->world, .label = run_label(*cell), .losses = run_of(evidence_, *cell).losses};
+      const LossDifference difference = loss_difference(reference, one);
+      here.compared += difference.compared;
+      here.differing += difference.differing;
+      here.largest = std::max(here.largest, difference.largest);
+      if (difference.differing > 0) differing.push_back(std::move(one));
+    }
+    total_.compared += here.compared;
+    total_.differing += here.differing;
+    total_.largest = std::max(total_.largest, here.largest);
+    if (differing.empty()) return;
+    pictures_.push_back(picture(draw_losses(reference, differing, "Loss, " + title),
+                                title + ", of " + count_text(std::ssize(differing), "case") +
+                                    ": above the loss, below the difference from the reference. " +
+                                    grouped(here.differing) + " of " + count_text(here.compared, "value") +
+                                    " differ, the largest by " + short_number(here.largest) + "."));
+  }
 
-/// Drawn where there is something to see; that all are 1 is said in a sentence.
-void add_ratios(PageData& data, const Plotted& plotted, const std::string& title) {
-  std::vector<NamedRatios> unlike;
-  std::int64_t compared = 0;
+  void add_ratios(const Plotted& plotted, const std::string& title) {
+    std::vector<NamedRatios> shown;
+    std::int64_t unlike = 0;
+    for (const auto* cell : plotted.cells) {
+      const GradientRatios& ratios = run_of(evidence_, *cell).ratios;
+      norms_ += ratios.compared;
+      if (ratios.all_one()) continue;
+      ++unlike;
+      if (shown.size() < most_ratio_runs) shown.push_back({run_label(*cell), ratios});
+    }
+    unlike_ += unlike;
+    if (shown.empty()) return;
+    const bool all = static_cast<std::int64_t>(shown.size()) == unlike;
+    pictures_.push_back(picture(
+        draw_gradient_ratios(shown, "Norms of gradients, " + title),
+        title + ", of " + (all ? "" : "the first " + grouped(std::ssize(shown)) + " of ") + count_text(unlike, "case") +
+            ": the norm of each parameter's gradient over the reference's, less 1; the smallest and the "
+            "largest of all steps. 0 is right."));
+  }
+
+  const Evidence& evidence_;
+  LossDifference total_;
+  std::int64_t norms_ = 0, unlike_ = 0;
+  PageData pictures_ = page_list();
+};
+
+/// References of one model whose activations are the same, whatever their optimiser: one figure.
+struct MemoryFigure {
+  std::string model;
+  std::optional<std::int64_t> peak;  ///< the reference's
+  std::vector<std::string> optimizers;
+  std::vector<MemoryPanel> panels;
+
+  bool over_ranks() const {
+    return std::ranges::any_of(panels, [](const MemoryPanel& panel) { return panel.groups.size() > 1; });
+  }
+};
+
+void add_memory(std::vector<MemoryFigure>& figures, const Plotted& plotted, const Evidence& evidence) {
+  const auto peak = plotted.reference.ranks.empty() ? std::nullopt : plotted.reference.ranks.front().activation_bytes;
   for (const auto* cell : plotted.cells) {
-    const GradientRatios& ratios = plotted.run(*cell).ratios;
-    compared += ratios.compared;
-    if (!ratios.all_one() && unlike.size() < most_ratio_runs) unlike.push_back({run_label(*cell), ratios});
+    const std::vector<RankMemory>& ranks = run_of(evidence, *cell).ranks;
+    const bool measured =
+        std::ranges::any_of(ranks, [](const RankMemory& rank) { return rank.activation_bytes.has_value(); });
+    if (!cell->balance.empty() || !cell->variant.empty() || !measured) continue;
+    auto figure = std::ranges::find_if(
+        figures, [&](const MemoryFigure& each) { return each.model == cell->model && each.peak == peak; });
+    if (figure == figures.end()) figure = figures.insert(figure, {cell->model, peak, {}, {}});
+    if (std::ranges::find(figure->optimizers, cell->optimizer) == figure->optimizers.end())
+      figure->optimizers.push_back(cell->optimizer);
+    auto panel = std::ranges::find(figure->panels, cell->schedule, &MemoryPanel::title);
+    if (panel == figure->panels.end()) panel = figure->panels.insert(panel, MemoryPanel{cell->schedule, {}});
+    if (std::ranges::find(panel->groups, cell->world, &MemoryGroup::world) == panel->groups.end())
+      panel->groups.push_back({.world = cell->world, .ranks = ranks});
+    std::ranges::sort(panel->groups, {}, &MemoryGroup::world);
   }
-  data.set("ratios_equal", compared > 0 && unlike.empty() ? PageData("count", grouped(compared)) : PageData(false));
-  data.set("ratios_svg",
-           unlike.empty()
-               ? PageData(false)
-               : picture(draw_gradient_ratios(unlike, "Gradient norms over the reference's, " + title),
-                         "The norm of each parameter's gradient over the reference's, the smallest and the largest of "
-                         "all steps. 1 is right."));
 }
 
-PageData plot_data(const Plotted& plotted, const std::string& title) {
-  const auto series = loss_series(plotted);
-  const auto panels = memory_panels(plotted);
-  const Losses& losses = plotted.reference.losses;
-  PageData data;
-  data.set("title", page_text(title));
-  data.set("loss_svg", PageData(losses.empty() ? "" : draw_losses(losses, series, "Loss, " + title)));
-  data.set("loss_caption", page_text(loss_caption(losses, series)));
-  data.set("loss_rows", loss_rows(losses, series));
-  data.set("step_rows", step_rows(losses));
-  const RankMemory alone = plotted.reference.ranks.empty() ? RankMemory{} : plotted.reference.ranks.front();
-  std::optional<std::string> activations, state;
-  if (has_activations(panels))
-    activations = draw_activations(panels, alone.activation_bytes, "Peak activations, " + title);
-  if (!panels.empty() && alone.parameter_bytes)
-    state = draw_state(panels.front().groups, alone, "Model state, " + title);
-  data.set("activation_svg", picture(activations, activation_caption(panels)));
-  data.set("state_svg",
-           picture(state, panels.empty()
-                              ? ""
-                              : "Parameters, gradients and optimiser state of each rank, first rank to the left (" +
-                                    panels.front().title + "; the schedule changes none of it)."));
-  data.set("memory_rows", memory_rows(plotted));
-  add_ratios(data, plotted, title);
-  add_speed(data, plotted.reference, plotted.cells, plotted.evidence, title);
-  return data;
+/// On one scale. What has one world size only is in the sentence.
+PageData memory_pictures(std::vector<MemoryFigure> figures) {
+  std::erase_if(figures, [](const MemoryFigure& figure) { return !figure.over_ranks(); });
+  std::int64_t largest = 1;
+  for (const MemoryFigure& figure : figures)
+    largest = std::max(largest, largest_activation(figure.panels, figure.peak));
+  PageData pictures = page_list();
+  for (const MemoryFigure& figure : figures) {
+    const std::string title = "Peak activations, " + training_title(figure.model, join(figure.optimizers, " and "));
+    pictures.push_back(picture(draw_activations(figure.panels, figure.peak, largest, title),
+                               title + ". A bar a rank, the first to the left; one scale for all."));
+  }
+  return pictures;
 }
 
-/// In the order in which the verdict first comes to them; a reference that no cell could be compared with has no curve
-/// to stand beside.
-std::vector<std::string> references_in_order(const Verdict& verdict, const Evidence& evidence) {
-  std::vector<std::string> ids;
-  for (const auto& cell : verdict.cells) {
-    const auto found = evidence.reference_of.find(cell.id);
-    if (found == evidence.reference_of.end()) continue;
-    if (std::find(ids.begin(), ids.end(), found->second) == ids.end()) ids.push_back(found->second);
+std::optional<std::string> memory_sentence(const Verdict& verdict, const Evidence& evidence) {
+  std::int64_t predicted = 0, equal = 0;
+  for (const CellVerdict& cell : verdict.cells) {
+    const auto run = evidence.cells.find(cell.id);
+    if (run == evidence.cells.end()) continue;
+    for (const RankMemory& rank : run->second.ranks) {
+      if (!rank.predicted_bytes || !rank.activation_bytes) continue;
+      ++predicted;
+      if (*rank.predicted_bytes == *rank.activation_bytes) ++equal;
+    }
   }
-  return ids;
+  if (predicted == 0) return std::nullopt;
+  return "Activation memory: the peaks of " + (equal == predicted ? "all " : grouped(equal) + " of ") +
+         count_text(predicted, "rank") + " are what the reference's saved bytes and the schedule predict, to the byte.";
 }
 
-/// Each schedule at its largest world size in the verdict.
-std::vector<SlotCurve> slot_curves(const Verdict& verdict) {
-  std::vector<std::pair<std::string, std::int64_t>> largest;
-  for (const auto& cell : verdict.cells) {
-    auto same = std::ranges::find(largest, cell.schedule, [](const auto& each) { return each.first; });
-    if (same == largest.end()) same = largest.insert(largest.end(), {cell.schedule, 0});
-    same->second = std::max(same->second, cell.world);
-  }
-  std::vector<SlotCurve> curves;
-  for (const auto& [schedule, world] : largest) {
-    if (world > std::numeric_limits<std::int16_t>::max()) continue;
-    SlotCurve curve = slot_curve(schedule, static_cast<std::int32_t>(world), most_microbatches);
-    if (!curve.slots.empty()) curves.push_back(std::move(curve));
-  }
-  return curves;
-}
-
-PageData slots_data(const Verdict& verdict, const Evidence& evidence) {
-  const auto curves = slot_curves(verdict);
-  if (curves.empty()) return PageData(false);
-  std::set<std::int64_t> counts;
-  for (const auto& [id, run] : evidence.cells) counts.insert(run.manifest.microbatches);
-  const auto marked = counts.size() == 1 && *counts.begin() <= most_microbatches ? *counts.begin() : 0;
-  PageData data =
-      picture(draw_slots(curves, static_cast<std::int32_t>(marked), "Activation slots against microbatches"),
-              "By the schedules' own lists, each at its largest world size here: the most microbatches that "
-              "a rank keeps at once, a share of one for each of its stages. What grows with M is bounded "
-              "by memory, what levels off by the pipeline's depth.");
+PageData bench_data(const std::vector<BenchRow>& bench) {
   PageData rows = page_list();
-  for (const SlotCurve& curve : curves) {
-    std::vector<std::string> numbers;
-    for (const auto& [microbatches, slots] : curve.slots)
-      numbers.push_back(std::to_string(microbatches) + ": " + short_number(slots));
+  for (const BenchRow& each : bench) {
     PageData row;
-    row.set("schedule", page_text(curve.schedule + ", P = " + std::to_string(curve.world)));
-    row.set("numbers", join(numbers, ", "));
+    row.set("name", page_text(each.name));
+    row.set("rounds", grouped(each.rounds));
+    row.set("median", short_number(each.median_ms));
+    row.set("range", short_number(each.low_ms) + " to " + short_number(each.high_ms));
+    row.set("speed", each.speed ? short_number(*each.speed) : "-");
     rows.push_back(row);
   }
-  data.set("rows", rows);
-  return data;
+  return rows;
 }
 
 }  // namespace
 
 void fill_plots(PageData& page, const Verdict& verdict, const Evidence& evidence) {
-  PageData plots = page_list();
+  Comparisons comparisons(evidence);
+  std::vector<MemoryFigure> figures;
   std::set<std::string> titles;
-  for (const auto& id : references_in_order(verdict, evidence)) {
-    Plotted plotted{evidence.references.at(id), {}, evidence};
-    for (const auto& cell : verdict.cells) {
-      const auto found = evidence.reference_of.find(cell.id);
-      if (found != evidence.reference_of.end() && found->second == id) plotted.cells.push_back(&cell);
-    }
-    std::string title = plotted.cells.front()->model + ", " + plotted.cells.front()->optimizer;
-    if (titles.contains(title)) title += " (" + id + ")";
-    plots.push_back(plot_data(plotted, title));
-    titles.insert(title);
+  const std::vector<Plotted> all = plotted_of(verdict, evidence);
+  for (const Plotted& plotted : all) {
+    std::string title = training_title(plotted.cells.front()->model, plotted.cells.front()->optimizer);
+    if (!titles.insert(title).second) title += " (" + plotted.id + ")";
+    comparisons.add(plotted, title);
+    add_memory(figures, plotted, evidence);
   }
-  page.set("plots", plots);
-  page.set("slots", slots_data(verdict, evidence));
+  std::vector<std::string> sentences = comparisons.sentences();
+  if (auto memory = memory_sentence(verdict, evidence)) sentences.push_back(std::move(*memory));
+  page.set("nothing_drawn", PageData(all.empty()));
+  page.set("sentences", page_texts(sentences));
+  page.set("comparisons", comparisons.pictures());
+  page.set("memory", memory_pictures(std::move(figures)));
+  page.set("has_bench", PageData(!evidence.bench.empty()));
+  page.set("bench", bench_data(evidence.bench));
 }
 
 }  // namespace plumbline

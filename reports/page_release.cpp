@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For those who sign: what changed since the baseline, what was demanded, what was waived, what was not reached.
 #include <map>
+#include <set>
 
 #include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
@@ -28,7 +30,7 @@ PageData baseline_data(const BaselineResult& baseline) {
   PageData data;
   data.set("name", page_text(baseline.name));
   const bool two = !baseline.commit_before.empty() && !baseline.commit_now.empty();
-  data.set("commits", page_text(two ? baseline.commit_before + ".." + baseline.commit_now : "not told"));
+  data.set("commits", page_text(two ? baseline.commit_before + ".." + baseline.commit_now : "not known"));
   data.set("compared", page_text(baseline.compared.empty() ? "nothing was comparable" : baseline.compared));
   data.set("equal", PageData(baseline.changes.empty() && !baseline.compared.empty()));
   data.set("has_changes", PageData(!baseline.changes.empty()));
@@ -42,18 +44,37 @@ PageData baseline_data(const BaselineResult& baseline) {
   return data;
 }
 
-/// What came of the checks of one name, over all cells.
+/// What came of the checks of one name, over all cases.
 struct ReleaseCounts {
   std::int64_t hold = 0, fail = 0, unreached = 0, waived = 0, aside = 0, not_asked = 0;
+  std::map<std::int64_t, std::int64_t> held, blocked;  ///< by world size
 };
 
-PageData release_rows(const Verdict& verdict) {
+PageData world_squares(const std::set<std::int64_t>& worlds, const ReleaseCounts& of) {
+  PageData squares = page_list();
+  for (const std::int64_t world : worlds) {
+    const bool held = of.held.contains(world), blocked = of.blocked.contains(world);
+    PageData square;
+    square.set("class", blocked ? "fails" : held ? "holds" : "");
+    square.set("sign", blocked ? outcome_sign(Outcome::fails) + " " + grouped(of.blocked.at(world))
+                       : held  ? outcome_sign(Outcome::holds)
+                               : outcome_sign(Outcome::not_applicable));
+    squares.push_back(square);
+  }
+  return squares;
+}
+
+void fill_release_rows(PageData& page, const Verdict& verdict) {
   std::vector<std::string> names;
+  std::set<std::int64_t> worlds;
   std::map<std::string, ReleaseCounts> counts;
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
       if (!counts.contains(check.name)) names.push_back(check.name);
       ReleaseCounts& of = counts[check.name];
+      worlds.insert(cell.world);
+      if (check.outcome == Outcome::holds) ++of.held[cell.world];
+      if (stands_in_the_way(check)) ++of.blocked[cell.world];
       if (check.outcome == Outcome::holds) {
         ++of.hold;
       } else if (check.outcome == Outcome::fails) {
@@ -79,16 +100,20 @@ PageData release_rows(const Verdict& verdict) {
     row.set("not_asked", grouped(of.not_asked));
     row.set("aside", grouped(of.aside));
     row.set("bad", PageData(of.fail + of.unreached > 0));
+    row.set("squares", world_squares(worlds, of));
     rows.push_back(row);
   }
-  return rows;
+  PageData heads = page_list();
+  for (const std::int64_t world : worlds) heads.push_back(PageData("world", std::to_string(world)));
+  page.set("release_worlds", heads);
+  page.set("release", rows);
 }
 
 }  // namespace
 
 void fill_release(PageData& page, const Verdict& verdict, const Evidence& evidence) {
   page.set("baseline", evidence.baseline ? baseline_data(*evidence.baseline) : PageData(false));
-  page.set("release", release_rows(verdict));
+  fill_release_rows(page, verdict);
 }
 
 }  // namespace plumbline

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first screen: verdict, counts, what was not run.
 #include <algorithm>
 #include <map>
@@ -5,7 +6,6 @@
 #include "reports/headline.hpp"
 #include "reports/page_parts.hpp"
 #include "reports/words.hpp"
-#include "support/machine_memory.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -15,7 +15,6 @@ constexpr std::size_t most_in_first_screen = 4;
 
 struct Tally {
   std::int64_t asked = 0, not_asked = 0;     ///< checks
-  std::int64_t of_references = 0;            ///< of those asked for, that hold: they have no square in the grids
   std::map<Outcome, std::int64_t> outcomes;  ///< of those asked for
 
   std::int64_t of(Outcome outcome) const {
@@ -26,7 +25,7 @@ struct Tally {
 
 Tally tally_of(const Verdict& verdict) {
   Tally tally;
-  const auto take = [&](const std::vector<CheckResult>& checks, bool of_reference) {
+  const auto take = [&](const std::vector<CheckResult>& checks) {
     for (const auto& check : checks) {
       if (!asked_for(verdict, check)) {
         ++tally.not_asked;
@@ -34,11 +33,10 @@ Tally tally_of(const Verdict& verdict) {
       }
       ++tally.asked;
       ++tally.outcomes[check.outcome];
-      if (of_reference && check.outcome == Outcome::holds) ++tally.of_references;
     }
   };
-  for (const auto& reference : verdict.references) take(reference.checks, true);
-  for (const auto& cell : verdict.cells) take(cell.checks, false);
+  for (const auto& reference : verdict.references) take(reference.checks);
+  for (const auto& cell : verdict.cells) take(cell.checks);
   return tally;
 }
 
@@ -49,34 +47,25 @@ PageData tile(const std::string& value, const std::string& label) {
   return data;
 }
 
-std::string in_brackets(const std::vector<std::string>& parts) {
-  return parts.empty() ? "" : " (" + join(parts, ", ") + ")";
-}
-
+/// Five, in one row.
 PageData tiles(const Verdict& verdict, const Tally& tally) {
   PageData list = page_list();
   const auto cells = std::ssize(verdict.cells);
   const auto holding = std::ranges::count_if(verdict.cells, [](const CellVerdict& cell) { return cell.holds; });
   const auto& selection = verdict.selection;
-  const bool some = selection.cells < selection.of_cells;
-  list.push_back(tile(grouped(holding) + " / " + grouped(cells),
-                      some ? "cells hold, of " + grouped(selection.of_cells) + " in the sweep" : "cells hold"));
-  std::vector<std::string> apart;
-  if (tally.of_references > 0) apart.push_back(grouped(tally.of_references) + " of them of references");
-  if (const auto aside = tally.of(Outcome::not_applicable)) apart.push_back(grouped(aside) + " more do not apply");
-  if (tally.not_asked > 0) apart.push_back(grouped(tally.not_asked) + " were not asked for");
-  list.push_back(
-      tile(grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
-           "checks hold" + in_brackets(apart)));
+  list.push_back(tile(
+      grouped(holding) + " / " + grouped(cells),
+      "cases hold" + (selection.cells < selection.of_cells ? ", of " + grouped(selection.of_cells) + " in the sweep"
+                                                           : std::string())));
+  list.push_back(tile(
+      grouped(tally.of(Outcome::holds)) + " / " + grouped(tally.asked - tally.of(Outcome::not_applicable)),
+      "checks hold" + (tally.not_asked > 0 ? ", " + grouped(tally.not_asked) + " were not asked for" : std::string())));
   for (const auto& [what, label] : {std::pair{"tensors", "tensors compared"}, {"elements", "elements compared"}}) {
-    if (const auto count = verdict.compared.find(what); count != verdict.compared.end())
-      list.push_back(tile(grouped(count->second), label));
+    const auto count = verdict.compared.find(what);
+    list.push_back(tile(grouped(count == verdict.compared.end() ? 0 : count->second), label));
   }
-  if (const auto bytes = verdict.compared.find("bytes"); bytes != verdict.compared.end())
-    list.push_back(tile(bytes_text(bytes->second), "boundary bytes compared"));
-  list.push_back(tile(grouped(std::ssize(verdict.not_run)), "cells not run"));
-  list.push_back(tile(grouped(tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked),
-                      "checks not run or not triggered"));
+  const auto checks = tally.of(Outcome::not_run) + tally.of(Outcome::not_triggered) + tally.not_asked;
+  list.push_back(tile(grouped(std::ssize(verdict.not_run)) + " / " + grouped(checks), "cases / checks not run"));
   return list;
 }
 
@@ -84,36 +73,18 @@ PageData tiles(const Verdict& verdict, const Tally& tally) {
 std::string all_counts(const Verdict& verdict) {
   std::string text = counts_text(verdict.counts);
   if (!verdict.compared.empty()) text += ". Compared: " + counts_text(verdict.compared);
-  if (!verdict.looked_at.empty()) text += ". Looked at: " + counts_text(verdict.looked_at);
+  if (!verdict.looked_at.empty()) text += ". Inspected: " + counts_text(verdict.looked_at);
   return text;
 }
 
-/// Of every check of a cell, asked for or not: the squares of the grids.
-PageData outcomes(const Verdict& verdict) {
-  std::map<Outcome, std::int64_t> counts;
-  for (const auto& cell : verdict.cells) {
-    for (const auto& check : cell.checks) ++counts[check.outcome];
-  }
-  PageData list = page_list();
-  for (const Outcome outcome :
-       {Outcome::holds, Outcome::fails, Outcome::not_run, Outcome::not_triggered, Outcome::not_applicable}) {
-    PageData entry;
-    entry.set("class", to_text(outcome));
-    entry.set("sign", outcome_sign(outcome));
-    entry.set("words", outcome_words(outcome));
-    entry.set("count", grouped(counts[outcome]));
-    list.push_back(entry);
-  }
-  return list;
-}
-
-/// Checks without a result, grouped by reason, so that a hundred cells with one reason are one row.
+/// Checks without a result, grouped by reason, so that a hundred cases with one reason are one row.
 PageData skipped(const Verdict& verdict) {
   std::map<std::tuple<std::string, std::string, std::string>, std::int64_t> rows;
   for (const auto& cell : verdict.cells) {
     for (const auto& check : cell.checks) {
       if (check.outcome == Outcome::holds || check.outcome == Outcome::fails) continue;
-      ++rows[{check.name, outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (told)" : ""),
+      ++rows[{check.name,
+              outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : ""),
               check.reason}];
     }
   }
@@ -149,7 +120,6 @@ void fill_summary(PageData& page, const Verdict& verdict) {
                                tally.of(Outcome::not_run) == 0));
   page.set("partial", PageData(verdict.selection.partial()));
   page.set("selected", page_text(headline(verdict)));
-  page.set("outcomes", outcomes(verdict));
   const auto& not_run = verdict.not_run;
   const std::size_t shown = std::min(not_run.size(), most_in_first_screen);
   page.set("has_not_run", PageData(!not_run.empty()));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/sweep_comparison.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "reports/templates.hpp"
 #include "reports/words.hpp"
 #include "support/json_text.hpp"
+#include "support/text.hpp"
 
 namespace plumbline {
 namespace {
@@ -79,9 +81,10 @@ double run_seconds(const Verdict& verdict) {
   return seconds;
 }
 
-PageData side(const std::string& which, const Verdict& verdict) {
+PageData side(const std::string& which, const Verdict& verdict, const std::string& page) {
   PageData data;
   data.set("which", which);
+  data.set("page", page.empty() ? PageData(false) : PageData("href", page_text(page)));
   data.set("headline", page_text(headline(verdict)));
   data.set("sweep", page_text(verdict.name + (verdict.started.empty() ? "" : ", " + verdict.started)));
   const bool told =
@@ -91,18 +94,73 @@ PageData side(const std::string& which, const Verdict& verdict) {
   return data;
 }
 
-PageData change_rows(const std::vector<CellChange>& changes) {
+PageData change_rows(const std::vector<CellChange>& changes, const std::string& page) {
   PageData rows = page_list();
   for (const CellChange& change : changes) {
     PageData row;
     row.set("name", page_text(change.name));
+    row.set("link", page.empty() || !change.place
+                        ? PageData(false)
+                        : PageData("href", page_text(page + "#" + cell_anchor(*change.place))));
     row.set("before", change.before);
-    row.set("now", change.now);
-    row.set("worse", PageData(change.before == "holds" && change.now != "holds"));
+    row.set("now", change.now == "-" ? "was not run" : change.now);
+    row.set("bad", PageData(change.red() || (change.now == "-" && change.before == "holds")));
     row.set("checks", page_texts(change.checks));
     rows.push_back(row);
   }
   return rows;
+}
+
+/// What became of the cases, in numbers.
+struct ChangeCounts {
+  std::int64_t holding = 0, worse = 0, red_in_both = 0, new_red = 0, fresh = 0, gone = 0, better = 0;
+};
+
+ChangeCounts counts_of(const std::vector<CellChange>& changes, const Verdict& now) {
+  ChangeCounts counts;
+  counts.holding = std::ranges::count_if(now.cells, [](const CellVerdict& cell) { return cell.holds; });
+  for (const CellChange& change : changes) {
+    const bool was_there = change.before != "-", held = change.before == "holds";
+    counts.gone += change.now == "-" ? 1 : 0;
+    counts.fresh += was_there ? 0 : 1;
+    counts.new_red += !was_there && change.red() ? 1 : 0;
+    counts.worse += held && change.red() ? 1 : 0;
+    counts.red_in_both += was_there && !held && change.red() ? 1 : 0;
+    counts.better += was_there && !held && change.now == "holds" ? 1 : 0;
+  }
+  return counts;
+}
+
+/// "3 cases do not hold any more, 2 new cases do not hold"; that nothing changed where it is so.
+std::string word_of(const ChangeCounts& counts, std::int64_t changed, std::int64_t values) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, const char* what, const char* one, const char* several) {
+    if (count > 0) parts.push_back(count_text(count, what) + (count == 1 ? one : several));
+  };
+  add(counts.worse, "case", " does not hold any more", " do not hold any more");
+  add(counts.new_red, "new case", " does not hold", " do not hold");
+  add(counts.red_in_both, "case", " does not hold in both", " do not hold in both");
+  add(counts.gone, "case", " was not run any more", " were not run any more");
+  add(counts.better, "case", " holds now", " hold now");
+  add(counts.fresh - counts.new_red, "new case", " holds", " hold");
+  add(values, "value", " changed", " changed");
+  if (!parts.empty()) return join(parts, ", ");
+  return changed == 0 ? "The same verdict in every case" : "Other outcomes of checks in " + count_text(changed, "case");
+}
+
+PageData count_tiles(const ChangeCounts& counts) {
+  PageData tiles = page_list();
+  for (const auto& [count, label] : {std::pair{counts.holding, "hold now"},
+                                     {counts.worse, "do not hold any more"},
+                                     {counts.red_in_both, "do not hold in both"},
+                                     {counts.fresh, "are new"},
+                                     {counts.gone, "were not run any more"}}) {
+    PageData tile;
+    tile.set("value", grouped(count));
+    tile.set("label", label);
+    tiles.push_back(tile);
+  }
+  return tiles;
 }
 
 void fill_values(PageData& page, const ValuesCompared& values) {
@@ -137,43 +195,43 @@ std::string style_sheet() {
 std::vector<CellChange> cell_changes(const Verdict& before, const Verdict& now) {
   const auto earlier = cells_by_name(before), later = cells_by_name(now);
   std::vector<CellChange> changes;
-  for (const CellVerdict& cell : now.cells) {
-    const std::string name = suite_name(cell);
-    const auto was = earlier.find(name);
-    if (was == earlier.end()) {
-      changes.push_back({name, "-", state_of(cell), {}});
-      continue;
+  for (std::size_t i = 0; i < now.cells.size(); ++i) {
+    const CellVerdict& cell = now.cells[i];
+    const auto was = earlier.find(suite_name(cell));
+    CellChange change{cell_title(cell), "-", state_of(cell), {}, i};
+    if (was != earlier.end()) {
+      change.before = state_of(*was->second);
+      change.checks = check_changes(*was->second, cell);
     }
-    CellChange change{name, state_of(*was->second), state_of(cell), check_changes(*was->second, cell)};
-    if (change.before != change.now || !change.checks.empty()) changes.push_back(std::move(change));
+    if (change.red() || change.before != change.now || !change.checks.empty()) changes.push_back(std::move(change));
   }
   for (const CellVerdict& cell : before.cells) {
-    if (const std::string name = suite_name(cell); !later.contains(name))
-      changes.push_back({name, state_of(cell), "-", {}});
+    if (!later.contains(suite_name(cell))) changes.push_back({cell_title(cell), state_of(cell), "-", {}, {}});
   }
+  std::ranges::stable_partition(changes, &CellChange::red);
   return changes;
 }
 
-std::string make_comparison_page(const Verdict& before, const Verdict& now, const ValuesCompared& values) {
+std::string make_comparison_page(const Verdict& before, const Verdict& now, const ValuesCompared& values,
+                                 const ComparedPages& pages) {
   kainjow::mustache::mustache page{std::string(comparison_template())};
   if (!page.is_valid()) throw std::logic_error("comparison template: " + page.error_message());
   const auto changes = cell_changes(before, now);
-  const auto worse = std::ranges::count_if(
-      changes, [](const CellChange& change) { return change.before == "holds" && change.now != "holds"; });
+  const ChangeCounts counts = counts_of(changes, now);
   const std::int64_t moved = values.result ? std::ssize(values.result->changes) : 0;
-  const bool same = changes.empty() && moved == 0;
-  std::string word = same ? "The same verdict in every cell" : count_text(std::ssize(changes), "cell") + " changed";
-  if (worse > 0) word += ", " + grouped(worse) + " for the worse";
-  if (moved > 0) word += ", " + count_text(moved, "value") + " changed";
+  const std::string word = word_of(counts, std::ssize(changes), moved);
+  const bool bad = !now.holds || counts.worse + counts.gone + moved > 0;
   PageData data, sides = page_list();
-  sides.push_back(side("before", before));
-  sides.push_back(side("now", now));
+  sides.push_back(side("before", before, pages.before));
+  sides.push_back(side("now", now, pages.now));
   data.set("style", PageData(style_sheet()));
   data.set("title", page_text(word + " - " + before.name + " and " + now.name + " - Plumbline"));
   data.set("word", page_text(word));
-  data.set("bad", PageData(!now.holds || worse > 0 || moved > 0));
+  data.set("bad", PageData(bad));
+  data.set("mark", outcome_sign(bad ? Outcome::fails : Outcome::holds));
+  data.set("tiles", count_tiles(counts));
   data.set("sides", sides);
-  data.set("cells", change_rows(changes));
+  data.set("cells", change_rows(changes, pages.now));
   data.set("has_cells", PageData(!changes.empty()));
   const PageData environment = environment_rows(before, now);
   data.set("has_environment", PageData(environment.is_non_empty_list()));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/words.hpp"
 
 #include <array>
@@ -46,8 +47,37 @@ std::string spaced(std::string text) {
   return text;
 }
 
+std::string plural(const std::string& singular) {
+  const auto ends = [&](const char* with) { return singular.ends_with(with); };
+  if (ends("y") && !ends("ay") && !ends("ey") && !ends("oy")) return singular.substr(0, singular.size() - 1) + "ies";
+  return singular + (ends("s") || ends("x") || ends("ch") ? "es" : "s");
+}
+
 std::string count_text(std::int64_t count, const std::string& singular) {
-  return grouped(count) + " " + singular + (count == 1 ? "" : "s");
+  return grouped(count) + " " + (count == 1 ? singular : plural(singular));
+}
+
+std::string hold_words(std::int64_t count) {
+  return count == 1 ? "holds" : "hold";
+}
+
+std::string short_digests(const std::string& text) {
+  constexpr std::size_t digest = 32, kept = 8;
+  std::string out, digits;
+  const auto flush = [&] {
+    out += digits.size() == digest ? digits.substr(0, kept) : digits;
+    digits.clear();
+  };
+  for (const char c : text) {
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
+      digits += c;
+    } else {
+      flush();
+      out += c;
+    }
+  }
+  flush();
+  return out;
 }
 
 std::string outcome_words(Outcome outcome) {
@@ -96,13 +126,20 @@ std::string training_title(const std::string& model, const std::string& optimize
   return model + (model.empty() || optimizer.empty() ? "" : ", ") + optimizer;
 }
 
+/// "untied-128" and "untied128" are one name.
+static std::string letters_and_digits(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return c == '-' || c == '_' || c == '.'; });
+  return text;
+}
+
 std::string cell_title(const CellVerdict& cell) {
   std::vector<std::string> parts = {cell.model, cell.optimizer, cell.schedule, "P = " + std::to_string(cell.world)};
   if (!cell.balance.empty()) parts.push_back("balance " + balance_text(cell.balance));
   parts.push_back(cell.variant);
   // Only one run of a sweep can have the name that says what the title says already. Any other name stands for what may
   // be the run's own: lengths, partition, dtype, another model of this name.
-  const bool is_said = cell.run.empty() || cell.run == cell.model || cell.run == cell.model + "-" + cell.optimizer;
+  const std::string run = letters_and_digits(cell.run), model = letters_and_digits(cell.model);
+  const bool is_said = run.empty() || run == model || run == model + letters_and_digits(cell.optimizer);
   if (!is_said) parts.push_back("run " + cell.run);
   std::erase(parts, "");
   return join(parts, ", ");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the report says numbers and outcomes.
 #pragma once
 
@@ -17,8 +18,14 @@ std::string seconds_text(double seconds);
 std::string short_number(double value);
 /// "nonzero_elements" -> "nonzero elements".
 std::string spaced(std::string text);
-/// "1 cell", "2 cells".
+/// "cases", "losses", "copies".
+std::string plural(const std::string& singular);
+/// "1 case", "2 cases".
 std::string count_text(std::int64_t count, const std::string& singular);
+/// The verb: one "holds", several "hold".
+std::string hold_words(std::int64_t count);
+/// Each digest of 32 digits in the text by its first 8.
+std::string short_digests(const std::string& text);
 
 /// "holds", "fails", "not run", "not applicable", "not triggered".
 std::string outcome_words(Outcome outcome);
@@ -29,7 +36,7 @@ std::string outcome_sign(Outcome outcome);
 std::string counts_text(const Counts& counts);
 /// "[0, 2, 3]"; empty for a computed partition.
 std::string balance_text(const std::vector<std::int64_t>& balance);
-/// "1f1b, P = 4": a cell among those of one reference.
+/// "1f1b, P = 4": a case among those of one reference.
 std::string run_label(const CellVerdict& cell);
 /// "12.5 %" of 0.125.
 std::string percent_of(double share);

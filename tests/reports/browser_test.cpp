@@ -1,4 +1,6 @@
-// The page in a real browser, where one is installed: it says nothing on its console, and loads nothing.
+// SPDX-License-Identifier: BSD-3-Clause
+// The page in a real browser, where one is installed: it says nothing on its console and loads nothing, its squares
+// lead to what they stand for, and it has the size that screens and paper have.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -6,6 +8,7 @@
 #include "reports/page.hpp"
 #include "reports/sweep_comparison.hpp"
 #include "support/files.hpp"
+#include "support/json.hpp"
 #include "tests/ended.hpp"
 #include "tests/reports/sample_sweep.hpp"
 #include "tests/temporary_folder.hpp"
@@ -23,34 +26,90 @@ std::string browser() {
   return "";
 }
 
+/// As many cases as the default sweep has, with a timeline.
+std::string green_page() {
+  const Verdict verdict = testing::sample_verdict(16);
+  Evidence evidence = testing::sample_evidence(verdict, 5);
+  evidence.cells.at("stories260k-adamw-1f1b-w8").timeline = testing::sample_timeline("1f1b", 8);
+  return make_page(verdict, evidence);
+}
+
+/// Five cases of three causes do not hold.
+std::string red_page() {
+  Verdict verdict = testing::sample_verdict(8);
+  for (const std::size_t cell : {3U, 4U, 5U, 20U, 40U}) testing::break_check(verdict, cell, "gradients");
+  verdict.cells[20].first_divergence->rung = "completion";
+  verdict.cells[40].first_divergence->item = "model.layers.3.mlp.down_proj.weight";
+  verdict.cells[40].values.emplace().fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
+  Evidence evidence = testing::sample_evidence(verdict, 5);
+  evidence.launches[verdict.cells[3].id] = {"mpirun -n 4 plumbline-pipeline run.toml",
+                                            "rank 0: " + std::string(500, 'x')};
+  return make_page(verdict, evidence);
+}
+
 class Browser : public ::testing::Test {
  protected:
   void SetUp() override {
     if (browser().empty()) GTEST_SKIP() << "no Chromium (Debian: chromium)";
   }
-  /// What the browser writes to its log while it shows the page.
-  std::string log_of(const std::string& page) {
+  testing::Ended shown(const std::string& page, const std::string& options) {
     const auto file = folder_.file("page.html", page);
     const auto ended =
-        testing::end_of("timeout 120 " + browser() +
-                            " --headless --no-sandbox --disable-gpu --enable-logging=stderr "
-                            "--window-size=1200,2000 --screenshot=" +
-                            (folder_ / "page.png").string() + " --user-data-dir=" + (folder_ / "profile").string() +
-                            " file://" + file.string(),
+        testing::end_of("timeout 120 " + browser() + " --headless --no-sandbox --disable-gpu " + options +
+                            " --user-data-dir=" + (folder_ / "profile").string() + " file://" + file.string(),
                         folder_.path());
     EXPECT_EQ(ended.code, 0) << ended.said;
+    return ended;
+  }
+  /// What the browser writes to its log while it shows the page.
+  std::string log_of(const std::string& page) {
+    const std::string said =
+        shown(page, "--enable-logging=stderr --window-size=1200,2000 --screenshot=" + (folder_ / "page.png").string())
+            .said;
     EXPECT_GT(file_bytes(folder_ / "page.png"), 10'000U);
-    return ended.said;
+    return said;
+  }
+  /// What the expression, which may wait, comes to in a page of this width.
+  std::string value_of(std::string page, int width, const std::string& expression) {
+    page.insert(page.rfind("</body>"),
+                "<script>addEventListener('load', async () => { document.title = 'value: ' + await (" + expression +
+                    "); });</script>");
+    const std::string said =
+        shown(page, "--hide-scrollbars --virtual-time-budget=60000 --dump-dom --window-size=" + std::to_string(width) +
+                        ",1000")
+            .said;
+    const std::string before = "<title>value: ";
+    const auto at = said.find(before);
+    if (at == std::string::npos) return "no value: " + said.substr(0, 500);
+    return said.substr(at + before.size(), said.find('<', at + before.size()) - at - before.size());
+  }
+  /// The same in a frame: a window is no narrower than 500 pixels.
+  std::string value_in_frame_of(const std::string& page, int width, const std::string& expression) {
+    return value_of(page, 1400,
+                    R"((async () => {
+      const frame = document.createElement('iframe');
+      frame.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script[^]*?<\/script>/, '');
+      frame.style.width = ')" +
+                        std::to_string(width) + R"(px';
+      document.body.append(frame);
+      await new Promise(done => frame.onload = done);
+      return frame.contentWindow.eval()" +
+                        Json(expression).dump() + "); })()");
+  }
+  std::size_t printed_pages(const std::string& page) {
+    const auto file = folder_ / "page.pdf";
+    shown(page, "--no-pdf-header-footer --print-to-pdf=" + file.string());
+    const std::string pdf = read_file(file), mark = "/Type /Page\n";
+    std::size_t count = 0;
+    for (auto at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1)) ++count;
+    return count;
   }
 
   testing::TemporaryFolder folder_;
 };
 
 TEST_F(Browser, ARedPageSaysNothingOnTheConsole) {
-  Verdict verdict = testing::sample_verdict(3);
-  testing::break_check(verdict, 1, "gradients");
-
-  EXPECT_THAT(log_of(make_page(verdict, testing::sample_evidence(verdict, 3))), Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(log_of(red_page()), Not(HasSubstr("CONSOLE")));
 }
 
 TEST_F(Browser, NorDoesAComparison) {
@@ -62,6 +121,66 @@ TEST_F(Browser, NorDoesAComparison) {
 
 TEST_F(Browser, AMessageWouldBeSeen) {
   EXPECT_THAT(log_of("<!DOCTYPE html><title>t</title><script>console.error('planted')</script>"), HasSubstr("CONSOLE"));
+}
+
+TEST_F(Browser, EverySquareAndEveryLineOfTheListOpensItsCase) {
+  const std::string clicks = R"((async () => {
+    const closed = [], links = document.querySelectorAll('.overview a, .faults a');
+    for (const link of links) {
+      document.querySelectorAll('details').forEach(each => each.open = false);
+      link.click();
+      await new Promise(done => setTimeout(done, 5));
+      const target = document.querySelector(link.getAttribute('href')), place = target.getBoundingClientRect();
+      const seen = place.height > 0 && place.top < innerHeight && place.bottom > 0;
+      const card = target.closest('details.failure') !== null;
+      if (!seen || card !== (link.className !== '' || link.closest('.faults') !== null)) closed.push(link.href);
+    }
+    return links.length + ' clicked, closed: ' + closed;
+  })())";
+
+  EXPECT_EQ(value_of(red_page(), 1400, clicks), "73 clicked, closed: ") << "68 squares and 5 lines";
+}
+
+TEST_F(Browser, TheFirstScreenHasVerdictListAndGrid) {
+  const std::string ends =
+      "Math.max(...[...document.querySelectorAll('h1, .tiles, .cause, .overview')]"
+      ".map(each => each.getBoundingClientRect().bottom)) <= 1000";
+  EXPECT_EQ(value_of(red_page(), 1400, ends), "true");
+  EXPECT_EQ(value_of(red_page(), 1400,
+                     "new Set([...document.querySelectorAll('.tiles li')]"
+                     ".map(each => each.getBoundingClientRect().top)).size"),
+            "1")
+      << "the counts are one row";
+}
+
+TEST_F(Browser, APageIsAsSmallAsItIsToBe) {
+  const std::string page = green_page();
+  EXPECT_LT(page.size(), 600'000U);
+  EXPECT_LT(std::stoi(value_of(page, 1400, "document.documentElement.scrollHeight")), 8000);
+  EXPECT_LE(printed_pages(page), 6U);
+  EXPECT_GE(printed_pages(red_page()), 2U);
+}
+
+TEST_F(Browser, ANarrowScreenShowsValuesAndTheGridWithoutScrolling) {
+  const std::string narrow = R"((() => {
+    const wide = [], own = document.documentElement;
+    document.querySelectorAll('details').forEach(each => each.open = true);
+    if (own.scrollWidth > innerWidth) wide.push('the page ' + own.scrollWidth);
+    for (const each of document.querySelectorAll('.values dd, .overview a, .faults li, .tiles li'))
+      if (each.getBoundingClientRect().right > innerWidth || each.scrollWidth > each.clientWidth + 1) wide.push(each.className);
+    for (const each of document.querySelectorAll('.overview a, summary, .faults a'))
+      if (each.getBoundingClientRect().height < 44) wide.push('low ' + each.textContent);
+    return wide.length + ' too wide or low: ' + wide.slice(0, 5);
+  })())";
+  EXPECT_EQ(value_in_frame_of(red_page(), 390, narrow), "0 too wide or low: ");
+}
+
+TEST_F(Browser, InTheDarkThePlotsAreAsDarkAsThePage) {
+  const std::string plain =
+      "[...document.querySelectorAll('figure svg, .timeline svg > rect:first-of-type')].map(each => "
+      "getComputedStyle(each).backgroundColor + (each.tagName === 'rect' ? "
+      "getComputedStyle(each).fill : '')).filter((each, i, all) => all.indexOf(each) === i)";
+  EXPECT_EQ(value_of(green_page(), 1400, plain), "rgba(0, 0, 0, 0),rgba(0, 0, 0, 0)none");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST(Summary, SaysTheVerdictAndNothingElseWhereAllHolds) {
   const std::string text = summary_md(testing::sample_verdict(1));
 
-  EXPECT_THAT(text, StartsWith("## \u2713 Holds: 12 of 12 cells\n"));
+  EXPECT_THAT(text, StartsWith("## \u2713 Holds: 12 of 12 cases\n"));
   EXPECT_THAT(text, HasSubstr("Sweep default, 2026-11-21T12:00:00Z. Compared: 107,520 tensors, 8,601,600 elements, "
                               "186,122,240 bytes.\n"));
   EXPECT_THAT(text, Not(HasSubstr("###")));
@@ -94,7 +94,7 @@ TEST(Annotations, NameEachFailingCellOnOneLine) {
 }
 
 TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
-  EXPECT_EQ(annotations(testing::sample_verdict(1)), "::notice title=Plumbline::Holds: 12 of 12 cells\n");
+  EXPECT_EQ(annotations(testing::sample_verdict(1)), "::notice title=Plumbline::Holds: 12 of 12 cases\n");
 
   Verdict many = testing::sample_verdict(8);
   for (std::size_t i = 0; i < many.cells.size(); ++i) testing::break_check(many, i, "loss");
@@ -106,7 +106,7 @@ TEST(Annotations, AreANoticeWhereAllHoldsAndTenAtMost) {
 TEST(Annotations, ARedVerdictIsNeverWithoutAnError) {
   Verdict verdict;
 
-  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cells hold"));
+  EXPECT_THAT(annotations(verdict), StartsWith("::error title=Plumbline::Does not hold: 0 of 0 cases hold"));
 }
 
 TEST(Annotations, OfATitleColonsAndCommasAreEscaped) {
@@ -148,7 +148,7 @@ TEST(Summary, ARedOneHasItsSignAndLeavesOutWhatHolds) {
 
   const std::string text = summary_md(verdict);
 
-  EXPECT_THAT(text, StartsWith("## \u2717 Does not hold: 10 of 12 cells hold"));
+  EXPECT_THAT(text, StartsWith("## \u2717 Does not hold: 10 of 12 cases hold"));
   EXPECT_THAT(text, HasSubstr("| stories260k-adamw-1f1b-w1 (unstable) | loss fails | "));
   EXPECT_THAT(text, Not(HasSubstr("stories260k-sgd-afab-w1")));
   EXPECT_THAT(text, HasSubstr("\n### Not run\n\n* untied-w8: no mpirun\n"));

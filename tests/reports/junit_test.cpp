@@ -185,7 +185,7 @@ TEST(Junit, PropertiesSayVersionsTierAndSelection) {
   const std::string xml = junit_xml(verdict);
 
   for (const char* property :
-       {"name=\"tier\" value=\"bits\"", "name=\"selection\" value=\"Holds in part: 2 of 123 cells\"",
+       {"name=\"tier\" value=\"bits\"", "name=\"selection\" value=\"Holds in part: 2 of 123 cases\"",
         "name=\"harness.commit\" value=\"0123456789ab\"", "name=\"candidate.mpi\" value=\"Open MPI 4.1.4\"",
         "name=\"candidate.transport\" value=\"mpi\"", "name=\"reference.libtorch\" value=\"2.11.0\""}) {
     EXPECT_THAT(xml, HasSubstr(std::string("<property ") + property)) << property;

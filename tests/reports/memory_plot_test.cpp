@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/memory_plot.hpp"
 
 #include <gmock/gmock.h>
@@ -14,9 +15,6 @@ RankMemory rank_with(std::int64_t rank, std::int64_t measured) {
   RankMemory memory;
   memory.rank = rank;
   memory.activation_bytes = measured;
-  memory.parameter_bytes = measured;
-  memory.gradient_bytes = 2 * measured;
-  memory.optimizer_bytes = 4 * measured;
   return memory;
 }
 
@@ -26,13 +24,18 @@ std::size_t bars_in(const std::string& svg, const std::string& fill) {
   return count - 1;  // one stands in the legend
 }
 
-constexpr const char* law = "stroke=\"#B33A00\"";
+/// On the scale of its own largest.
+std::string drawn(const std::vector<MemoryPanel>& panels, const std::optional<std::int64_t>& peak) {
+  return draw_activations(panels, peak, largest_activation(panels, peak), "t");
+}
+
+constexpr const char* law = "stroke=\"#d1580f\"";
 
 TEST(MemoryPlot, EachRankHasABarAndTheLawADash) {
   MemoryGroup group{2, {rank_with(0, 3 << 20), rank_with(1, 1 << 20)}};
   group.ranks[1].predicted_bytes = 2 << 20;
 
-  const std::string svg = draw_activations({{"1f1b", {group}}}, 4 << 20, "t");
+  const std::string svg = drawn({{"1f1b", {group}}}, 4 << 20);
 
   const auto group_at = svg.find(R"(<g fill="#9cc3e0")");
   ASSERT_NE(group_at, std::string::npos);
@@ -41,31 +44,31 @@ TEST(MemoryPlot, EachRankHasABarAndTheLawADash) {
   EXPECT_EQ(bars_in(svg, law), 1U);
   EXPECT_THAT(svg, HasSubstr("peak activations (MiB)"));
   EXPECT_THAT(svg, HasSubstr(">1f1b</text>"));
-  // The axis ends at 1.08 times the largest, 4 MiB, and is 190 pixels high: a bar of 3 MiB is 131.94 of them.
-  EXPECT_THAT(svg, HasSubstr("height=\"131.94\""));
-  EXPECT_THAT(svg, HasSubstr("height=\"43.98\""));
-  EXPECT_THAT(svg, HasSubstr(" 152.04H")) << "the law's 2 MiB: 240 - 87.96";
+  // The axis ends at 1.08 times the largest, 4 MiB, and is 130 pixels high: a bar of 3 MiB is 90.28 of them.
+  EXPECT_THAT(svg, HasSubstr("height=\"90.28\""));
+  EXPECT_THAT(svg, HasSubstr("height=\"30.09\""));
+  EXPECT_THAT(svg, HasSubstr(" 119.81H")) << "the predicted 2 MiB: 180 - 60.19";
+  EXPECT_THAT(draw_activations({{"1f1b", {group}}}, 4 << 20, 8 << 20, "t"), HasSubstr("height=\"45.14\""))
+      << "half, on the scale of a larger figure";
   EXPECT_EQ(testing::parse_markup(svg, false).error, "");
 }
 
 TEST(MemoryPlot, WithoutAPredictionNoLawIsDrawn) {
-  const std::string svg = draw_activations({{"afab", {{1, {rank_with(0, 512)}}}}}, std::nullopt, "t");
+  const std::string svg = drawn({{"afab", {{1, {rank_with(0, 512)}}}}}, std::nullopt);
 
-  EXPECT_THAT(svg, Not(HasSubstr(">law<")));
-  EXPECT_THAT(svg, Not(HasSubstr(">reference<")));
+  EXPECT_THAT(svg, Not(HasSubstr(">predicted")));
+  EXPECT_THAT(svg, Not(HasSubstr(">the reference")));
   EXPECT_THAT(svg, HasSubstr("(bytes)"));
 }
 
 TEST(MemoryPlot, AScheduleNamedByAStrangerStaysAName) {
-  const std::string svg = draw_activations({{"x'<b>\n!", {{1, {rank_with(0, 512)}}}}}, std::nullopt, "t");
+  const std::string svg = drawn({{"x'<b>\n!", {{1, {rank_with(0, 512)}}}}}, std::nullopt);
 
   EXPECT_THAT(svg, HasSubstr(">x&#39;&lt;b&gt;&#10;!</text>"));
 }
 
 TEST(MemoryPlot, AUnitIsOneOf1024) {
-  const auto axis = [](std::int64_t bytes) {
-    return draw_activations({{"afab", {{1, {rank_with(0, bytes)}}}}}, std::nullopt, "t");
-  };
+  const auto axis = [](std::int64_t bytes) { return drawn({{"afab", {{1, {rank_with(0, bytes)}}}}}, std::nullopt); };
 
   EXPECT_THAT(axis(1'050'000'000), HasSubstr("peak activations (MiB)"));
   EXPECT_THAT(axis(std::int64_t{1} << 30), HasSubstr("peak activations (GiB)"));
@@ -74,42 +77,21 @@ TEST(MemoryPlot, AUnitIsOneOf1024) {
 
 TEST(MemoryPlot, TheReferenceAndALawAboveAllMeasuredLieInThePlot) {
   MemoryGroup group{1, {rank_with(0, 2 << 20)}};
-  EXPECT_THAT(draw_activations({{"1f1b", {group}}}, 4 << 20, "t"), HasSubstr("y1=\"64.07\"")) << "190 / 1.08 above 240";
+  EXPECT_THAT(drawn({{"1f1b", {group}}}, 4 << 20), HasSubstr("y1=\"59.63\"")) << "130 / 1.08 above 180";
 
   group.ranks[0] = rank_with(0, 2'300'000);
   group.ranks[0].predicted_bytes = 8 << 20;
-  EXPECT_THAT(draw_activations({{"1f1b", {group}}}, std::nullopt, "t"), HasSubstr(" 64.07H"))
-      << "the law is the largest";
+  EXPECT_THAT(drawn({{"1f1b", {group}}}, std::nullopt), HasSubstr(" 59.63H")) << "the law is the largest";
 }
 
-TEST(MemoryPlot, SchedulesStandSideBySide) {
+TEST(MemoryPlot, FourSchedulesStandSideBySide) {
   const MemoryGroup group{1, {rank_with(0, 512)}};
 
-  const std::string svg = draw_activations({{"afab", {group}}, {"1f1b", {group}}, {"zb-v", {group}}}, {}, "t");
+  const std::string svg = drawn(std::vector<MemoryPanel>(5, {"afab", {group}}), {});
 
-  EXPECT_THAT(svg, HasSubstr("M80 50V240H485"));
-  EXPECT_THAT(svg, HasSubstr("M580 50V240H985"));
-  EXPECT_THAT(svg, HasSubstr("M80 340V530H485"));
-}
-
-TEST(MemoryPlot, TheLegendOfStateNamesEachPart) {
-  const std::string svg = draw_state({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024), "t");
-
-  EXPECT_THAT(svg, HasSubstr("fill=\"#1b3a5c\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"/>\n<text x=\"30\" y=\"10\">"
-                             "parameters</text>"));
-  EXPECT_THAT(svg, HasSubstr("fill=\"#dbe8f3\" stroke=\"#1b3a5c\" stroke-width=\"0.8\"/>\n<text x=\"30\" y=\"10\">"
-                             "optimiser state</text>"));
-}
-
-TEST(MemoryPlot, StateIsStackedFromZero) {
-  const std::string svg = draw_state({{1, {rank_with(0, 1024)}}}, rank_with(0, 1024), "t");
-
-  // 7 KiB in all: the axis ends at 7.56 KiB and is 200 pixels high, from 236 upwards.
-  EXPECT_THAT(svg, HasSubstr("y=\"209.54\" width=\"304.08\" height=\"26.46\"")) << "1 KiB from 0";
-  EXPECT_THAT(svg, HasSubstr("y=\"156.63\" width=\"304.08\" height=\"52.91\"")) << "2 KiB from 1";
-  EXPECT_THAT(svg, HasSubstr("y=\"50.81\" width=\"304.08\" height=\"105.82\"")) << "4 KiB from 3";
-  EXPECT_THAT(svg, HasSubstr("model state (KiB)"));
-  EXPECT_THAT(svg, HasSubstr(">ref.</text>"));
+  EXPECT_THAT(svg, HasSubstr("M70 50V180H324"));
+  EXPECT_THAT(svg, HasSubstr("M376 50V180H630"));
+  EXPECT_THAT(svg, HasSubstr("M70 270V400H324")) << "the fifth is in the second row";
 }
 
 }  // namespace

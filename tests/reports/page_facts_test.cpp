@@ -1,4 +1,5 @@
-// What the first screen says of tier, machine and baseline.
+// SPDX-License-Identifier: BSD-3-Clause
+// What the first screen says of mode, machine and baseline.
 #include <gmock/gmock.h>
 
 #include "reports/page.hpp"
@@ -10,10 +11,10 @@ namespace {
 
 TEST(PageFacts, LimitsAreNotToldAsBits) {
   Verdict verdict = testing::sample_verdict(1);
-  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Tier"), "bits: equal bit for bit");
+  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"), "bits: equal bit for bit");
 
   verdict.tier = Tier::calibrated;
-  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Tier"),
+  EXPECT_EQ(testing::fact_in(testing::rendered_page(verdict), "Mode"),
             "calibrated: within measured limits, not in bits");
 }
 

@@ -1,4 +1,5 @@
-// The card of a cell that does not hold: its reasons, its place, its causes.
+// SPDX-License-Identifier: BSD-3-Clause
+// What does not hold: the list of the first screen, and the card of each case with its reasons, its place, its causes.
 #include <gmock/gmock.h>
 
 #include "reports/page.hpp"
@@ -23,7 +24,7 @@ CheckResult told_check(const std::string& name, Outcome outcome, const std::stri
   return check;
 }
 
-/// The first cell has these checks and does not hold.
+/// The first case has these checks and does not hold.
 Verdict failing_with(const std::vector<CheckResult>& checks) {
   Verdict verdict = testing::sample_verdict(1);
   verdict.cells[0].checks = checks;
@@ -31,118 +32,136 @@ Verdict failing_with(const std::vector<CheckResult>& checks) {
   return verdict;
 }
 
-std::string failures_of(const Verdict& verdict, const Evidence& evidence) {
+std::string cards_of(const Verdict& verdict, const Evidence& evidence) {
   return testing::section_of(make_page(verdict, evidence), "<h2 id=\"failures\">", "<h2 id=\"release\">");
 }
-std::string failures_of(const Verdict& verdict) {
-  return failures_of(verdict, testing::sample_evidence(verdict, 2));
+std::string cards_of(const Verdict& verdict) {
+  return cards_of(verdict, testing::sample_evidence(verdict, 2));
+}
+std::string list_of(const Verdict& verdict) {
+  return testing::bare(testing::section_of(testing::rendered_page(verdict), "id=\"failing\">", "id=\"overview\">"));
 }
 
-TEST(PageFailures, ChecksThatSayTheSameAreOneLineAndOthersTheirOwn) {
+TEST(FailureList, EachCaseIsALineWithItsPlaceAndWhatItLooksLike) {
+  Verdict verdict = testing::sample_verdict(1);
+  testing::break_check(verdict, 1, "boundaries");
+  verdict.cells[1].values.emplace().fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8", "no scale"}};
+  verdict.cells[2].holds = false;
+  testing::check_of(verdict.cells[2], "gradient_norm").outcome = Outcome::not_triggered;
+  testing::check_of(verdict.cells[2], "gradient_norm").reason = "no step's norm passed the limit";
+
+  EXPECT_THAT(
+      list_of(verdict),
+      AllOf(HasSubstr("2 cases, 2 causes"),
+            HasSubstr("<li><a>stories260k, adamw, 1f1b, P = 1</a><span>step 1</span><span>microbatch 3</span>"
+                      "<span>stage 2</span><span>layers.3 backward</span><span>all 8 times as large</span></li>"),
+            HasSubstr("<a>stories260k, sgd, afab, P = 1</a><span></span><span></span><span></span><span></span>"
+                      "<span>gradient_norm not triggered: no step&apos;s norm passed the limit</span></li>")));
+}
+
+TEST(FailureList, CasesOfOneCauseStandTogetherTheWorstFirst) {
+  Verdict verdict = testing::sample_verdict(3);
+  for (const std::size_t cell : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) testing::break_check(verdict, cell, "loss");
+  verdict.cells[0].first_divergence->step = 2;
+  verdict.cells[6].first_divergence->rung = "completion";
+
+  const std::string text = list_of(verdict);
+
+  EXPECT_THAT(text, HasSubstr("7 cases, 3 causes"));
+  EXPECT_THAT(text, HasSubstr("<p>5 cases that begin alike: R2, step 1, layers.3</p>"));
+  EXPECT_THAT(text, HasSubstr("<summary>2 more like these</summary>"));
+  const auto crashed = text.find(cell_title(verdict.cells[6])), alike = text.find("5 cases that begin alike");
+  EXPECT_LT(crashed, alike) << "what broke off is first";
+  EXPECT_LT(alike, text.find(cell_title(verdict.cells[0])));
+}
+
+TEST(FailureCard, AFirstDivergenceIsToldOnceWithItsDigestsShortenedAndWholeOnDemand) {
+  Verdict verdict = testing::sample_verdict(2);
+  testing::break_check(verdict, 3, "boundaries");
+  verdict.cells[3].first_divergence->size = "l2 4 times";
+
+  const std::string cards = cards_of(verdict);
+
+  EXPECT_THAT(testing::bare(cards),
+              AllOf(HasSubstr("<dt>first divergence</dt><dd>R2, step 1, microbatch 3, stage 2, rank 2, backward, "
+                              "layers.3: the gradient that rank 2 received for microbatch 3 is not the one"),
+                    HasSubstr("<dt>expected</dt><dd><details><summary><code>e9ae472f</code></summary><code>"
+                              "e9ae472f8e0534b67486a13c09695146</code></details>"),
+                    HasSubstr("<dt>got</dt><dd><details><summary><code>77b3d71d</code>"),
+                    HasSubstr("<dt>size</dt><dd>l2 4 times</dd>"),
+                    HasSubstr("<li><b>boundaries</b> fails: 12 of 640 tensors differ from the reference&apos;s</li>")));
+  EXPECT_EQ(cards.find("the gradient that rank 2"), cards.rfind("the gradient that rank 2"));
+  EXPECT_THAT(cards, AllOf(HasSubstr("<details class=\"failure\" open=\"\">"), HasSubstr("<div id=\"c3\">"),
+                           HasSubstr("<pre>" + verdict.cells[3].command + "</pre>")));
+}
+
+TEST(FailureCard, ChecksThatSayTheSameAreOneLineAndOthersTheirOwn) {
   const Verdict verdict =
       failing_with({told_check("audit", Outcome::holds, "one"), told_check("loss", Outcome::fails, "one"),
                     told_check("gradients", Outcome::fails, "one"), told_check("parameters", Outcome::fails, "another"),
                     told_check("memory", Outcome::not_run, "another"), told_check("data", Outcome::fails, "a place", 1),
                     told_check("census", Outcome::fails, "a place", 2)});
 
-  EXPECT_THAT(testing::bare(failures_of(verdict)),
-              HasSubstr("<ul><li><b>loss, gradients</b> fails: one</li><li><b>parameters</b> fails: another</li>"
-                        "<li><b>memory</b> not run: another</li><li><b>data</b> fails: a place <span>(step 1)</span>"
-                        "</li><li><b>census</b> fails: a place <span>(step 2)</span></li></ul>"));
+  const std::string cards = testing::bare(cards_of(verdict));
+
+  EXPECT_THAT(cards, HasSubstr("<ul><li><b>loss, gradients</b> fails: one</li><li><b>parameters</b> fails: another</li>"
+                               "<li><b>memory</b> not run: another</li><li><b>data</b> fails: a place <span>(step 1)"
+                               "</span></li><li><b>census</b> fails: a place <span>(step 2)</span></li></ul>"));
+  EXPECT_THAT(cards, HasSubstr("<b>audit</b> holds: one")) << "the rest is below";
 }
 
-TEST(PageFailures, WhatCameOfTheSecondRunIsTold) {
+TEST(FailureCard, WhatCameOfTheSecondRunIsTold) {
   Verdict verdict = failing_with({told_check("loss", Outcome::fails, "one")});
-  EXPECT_THAT(failures_of(verdict), Not(HasSubstr("Run once more")));
+  EXPECT_THAT(cards_of(verdict), Not(HasSubstr("Run once more")));
 
-  verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::fails_again, "loss fails"};
-  EXPECT_THAT(failures_of(verdict), HasSubstr("<b>Run once more:</b> it fails again: loss fails</p>"));
-  verdict.cells[0].second_run = SecondRun{SecondRun::Outcome::not_done, "stopped by hand"};
-  EXPECT_THAT(failures_of(verdict), HasSubstr("<b>Run once more:</b> this was not done: stopped by hand</p>"));
+  for (const auto& [outcome, words] : {std::pair{SecondRun::Outcome::fails_again, "it fails again: so"},
+                                       {SecondRun::Outcome::holds, "it held. The case is unstable: so"},
+                                       {SecondRun::Outcome::not_done, "this was not done: so"}}) {
+    verdict.cells[0].second_run = SecondRun{outcome, "so"};
+    EXPECT_THAT(cards_of(verdict), HasSubstr("<b>Run once more:</b> " + std::string(words) + "</p>"));
+  }
 }
 
-TEST(PageFailures, ADivergenceBeforeTheFirstStepAndWithoutWordsHasItsPlaceAndItsSize) {
-  Verdict verdict = testing::sample_verdict(1);
-  testing::break_check(verdict, 0, "parameters");
-  FirstDivergence& divergence = *verdict.cells[0].first_divergence;
-  divergence.step = -1;
-  divergence.microbatch.reset();
-  divergence.words.clear();
-  divergence.size = "l2 4 times";
-
-  const std::string text = testing::bare(failures_of(verdict));
-
-  EXPECT_THAT(text,
-              HasSubstr("<b>First divergence:</b> before the first step, stage 2, rank 2, backward, layers.3</p>"));
-  EXPECT_THAT(text, HasSubstr("<td>R2</td><td>initial</td><td>-</td><td>2</td>"));
-  EXPECT_THAT(text, HasSubstr("<td>77b3d71dc009b6ec2f49a7bfef15fa25</td><td>l2 4 times</td></tr>"));
-}
-
-TEST(PageFailures, WhatTheValuesLookLikeIsToldWithItsCause) {
+TEST(FailureCard, WhatTheValuesLookLikeIsToldWithItsCause) {
   Verdict verdict = failing_with({told_check("gradients", Outcome::fails, "one")});
   ValueFindings& values = verdict.cells[0].values.emplace();
   values.step = 3;
-  values.tensor = "gradient/w";
-  values.ulps = {{0, 0, 5}, {1, 1, 2}};
   values.fingerprints = {{"not_scaled", "all 8 times as large", "ratio 8 in 12 tensors", "the loss is not scaled"}};
 
-  std::string text = testing::bare(failures_of(verdict));
+  std::string text = testing::bare(cards_of(verdict));
   EXPECT_THAT(text, HasSubstr("<b>What it looks like:</b> (step 3 of the second run"));
   EXPECT_THAT(text, HasSubstr("<li><b>all 8 times as large.</b> ratio 8 in 12 tensors. It suggests: the loss is not "
                               "scaled. <span>[not_scaled]</span></li>"));
-  EXPECT_THAT(text, HasSubstr("Elements of gradient/w by how many units in the last place they are off. Logarithmic."));
 
-  values.not_numbers = 1;
   values.fingerprints.push_back({"summed_twice", "twice", "ratio 2", "a sum is made twice"});
-  text = failures_of(verdict);
-  EXPECT_THAT(text, HasSubstr("<b>What it looks like; several causes fit:</b>"));
-  EXPECT_THAT(text, HasSubstr("they are off; 1 element more are NaN in one of the two. Logarithmic."));
+  EXPECT_THAT(cards_of(verdict), HasSubstr("<b>What it looks like; several causes fit:</b>"));
 
   values.fingerprints.clear();
-  values.ulps.clear();
   values.step = -1;
   values.otherwise = "no known cause fits: ratios from 0.9 to 1.1";
-  text = failures_of(verdict);
-  EXPECT_THAT(text, HasSubstr("(step initial of the second run"));
-  EXPECT_THAT(text, HasSubstr("<li>no known cause fits: ratios from 0.9 to 1.1</li>"));
-  EXPECT_THAT(text, Not(HasSubstr("Logarithmic")));
+  EXPECT_THAT(cards_of(verdict), AllOf(HasSubstr("(before the first step of the second run"),
+                                       HasSubstr("<li>no known cause fits: ratios from 0.9 to 1.1</li>")));
 }
 
-TEST(PageFailures, OfARunThatBrokeOffNoEnvironmentIsCompared) {
+TEST(FailureCard, EnvironmentRecordAndOutputStandBesideIt) {
   Verdict verdict = testing::sample_verdict(1);
-  testing::break_check(verdict, 0, "completion");
-  EXPECT_THAT(failures_of(verdict), HasSubstr("tell the same device, versions, machine and flags"));
+  testing::break_check(verdict, 0, "gradients");
+  const std::string id = verdict.cells[0].id, same = "had the same device, versions, machine and flags";
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  EXPECT_THAT(
+      cards_of(verdict, evidence),
+      AllOf(HasSubstr(same), HasSubstr("<a href=\"cells/" + id + "/\">its record<"), Not(HasSubstr("its output"))));
+
+  evidence.launches[id] = {"mpirun -n 1 'a b' <run.toml>", "rank 0: <killed>"};
+  evidence.cells.at(id).environment = {{"versions/libtorch", "2.10.0", "2.11.0"}};
+  EXPECT_THAT(cards_of(verdict, evidence),
+              AllOf(HasSubstr("<th scope=\"row\">versions/libtorch</th><td>2.10.0</td><td>2.11.0</td>"),
+                    HasSubstr("What was run:</p><pre>mpirun -n 1 &apos;a b&apos; &lt;run.toml&gt;</pre>"),
+                    HasSubstr("<pre class=\"said\">rank 0: &lt;killed&gt;</pre>"),
+                    HasSubstr("<a href=\"launches/" + id + "/stderr.txt\">its output<"), Not(HasSubstr(same))));
 
   verdict.cells[0].first_divergence->rung = "completion";
-  EXPECT_THAT(failures_of(verdict), Not(HasSubstr("tell the same device, versions, machine and flags")));
-}
-
-TEST(PageFailures, RatiosThatAreAllOneAreNotDrawn) {
-  Verdict verdict = testing::sample_verdict(1);
-  testing::break_check(verdict, 0, "loss");
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  evidence.cells.at(verdict.cells[0].id).ratios = {1, {{"w", 1, 1}}};
-  const std::string heading = "<h4>Gradient norms over the reference&apos;s</h4>";
-
-  EXPECT_THAT(failures_of(verdict, evidence), Not(HasSubstr(heading)));
-  evidence.cells.at(verdict.cells[0].id).ratios = {1, {{"w", 1, 2}}};
-  EXPECT_THAT(failures_of(verdict, evidence), HasSubstr(heading));
-}
-
-TEST(PageFailures, BehindTheTwelfthCellEachIsARowWithItsPlaceAndItsCommand) {
-  Verdict verdict = testing::sample_verdict(2);
-  for (std::size_t i = 0; i < 14; ++i) testing::break_check(verdict, i, "loss");
-  verdict.cells[13].second_run = SecondRun{SecondRun::Outcome::holds, ""};
-
-  const std::string text = testing::bare(failures_of(verdict));
-
-  const auto row = [&](std::size_t cell, const std::string& what) {
-    return "<tr><td>" + cell_title(verdict.cells[cell]) + "</td><td>" + what + "</td><td><code>" +
-           verdict.cells[cell].command + "</code></td></tr>";
-  };
-  const std::string place = "loss fails; first at step 1, microbatch 3, stage 2, rank 2, backward, layers.3";
-  EXPECT_THAT(text, AllOf(HasSubstr("2 more cells that do not hold"), HasSubstr(row(12, place)),
-                          HasSubstr(row(13, "unstable: " + place)), Not(HasSubstr(row(11, place)))));
+  EXPECT_THAT(cards_of(verdict), Not(HasSubstr(same))) << "of a run that broke off nothing is compared";
 }
 
 }  // namespace

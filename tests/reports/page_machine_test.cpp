@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // On what it ran: versions of judge and pipelines, and what the references say of themselves.
 #include <gmock/gmock.h>
 
@@ -19,14 +20,14 @@ std::string machine_of(const std::string& page) {
 TEST(PageMachine, VersionsOfTheJudgeAndOfEachKindOfPipelineAreTold) {
   Verdict verdict = testing::sample_verdict(1);
   EXPECT_THAT(machine_of(testing::rendered_page(verdict)),
-              AllOf(HasSubstr("<h3>this judge</h3>"), HasSubstr("<tr><th>version</th><td>1.2.3</td></tr>"),
-                    HasSubstr("<h3>the pipeline</h3>"), Not(HasSubstr("in other cells"))));
+              AllOf(HasSubstr("<h3>this judge</h3>"), HasSubstr("<dt>version</dt><dd>1.2.3</dd>"),
+                    HasSubstr("<h3>the pipeline</h3>"), Not(HasSubstr("in other cases"))));
 
   verdict.cells[5].versions["mpi"] = "MPICH 4.2";
   const std::string text = machine_of(testing::rendered_page(verdict));
-  const auto other = text.find("<h3>the pipeline, in other cells</h3>");
+  const auto other = text.find("<h3>the pipeline, in other cases</h3>");
   ASSERT_NE(other, std::string::npos);
-  EXPECT_NE(text.find("<tr><th>mpi</th><td>MPICH 4.2</td></tr>", other), std::string::npos);
+  EXPECT_NE(text.find("<dt>mpi</dt><dd>MPICH 4.2</dd>", other), std::string::npos);
 }
 
 TEST(PageMachine, AReferencesRowHasEachNumberInItsColumn) {
@@ -35,7 +36,7 @@ TEST(PageMachine, AReferencesRowHasEachNumberInItsColumn) {
   EXPECT_THAT(machine_of(make_page(verdict, testing::sample_evidence(verdict, 5))),
               HasSubstr("<tr><th>reference</th><th>dtype</th><th>seed</th><th>steps</th><th>microbatches</th><th>data "
                         "digest</th><th>source</th></tr></thead><tbody>\n<tr><td>stories260k-adamw</td><td>float32"
-                        "</td><td>7</td><td>5</td><td>8</td><td><code>0123456789abcdef0123456789abcdef</code></td>"
+                        "</td><td>7</td><td>5</td><td>8</td><td><code>01234567</code></td>"
                         "<td>corpus/prose.txt</td></tr>"));
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every cell at a glance: each square in its row and column, with the sign of what became of it.
 #include <gmock/gmock.h>
 
@@ -11,6 +12,7 @@ namespace plumbline {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string markup_of(const Verdict& verdict) {
   return testing::section_of(testing::rendered_page(verdict), "<div class=\"overview\">", "<h2 id=\"release\">");
@@ -47,13 +49,28 @@ TEST(PageOverview, EachSquareLeadsToItsCellWithTheLookAndTheWordsOfItsOutcome) {
 
   const std::string text = markup_of(verdict);
 
-  for (const auto& [look, words] : {std::pair{"<a class=\"fails\" href=\"#c0\" title=\"", "P = 1: does not hold"},
-                                    {"<a class=\"crashed\" href=\"#c1\" title=\"", "P = 2: did not end well"},
-                                    {"<a class=\"unstable\" href=\"#c2\" title=\"", "P = 3: unstable"},
-                                    {"<a class=\"fails\" href=\"#c3\" title=\"", "P = 4: does not hold"},
-                                    {"<a href=\"#c4\" title=\"", "P = 5: holds"}}) {
+  for (const auto& [look, words] :
+       {std::pair{"<a class=\"fails\" href=\"#c0\" data-p=\"1\" title=\"", "P = 1: does not hold"},
+        {"<a class=\"crashed\" href=\"#c1\" data-p=\"2\" title=\"", "P = 2: did not end well"},
+        {"<a class=\"unstable\" href=\"#c2\" data-p=\"3\" title=\"", "P = 3: unstable"},
+        {"<a class=\"fails\" href=\"#c3\" data-p=\"4\" title=\"", "P = 4: does not hold"},
+        {"<a href=\"#c4\" data-p=\"5\" title=\"", "P = 5: holds"}}) {
     EXPECT_THAT(text, HasSubstr(std::string(look) + "stories260k, adamw, afab, " + words + "\""));
   }
+}
+
+TEST(PageOverview, TheLegendNamesTheLooksThatAreThere) {
+  Verdict verdict = testing::sample_verdict(3);
+  const auto legend = [&] {
+    return testing::bare(testing::section_of(testing::rendered_page(verdict), "aria-label=\"Signs\">", "</ul>"));
+  };
+  EXPECT_THAT(legend(), HasSubstr("><li><i>\u2713</i>holds (28)</li>"));
+  EXPECT_THAT(legend(), Not(HasSubstr("does not hold")));
+
+  testing::break_check(verdict, 0, "loss");
+  testing::break_check(verdict, 1, "completion");
+  EXPECT_THAT(legend(), HasSubstr("><li><i>\u2713</i>holds (26)</li><li><i>\u2717</i>does not hold (1)</li>"
+                                  "<li><i>!</i>did not end well (1)</li>"));
 }
 
 TEST(PageOverview, CellsOfOnePlaceStandBesideEachOther) {

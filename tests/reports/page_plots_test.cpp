@@ -1,9 +1,7 @@
-// What stands beside the plots in numbers, and what of the cells is drawn.
+// SPDX-License-Identifier: BSD-3-Clause
+// What is drawn, and what is a sentence because nothing differs.
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
-#include "reports/memory_plot.hpp"
 #include "reports/page.hpp"
 #include "tests/reports/page_sections.hpp"
 #include "tests/reports/sample_sweep.hpp"
@@ -15,131 +13,116 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Of the first reference: stories260k, adamw.
-std::string first_plot_of(const Verdict& verdict, const Evidence& evidence) {
-  return testing::section_of(make_page(verdict, evidence), "<h2 id=\"plots\">", "<h3>stories260k, sgd</h3>");
+std::string plots_of(const Verdict& verdict, const Evidence& evidence) {
+  return testing::section_of(make_page(verdict, evidence), "<h2 id=\"plots\">", "<h2 id=\"not-run\">");
 }
 
-TEST(PagePlots, TheLargestDifferenceIsThatOfAllRunsAndEachRunsStandsInItsRow) {
+TEST(PagePlots, WhatIsEqualThroughoutIsASentence) {
+  const Verdict verdict = testing::sample_verdict(2);
+  Evidence evidence = testing::sample_evidence(verdict, 3);
+  evidence.cells.at("stories260k-adamw-afab-w1").ratios = {5, {{"w", 1, 1}}};
+
+  const std::string text = plots_of(verdict, evidence);
+
+  EXPECT_THAT(text, AllOf(HasSubstr("<li>Loss: all 60 values equal the reference&apos;s.</li>"),
+                          HasSubstr("<li>Norms of gradients: all 5 values equal the reference&apos;s.</li>"),
+                          HasSubstr("<li>Activation memory: the peaks of all 38 ranks are what the reference&apos;s"),
+                          Not(HasSubstr("<title>Loss")), Not(HasSubstr("<title>Norms"))));
+}
+
+TEST(PagePlots, ALossThatDiffersIsDrawnWithTheCasesThatDiffer) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence = testing::sample_evidence(verdict, 3);
   evidence.cells.at("stories260k-adamw-afab-w1").losses[2] += 0.5F;
   evidence.cells.at("stories260k-adamw-1f1b-w1").losses[1] -= 0.25F;
 
-  const std::string text = first_plot_of(verdict, evidence);
+  const std::string text = plots_of(verdict, evidence);
 
-  EXPECT_THAT(text, HasSubstr("2 of 18 losses differ, the largest by 0.5."));
-  EXPECT_THAT(testing::bare(text),
-              AllOf(HasSubstr("<th>losses compared</th><th>differing</th><th>largest difference</th>"),
-                    HasSubstr("<tr><td>afab, P = 1</td><td>3</td><td>1</td><td>0.5</td></tr>"),
-                    HasSubstr("<tr><td>1f1b, P = 1</td><td>3</td><td>1</td><td>0.25</td></tr>"),
-                    HasSubstr("<tr><td>1f1b, P = 3, [0, 2, 3]</td><td>3</td><td>0</td><td>0</td></tr>")));
+  EXPECT_THAT(text, AllOf(HasSubstr("<li>Loss: 2 of 36 values differ from the reference&apos;s, the largest by 0.5."),
+                          HasSubstr("<title>Loss, stories260k, adamw</title>"),
+                          HasSubstr("stories260k, adamw, of 2 cases: above the loss"),
+                          HasSubstr("2 of 18 values differ, the largest by 0.5."),
+                          Not(HasSubstr("<title>Loss, stories260k, sgd"))));
 }
 
-TEST(PagePlots, OfALongRunTheFirstAndTheLastStepsAreRows) {
-  const Verdict verdict = testing::sample_verdict(1);
-
-  const std::string text = testing::bare(first_plot_of(verdict, testing::sample_evidence(verdict, 100)));
-
-  for (const char* step : {"0", "29", "70", "99"})
-    EXPECT_THAT(text, HasSubstr("<tr><td>" + std::string(step) + "</td>"));
-  for (const char* step : {"30", "69"}) EXPECT_THAT(text, Not(HasSubstr("<tr><td>" + std::string(step) + "</td>")));
-  EXPECT_THAT(text, HasSubstr("<tr><td>...</td><td>(the rest is in the record&apos;s steps.csv)</td></tr>"));
-}
-
-TEST(PagePlots, ARankOfTheMemoryTableHasEachNumberInItsColumn) {
-  const Verdict verdict = testing::sample_verdict(1);
+TEST(PagePlots, NormsThatDifferAreDrawnOfAFewCasesAndCountedOfAll) {
+  const Verdict verdict = testing::sample_verdict(6);
   Evidence evidence = testing::sample_evidence(verdict, 2);
-  RankMemory& rank = evidence.cells.at("stories260k-adamw-afab-w1").ranks.at(0);
-  rank.activation_bytes = 1000;
-  rank.predicted_bytes = 900;
-  rank.parameter_bytes = 30;
-  rank.gradient_bytes = 40;
-  rank.optimizer_bytes.reset();
+  for (int world = 1; world <= 6; ++world) {
+    for (const char* schedule : {"afab-w", "1f1b-w"})
+      evidence.cells.at("untied-sgd-" + (schedule + std::to_string(world))).ratios = {3, {{"w", 1, 1 + 1e-6}}};
+  }
 
-  EXPECT_THAT(testing::bare(first_plot_of(verdict, evidence)),
-              AllOf(HasSubstr("<tr><th>run</th><th>rank</th><th>units</th><th>peak activations</th><th>by the law</th>"
-                              "<th>parameters</th><th>gradients</th><th>optimiser state</th></tr>"),
-                    HasSubstr("<tr><td>afab, P = 1</td><td>0</td><td>embed_tokens, layers.0-4, norm, lm_head</td>"
-                              "<td>1,000</td><td>900</td><td>30</td><td>40</td><td>-</td></tr>")));
+  EXPECT_THAT(plots_of(verdict, evidence),
+              AllOf(HasSubstr("Norms of gradients: other than the reference&apos;s in 12 cases."),
+                    HasSubstr("untied, sgd, of the first 8 of 12 cases: the norm"), HasSubstr(">1e-06</text>")));
 }
 
-TEST(PagePlots, OnlyLayersInARowAreARange) {
-  const Verdict verdict = testing::sample_verdict(1);
-  Evidence evidence = testing::sample_evidence(verdict, 2);
-  RankMemory& rank = evidence.cells.at("stories260k-adamw-afab-w1").ranks.at(0);
-  rank.units = {"embed_tokens", "layers.0", "layers.1", "layers.4", "layers.9", "layers.10", "norm"};
-
-  EXPECT_THAT(first_plot_of(verdict, evidence),
-              HasSubstr("<td>embed_tokens, layers.0-1, layers.4, layers.9-10, norm</td>"))
-      << "a rank of several stages";
-}
-
-TEST(PagePlots, RanksEqualToTheLawAreCountedOfThoseThatHaveOne) {
+TEST(PagePlots, MemoryIsOneFigureAModelOnOneScale) {
   const Verdict verdict = testing::sample_verdict(2);
   Evidence evidence = testing::sample_evidence(verdict, 2);
-  EXPECT_THAT(first_plot_of(verdict, evidence), HasSubstr("6 of 6 equal to the byte"));
+  std::string text = plots_of(verdict, evidence);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("<title>Peak activations, stories260k, adamw and sgd</title>"),
+                    HasSubstr("<title>Peak activations, untied, adamw and sgd</title>"), Not(HasSubstr("balance"))))
+      << "where the optimiser makes no difference";
 
+  for (const char* reference : {"stories260k-sgd", "untied-sgd"})
+    *evidence.references.at(reference).ranks[0].activation_bytes += 1;
   *evidence.cells.at("stories260k-adamw-afab-w1").ranks[0].predicted_bytes += 1;
-  evidence.cells.at("stories260k-adamw-1f1b-w2").ranks[1].predicted_bytes.reset();
-  EXPECT_THAT(first_plot_of(verdict, evidence), HasSubstr("4 of 5 equal to the byte"));
+  text = plots_of(verdict, evidence);
+  EXPECT_THAT(text, AllOf(HasSubstr("<title>Peak activations, stories260k, adamw</title>"),
+                          HasSubstr("<title>Peak activations, stories260k, sgd</title>"),
+                          HasSubstr("the peaks of 37 of 38 ranks")));
+  EXPECT_THAT(plots_of(testing::sample_verdict(1), testing::sample_evidence(testing::sample_verdict(1), 2)),
+              Not(HasSubstr("<title>Peak activations")))
+      << "one world size is no curve";
 }
 
-TEST(PagePlots, GroupsStandByWorldSizeWithoutPartitionsOfTheirOwn) {
-  Verdict verdict = testing::sample_verdict(2);
-  verdict.cells.resize(2);
-  verdict.cells.push_back(testing::sample_verdict(1).cells.back());
-  ASSERT_FALSE(verdict.cells.back().balance.empty());
-  verdict.cells.back().schedule = "afab";
-  std::ranges::reverse(verdict.cells);
-  const Evidence evidence = testing::sample_evidence(verdict, 2);
-  const auto ranks = [&](const std::string& id) { return evidence.cells.at(id).ranks; };
-
-  const std::string expected =
-      draw_activations({{"afab", {{1, ranks("stories260k-adamw-afab-w1")}, {2, ranks("stories260k-adamw-afab-w2")}}}},
-                       evidence.references.at("stories260k-adamw").ranks.front().activation_bytes,
-                       "Peak activations, stories260k, adamw");
-
-  EXPECT_THAT(make_page(verdict, evidence), HasSubstr(expected));
-}
-
-TEST(PagePlots, RatiosAreSaidToBeOneOnlyWhereSomeWereComparedAndAllAre) {
+TEST(PagePlots, OfReferencesThatAreNamedAlikeTheIdIsTold) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence = testing::sample_evidence(verdict, 2);
-  const std::string said = "Gradient norms over the reference&apos;s: all ";
-  EXPECT_THAT(first_plot_of(verdict, evidence), Not(HasSubstr(said)));
+  evidence.references.emplace("zz", evidence.references.begin()->second);
+  evidence.references.emplace("alone", evidence.references.begin()->second);
+  evidence.reference_of[verdict.cells[1].id] = "zz";
+  evidence.cells.at(verdict.cells[1].id).losses[0] += 1;
 
-  evidence.cells.at("stories260k-adamw-afab-w1").ratios = {2, {{"w", 1, 1}}};
-  evidence.cells.at("stories260k-adamw-1f1b-w1").ratios = {3, {{"w", 1, 1}}};
-  EXPECT_THAT(first_plot_of(verdict, evidence), HasSubstr(said + "5 are exactly 1."));
-  evidence.cells.at("stories260k-adamw-1f1b-w1").ratios = {3, {{"w", 1, 8}}};
-  EXPECT_THAT(
-      first_plot_of(verdict, evidence),
-      AllOf(Not(HasSubstr(said)), HasSubstr("<title>Gradient norms over the reference&#39;s, stories260k, adamw")));
+  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("<title>Loss, stories260k, adamw (zz)</title>"));
 }
 
-std::string slots_of(const Verdict& verdict, const Evidence& evidence) {
-  return testing::section_of(make_page(verdict, evidence), "<h3>Activation slots against microbatches</h3>",
-                             "<h2 id=\"not-run\">");
+TEST(PagePlots, TheTimelineIsTheSlowestCases) {
+  const Verdict verdict = testing::sample_verdict(3);
+  Evidence evidence = testing::sample_evidence(verdict, 2);
+  EXPECT_THAT(plots_of(verdict, evidence), Not(HasSubstr("The slowest case")));
+
+  for (const CellVerdict& cell : verdict.cells)
+    evidence.cells.at(cell.id).timeline =
+        testing::sample_timeline(cell.schedule, static_cast<std::int32_t>(cell.world));
+  RunSummary& run = evidence.cells.at("stories260k-adamw-1f1b-w3");
+  run.timeline->median_makespan = 4400;
+  run.timeline->measured.makespan = 3600;
+  run.timeline->measured.bubble_rate = 0.4;
+  run.timeline->closed_form_rate = 1.0 / 3;
+  EXPECT_THAT(plots_of(verdict, evidence),
+              AllOf(HasSubstr("stories260k, adamw, 1f1b, P = 3, step 3 (the median of all but the first). Measured: "
+                              "3,600 ms, bubble 40.0 %. Planned: 30 ms, bubble 20.0 %, from the medians over 4 steps"),
+                    HasSubstr("bubble 33.3 %. The record does not say how many cores there were.</figcaption>")));
+
+  run.manifest.json["machine"]["cores"] = 1;
+  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core: what is measured"));
+  evidence.cells.at("stories260k-adamw-1f1b-w1").timeline->median_makespan = 9999;
+  EXPECT_THAT(plots_of(verdict, evidence), HasSubstr("3 ranks shared 1 core")) << "one rank waits for nobody";
 }
 
-TEST(PagePlots, SlotsAreOfEachScheduleAtItsLargestWorldSize) {
-  Verdict verdict = testing::sample_verdict(3);
-  std::ranges::reverse(verdict.cells);
-
-  const std::string text = testing::bare(slots_of(verdict, testing::sample_evidence(verdict, 2)));
-
-  EXPECT_THAT(text, HasSubstr("<tr><th>afab, P = 3</th><td>1: 1, 2: 2, 3: 3,"));
-  EXPECT_THAT(text, HasSubstr("<tr><th>1f1b, P = 4</th><td>1: 1, 2: 2, 3: 3, 4: 4, 5: 4,"));
-}
-
-TEST(PagePlots, SlotsAreMarkedWhereAllRunsHaveOneNumberOfMicrobatches) {
+TEST(PagePlots, SpeedIsThatOfABenchmarkThatWasGiven) {
   const Verdict verdict = testing::sample_verdict(1);
   Evidence evidence = testing::sample_evidence(verdict, 2);
-  EXPECT_THAT(slots_of(verdict, evidence), HasSubstr(">these runs</text>"));
+  EXPECT_THAT(plots_of(verdict, evidence), Not(HasSubstr("bench.json")));
 
-  evidence.cells.begin()->second.manifest.microbatches = 4;
-  EXPECT_THAT(slots_of(verdict, evidence), Not(HasSubstr(">these runs</text>")));
+  evidence.bench = {{"alone", 3, 12.5, 12, 13, std::nullopt}, {"a-1f1b-w2", 3, 8, 7.5, 9, 1.5}};
+  EXPECT_THAT(testing::bare(plots_of(verdict, evidence)),
+              AllOf(HasSubstr("<tr><th>alone</th><td>3</td><td>12.5</td><td>12 to 13</td><td>-</td></tr>"),
+                    HasSubstr("<tr><th>a-1f1b-w2</th><td>3</td><td>8</td><td>7.5 to 9</td><td>1.5</td></tr>")));
 }
 
 }  // namespace

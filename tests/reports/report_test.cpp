@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/report.hpp"
 
 #include <gmock/gmock.h>
@@ -152,7 +153,7 @@ TEST_F(Report, WritesTheThreeFilesAndTheSameBytesAgain) {
                     table = bytes_of(folder / "results.csv");
   write_reports(folder.path());
 
-  EXPECT_THAT(page_before, HasSubstr("All 4 differences are exactly 0."));
+  EXPECT_THAT(page_before, HasSubstr("Loss: all 4 values equal the reference"));
   EXPECT_THAT(junit, HasSubstr("<testsuites name=\"default\""));
   EXPECT_THAT(table, ::testing::StartsWith("cell,run,model,"));
   EXPECT_EQ(page(), page_before);
@@ -179,15 +180,19 @@ TEST_F(Report, ABrokenRecordIsNamedAndTheRestIsDrawn) {
   EXPECT_THAT(page(), HasSubstr("<li>cells/" + verdict.cells[0].id));
   EXPECT_THAT(page(), HasSubstr("rank-1/steps.csv"));
   EXPECT_THAT(page(), Not(HasSubstr(folder.path().string()))) << "the page does not depend on where it lies";
-  EXPECT_THAT(page(), HasSubstr("Loss, memory, gradients"));
+  EXPECT_THAT(page(), HasSubstr("Loss, gradients, memory"));
 }
 
-TEST_F(Report, SpeedIsDrawnAndStandsInNumbers) {
+TEST_F(Report, ABenchmarkBesideTheVerdictIsShownAndOneThatIsNoneIsNamed) {
+  write_file(folder / "bench.json", R"({"benchmarks": [{"name": "alone", "real_time": 4.0},
+      {"name": "c", "real_time": 3.0, "speed": 1.5}, {"name": "c", "real_time": 2.0, "speed": 2.5}]})");
   write_reports(folder.path());
-  EXPECT_THAT(page(), HasSubstr("Speed in numbers"));
-  EXPECT_THAT(page(), HasSubstr("<td class=\"num\">8</td><td class=\"num\">1</td>"))
-      << "4 tokens in 0.5 s, as the reference";
-  EXPECT_THAT(page(), HasSubstr("<td class=\"num\">25.0 %</td></tr>")) << "an eighth of a second of a half";
+  EXPECT_THAT(page(), HasSubstr("<th scope=\"row\">c</th><td class=\"num\">2</td><td class=\"num\">2.5</td>"
+                                "<td class=\"num\">2 to 3</td><td class=\"num\">2</td>"));
+
+  write_file(folder / "bench.json", "{}");
+  write_reports(folder.path());
+  EXPECT_THAT(page(), HasSubstr("<li>bench.json: not as plumbline bench --json writes it"));
 }
 
 TEST_F(Report, EvidenceHoldsTheLargestStepAndTheVerdictsLawOfEachRank) {

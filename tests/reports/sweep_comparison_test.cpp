@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/sweep_comparison.hpp"
 
 #include <gmock/gmock.h>
@@ -30,13 +31,13 @@ TEST(CellChanges, NameVerdictsChecksAndCellsOfOneAlone) {
   const auto changes = cell_changes(before, now);
 
   ASSERT_THAT(changes, SizeIs(3));
-  EXPECT_EQ(changes[0].name, "stories260k/adamw/afab/P2");
+  EXPECT_EQ(changes[0].name, "stories260k, adamw, afab, P = 2");
   EXPECT_EQ(changes[0].before, "holds");
   EXPECT_EQ(changes[0].now, "does not hold");
   EXPECT_THAT(changes[0].checks, ElementsAre("loss: holds before, fails now"));
-  EXPECT_EQ(changes[1].name, "new/sgd/zb-v/P4");
+  EXPECT_EQ(changes[1].name, "new, sgd, zb-v, P = 4");
   EXPECT_EQ(changes[1].before, "-");
-  EXPECT_EQ(changes[2].name, "stories260k/adamw/afab/P1");
+  EXPECT_EQ(changes[2].name, "stories260k, adamw, afab, P = 1");
   EXPECT_EQ(changes[2].now, "-");
 }
 
@@ -47,7 +48,7 @@ TEST(ComparisonPage, SaysThatAllIsTheSame) {
 
   const std::string page = make_comparison_page(verdict, verdict, {equal, ""});
 
-  EXPECT_THAT(page, HasSubstr("<h1>The same verdict in every cell</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span>The same verdict in every case</h1>"));
   EXPECT_THAT(page, HasSubstr("Compared: 3 runs. <b>All equal.</b>"));
   EXPECT_THAT(page, Not(HasSubstr("band bad")));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
@@ -62,11 +63,11 @@ TEST(ComparisonPage, ShowsWhatChangedAndWhyValuesWereNotCompared) {
 
   const std::string page = make_comparison_page(before, now, {std::nullopt, "this sweep does not hold"});
 
-  EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span>1 case does not hold any more</h1>"));
   EXPECT_THAT(page, HasSubstr("band bad"));
   EXPECT_THAT(page, HasSubstr("<th scope=\"row\">versions/libtorch</th><td>2.11.0</td><td>2.12.0</td>"));
   EXPECT_THAT(page, HasSubstr("Not compared: this sweep does not hold"));
-  EXPECT_THAT(page, HasSubstr("stories260k/adamw/&lt;b&gt;/P1"));
+  EXPECT_THAT(page, HasSubstr("stories260k, adamw, &lt;b&gt;, P = 1"));
   EXPECT_EQ(testing::parse_markup(page, true).error, "");
 }
 
@@ -81,11 +82,11 @@ TEST(CellChanges, ChecksOfOneAloneAndUnstableCellsAreNamed) {
   const auto changes = cell_changes(before, now);
 
   ASSERT_THAT(changes, SizeIs(2));
-  EXPECT_THAT(changes[0].checks,
+  EXPECT_EQ(changes[0].before, "does not hold");
+  EXPECT_EQ(changes[0].now, "unstable") << "what is red is first";
+  EXPECT_THAT(changes[0].checks, IsEmpty());
+  EXPECT_THAT(changes[1].checks,
               ElementsAre("gpu_memory: not there before, holds now", "zz_old: holds before, not there now"));
-  EXPECT_EQ(changes[1].before, "does not hold");
-  EXPECT_EQ(changes[1].now, "unstable");
-  EXPECT_THAT(changes[1].checks, IsEmpty());
 }
 
 TEST(ComparisonPage, EachSideTellsItsVerdictItsCommitAndItsTime) {
@@ -97,10 +98,35 @@ TEST(ComparisonPage, EachSideTellsItsVerdictItsCommitAndItsTime) {
 
   const std::string page = testing::bare(make_comparison_page(before, now, {std::nullopt, "no records"}));
 
-  EXPECT_THAT(page, HasSubstr("<tr><th>before</th><td>Holds: 12 of 12 cells</td><td>default, 2026-11-20</td>"
+  EXPECT_THAT(page, HasSubstr("<tr><th>before</th><td>Holds: 12 of 12 cases</td><td>default, 2026-11-20</td>"
                               "<td>0123456789ab</td><td>36.0 s</td></tr>\n"
-                              "<tr><th>now</th><td>Holds: 11 of 11 cells</td><td>default, 2026-11-21T12:00:00Z</td>"
+                              "<tr><th>now</th><td>Holds: 11 of 11 cases</td><td>default, 2026-11-21T12:00:00Z</td>"
                               "<td>ba9876543210</td><td>33.5 s</td></tr>"));
+}
+
+TEST(ComparisonPage, CountsWhatDoesNotHoldAnyMoreIsNewOrRedInBoth) {
+  Verdict before = testing::sample_verdict(2);
+  testing::break_check(before, 0, "loss");
+  testing::break_check(before, 4, "loss");
+  Verdict now = before;
+  now.cells[4] = testing::sample_verdict(2).cells[4];
+  for (const std::size_t cell : {1U, 2U, 3U}) testing::break_check(now, cell, "memory");
+  now.cells.push_back(testing::holding_cell("new", "sgd", "zb-v", 4));
+  now.cells.push_back(testing::holding_cell("new", "sgd", "zb-v", 5));
+  testing::break_check(now, now.cells.size() - 1, "loss");
+
+  const std::string page = make_comparison_page(before, now, {std::nullopt, ""}, {"a/report.html", "../b/report.html"});
+
+  EXPECT_THAT(page, HasSubstr("</span>3 cases do not hold any more, 1 new case does not hold, 1 case does not hold in "
+                              "both, 1 case holds now, 1 new case holds</h1>"));
+  EXPECT_THAT(
+      testing::bare(page),
+      HasSubstr("<li><b>17</b><span>hold now</span></li><li><b>3</b><span>do not hold any more</span></li><li>"
+                "<b>1</b><span>do not hold in both</span></li><li><b>2</b><span>are new</span></li><li><b>0</b>"));
+  EXPECT_THAT(page,
+              HasSubstr("<a href=\"../b/report.html#c21\">new, sgd, zb-v, P = 5</a></th><td>-</td><td class=\"fail"
+                        "\">does not hold</td>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"a/report.html\">before</a>"));
 }
 
 TEST(ComparisonPage, ACellThatIsGoneIsForTheWorse) {
@@ -109,9 +135,9 @@ TEST(ComparisonPage, ACellThatIsGoneIsForTheWorse) {
 
   const std::string page = make_comparison_page(before, now, {std::nullopt, ""});
 
-  EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span>1 case was not run any more</h1>"));
   EXPECT_THAT(page, HasSubstr("<header class=\"band bad\">"));
-  EXPECT_THAT(page, HasSubstr("<td>holds</td><td class=\"fail\">-</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>holds</td><td class=\"fail\">was not run</td>"));
 }
 
 TEST(ComparisonPage, OtherValuesAreNeverTheSame) {
@@ -122,7 +148,7 @@ TEST(ComparisonPage, OtherValuesAreNeverTheSame) {
 
   const std::string page = make_comparison_page(verdict, verdict, {values, ""});
 
-  EXPECT_THAT(page, HasSubstr("<h1>0 cells changed, 1 value changed</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span>1 value changed</h1>"));
   EXPECT_THAT(page, HasSubstr("<header class=\"band bad\">"));
   EXPECT_THAT(page, HasSubstr("<td>bits</td><td>cell-1</td><td>loss of step 2</td>"));
   EXPECT_THAT(page, Not(HasSubstr("All equal")));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "reports/words.hpp"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,19 @@ TEST(Words, OneOfAKindIsNoPlural) {
   EXPECT_EQ(counts_text({{"ranks", 1}, {"step_losses", 1}, {"tied_copies", 1}, {"distinct_microbatches", 1}}),
             "1\u00A0distinct microbatch, 1\u00A0rank, 1\u00A0step loss, 1\u00A0tied copy");
   EXPECT_EQ(counts_text({{"private_memory", 1}, {"ranks", 2}}), "1\u00A0private memory, 2\u00A0ranks");
+}
+
+TEST(Words, CountsAgreeWithTheirNouns) {
+  EXPECT_EQ(count_text(1, "case"), "1 case");
+  EXPECT_EQ(count_text(1234, "case"), "1,234 cases");
+  EXPECT_EQ(plural("loss") + plural("copy") + plural("key") + plural("microbatch"), "lossescopieskeysmicrobatches");
+  EXPECT_EQ(hold_words(1) + hold_words(0), "holdshold");
+}
+
+TEST(Words, OfADigestEightDigitsAreShown) {
+  const std::string digest = "587e8ea87b1e5d4b67b46f3d75c3ba03";
+  EXPECT_EQ(short_digests("expected " + digest + ", got (" + digest + ")"), "expected 587e8ea8, got (587e8ea8)");
+  EXPECT_EQ(short_digests(digest + "0, 0123 bad"), digest + "0, 0123 bad") << "other numbers stay";
 }
 
 TEST(Words, EveryOutcomeHasASignOfItsOwn) {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A line for each case and reference: what each check compared. And what the checks usually say.
+#include <algorithm>
+#include <set>
+
+#include "reports/page_parts.hpp"
+#include "reports/words.hpp"
+#include "support/text.hpp"
+
+namespace plumbline {
+namespace {
+
+/// "loss: 40 losses (inspected: 3 ranks)".
+std::string counted(const CheckResult& check) {
+  std::string text = counts_text(check.compared);
+  if (!check.looked_at.empty())
+    text += (text.empty() ? "inspected: " : " (inspected: ") + counts_text(check.looked_at) + (text.empty() ? "" : ")");
+  return check.name + (text.empty() ? "" : ": " + text);
+}
+
+/// What it says beside its counts and what most cases say.
+std::string own_words(const CheckResult& check, const UsualTexts& usual) {
+  std::vector<std::string> texts;
+  const auto add = [&](const char* what, const std::string& text) {
+    if (!text.empty()) texts.push_back(what + text);
+  };
+  add("", usual.unusual_reason(check));
+  add("limit: ", usual.unusual_limit(check));
+  if ((check.outcome != Outcome::holds && check.outcome != Outcome::not_applicable) || check.margin)
+    add("measured: ", check.measured);
+  if (check.margin) add("margin: ", short_number(*check.margin));
+  add("not shown: ", join(usual.unusual_not_shown(check), "; "));
+  return short_digests(join(texts, "; "));
+}
+
+std::string tally_text(const std::vector<CheckResult>& checks, double seconds) {
+  const auto with = [&](Outcome outcome) { return std::ranges::count(checks, outcome, &CheckResult::outcome); };
+  const auto aside = with(Outcome::not_applicable), holds = with(Outcome::holds);
+  return grouped(holds) + " of " + count_text(std::ssize(checks) - aside, "check") + " " + hold_words(holds) + ", " +
+         seconds_text(seconds);
+}
+
+/// What one reference serves, with its cases in the verdict's order.
+struct Subject {
+  std::string run, model, optimizer;
+  std::vector<std::size_t> cells;
+};
+
+std::vector<Subject> subjects_of(const Verdict& verdict) {
+  std::vector<Subject> subjects;
+  for (std::size_t i = 0; i < verdict.cells.size(); ++i) {
+    const CellVerdict& cell = verdict.cells[i];
+    auto same = std::ranges::find_if(subjects, [&](const Subject& each) {
+      return each.run == cell.run && each.model == cell.model && each.optimizer == cell.optimizer;
+    });
+    if (same == subjects.end()) same = subjects.insert(same, {cell.run, cell.model, cell.optimizer, {}});
+    same->cells.push_back(i);
+  }
+  return subjects;
+}
+
+PageData line(std::size_t index, const std::string& title, const std::string& tally) {
+  PageData data;
+  data.set("anchor", cell_anchor(index));
+  data.set("title", page_text(title));
+  data.set("tally", page_text(tally));
+  data.set("red", PageData(false));
+  data.set("id", PageData(false));
+  data.set("command", PageData(false));
+  return data;
+}
+
+PageData case_line(const CellVerdict& cell, std::size_t index, const Evidence& evidence, const UsualTexts& usual) {
+  PageData data = line(index, run_label(cell), tally_text(cell.checks, cell.seconds));
+  data.set("red", PageData(!cell.holds));
+  if (!cell.holds) return data;
+  data.set("checks", check_lines(cell.checks, usual, true));
+  data.set("id", page_text(cell.id));
+  data.set("has_output", PageData(evidence.launches.contains(cell.id)));
+  if (const auto command = usual.unusual_command(cell); !command.empty()) data.set("command", page_text(command));
+  return data;
+}
+
+/// "27 cases hold", "27 cases, 2 do not hold".
+std::string state_words(std::int64_t count, std::int64_t red, const char* what) {
+  return count_text(count, what) +
+         (red == 0 ? " " + hold_words(count) : ", " + grouped(red) + (red == 1 ? " does not hold" : " do not hold"));
+}
+
+PageData subject_data(const std::string& title, const PageData& lines, std::int64_t count, std::int64_t red,
+                      const char* what) {
+  PageData data;
+  data.set("title", page_text(title));
+  data.set("lines", lines);
+  data.set("state", state_words(count, red, what));
+  data.set("bad", PageData(red > 0));
+  return data;
+}
+
+/// Nobody links to what a reference fails: it is open.
+PageData references_data(const Verdict& verdict, const UsualTexts& usual) {
+  PageData lines = page_list();
+  std::int64_t count = 0, red = 0;
+  for (std::size_t i = 0; i < verdict.references.size(); ++i) {
+    const ReferenceVerdict& reference = verdict.references[i];
+    if (reference.checks.empty()) continue;
+    const bool holds = reference.finished && std::ranges::none_of(reference.checks, stands_in_the_way);
+    PageData data =
+        line(verdict.cells.size() + i, training_title(reference.model, reference.optimizer) + " (" + reference.id + ")",
+             (holds ? "" : "does not hold, ") + tally_text(reference.checks, reference.seconds));
+    data.set("checks", check_lines(reference.checks, usual, true));
+    lines.push_back(data);
+    ++count;
+    if (!holds) ++red;
+  }
+  return count == 0 ? PageData(false)
+                    : subject_data("The references, each trained alone on one device", lines, count, red, "reference");
+}
+
+}  // namespace
+
+PageData check_lines(const std::vector<CheckResult>& checks, const UsualTexts& usual, bool blocking) {
+  std::vector<std::string> held, aside;
+  PageData rows = page_list();
+  for (const CheckResult& check : checks) {
+    if (!blocking && stands_in_the_way(check)) continue;
+    const std::string words = own_words(check, usual);
+    if (check.outcome == Outcome::holds && words.empty() && check.requirement != Requirement::told) {
+      held.push_back(counted(check));
+    } else if (check.outcome == Outcome::not_applicable && words.empty()) {
+      aside.push_back(check.name);
+    } else {
+      PageData row;
+      row.set("check", page_text(counted(check)));
+      row.set("outcome",
+              outcome_words(check.outcome) + (check.requirement == Requirement::told ? " (informational)" : ""));
+      row.set("blocks", PageData(stands_in_the_way(check)));
+      row.set("words", page_text(words.empty() ? "" : ": " + words));
+      rows.push_back(row);
+    }
+  }
+  PageData data;
+  const auto text_or_nothing = [](const std::vector<std::string>& names, const char* between) {
+    return names.empty() ? PageData(false) : PageData("text", page_text(join(names, between)));
+  };
+  data.set("held", text_or_nothing(held, "; "));
+  data.set("aside", text_or_nothing(aside, ", "));
+  data.set("rows", rows);
+  return data;
+}
+
+void fill_cases(PageData& page, const Verdict& verdict, const Evidence& evidence, const UsualTexts& usual) {
+  const std::vector<Subject> subjects = subjects_of(verdict);
+  std::set<std::string> titles, twice;  // a run's name helps only where it tells two apart
+  for (const Subject& subject : subjects) {
+    const std::string title = training_title(subject.model, subject.optimizer);
+    if (!titles.insert(title).second) twice.insert(title);
+  }
+  PageData list = page_list();
+  for (const Subject& subject : subjects) {
+    std::string title = training_title(subject.model, subject.optimizer);
+    if (twice.contains(title)) title += " (" + subject.run + ")";
+    PageData lines = page_list();
+    std::int64_t red = 0;
+    for (const std::size_t index : subject.cells) {
+      lines.push_back(case_line(verdict.cells[index], index, evidence, usual));
+      if (!verdict.cells[index].holds) ++red;
+    }
+    list.push_back(subject_data(title, lines, std::ssize(subject.cells), red, "case"));
+  }
+  if (const PageData references = references_data(verdict, usual); !references.is_false()) list.push_back(references);
+  page.set("subjects", list);
+}
+
+void fill_usual(PageData& page, const Verdict& verdict, const UsualTexts& usual) {
+  PageData rows = page_list();
+  for (const UsualTexts::Of& of : usual.checks) {
+    PageData row;
+    row.set("check", page_text(of.check));
+    row.set("limit", page_text(of.limit));
+    row.set("reason", page_text(of.reason));
+    row.set("has_not_shown", PageData(!of.not_shown.empty()));
+    row.set("not_shown", page_text(of.not_shown));
+    row.set("has_aside", PageData(!of.aside.empty()));
+    row.set("aside", page_text(of.aside));
+    rows.push_back(row);
+  }
+  page.set("has_usual_command", PageData(!usual.command.empty()));
+  page.set("usual_command", page_text(usual.command));
+  page.set("has_usual", PageData(!verdict.cells.empty()));
+  page.set("usual", rows);
+}
+
+}  // namespace plumbline

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was executed when, above what was planned, of the slowest case.
+#include "reports/page_parts.hpp"
+#include "reports/words.hpp"
+#include "schedule/drawing.hpp"
+
+namespace plumbline {
+namespace {
+
+constexpr double timeline_width = 1220;
+
+struct Slowest {
+  const CellVerdict* cell = nullptr;
+  const RunSummary* run = nullptr;
+};
+
+Slowest slowest_of(const Verdict& verdict, const Evidence& evidence) {
+  Slowest slowest;
+  for (const CellVerdict& cell : verdict.cells) {
+    const auto run = evidence.cells.find(cell.id);
+    if (cell.world < 2 || run == evidence.cells.end() || !run->second.timeline) continue;
+    if (slowest.run == nullptr || run->second.timeline->median_makespan > slowest.run->timeline->median_makespan)
+      slowest = {&cell, &run->second};
+  }
+  return slowest;
+}
+
+std::string milliseconds(double value) {
+  return (value < 100 ? short_number(value) : grouped(static_cast<std::int64_t>(value + 0.5))) + " ms";
+}
+
+std::string caption(const Slowest& shown) {
+  const MeasuredTimeline& timeline = *shown.run->timeline;
+  std::string text = cell_title(*shown.cell) + ", step " + std::to_string(timeline.step) +
+                     " (the median of all but the first). Measured: " + milliseconds(timeline.measured.makespan) +
+                     ", bubble " + percent_of(timeline.measured.bubble_rate) +
+                     ". Planned: " + milliseconds(timeline.planned.makespan) + ", bubble " +
+                     percent_of(timeline.planned.bubble_rate) + ", from the medians over " +
+                     count_text(timeline.steps_timed, "step") + ", one for each stage and kind of action" +
+                     (timeline.lengths_differ ? " and length of microbatch" : "") + ", messages taking no time.";
+  if (timeline.closed_form_rate)
+    text += " Closed form, for equal stages: bubble " + percent_of(*timeline.closed_form_rate) + ".";
+  const std::optional<std::int64_t> cores = cores_of(shown.run->manifest);
+  if (!cores) return text + " The record does not say how many cores there were.";
+  if (shown.cell->world > *cores) {
+    text += " " + count_text(shown.cell->world, "rank") + " shared " + count_text(*cores, "core") +
+            ": what is measured here is the machine's doing, not the schedule's.";
+  }
+  return text;
+}
+
+}  // namespace
+
+void fill_timeline(PageData& page, const Verdict& verdict, const Evidence& evidence) {
+  const Slowest slowest = slowest_of(verdict, evidence);
+  PageData data(false);
+  if (slowest.run != nullptr) {
+    data = PageData("svg", PageData(draw_svg(timelines_of(*slowest.run->timeline), timeline_width)));
+    data.set("caption", page_text(caption(slowest)));
+  }
+  page.set("timeline", data);
+}
+
+}  // namespace plumbline
