@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a finished sweep computed and took, small enough to be committed beside the code (docs/baselines.md).
 #pragma once
 
@@ -50,6 +51,7 @@ struct Baseline {
   std::vector<RunBaseline> cells;  ///< without losses, norms and parameters where those are the reference's
   std::map<std::string, std::string> reference_of;  ///< cell -> reference
   std::vector<AcceptedChange> accepted;
+  std::map<std::string, std::string> red;  ///< cells that do not hold, with what is wrong: of a sweep that is compared
 };
 
 Json to_json(const Baseline& baseline);

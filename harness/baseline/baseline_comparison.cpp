@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/baseline_comparison.hpp"
 
 #include <algorithm>
@@ -25,8 +26,8 @@ ChangeKind parse_change_kind(const std::string& text) {
 }
 
 bool BaselineComparison::holds() const {
-  return std::all_of(changes.begin(), changes.end(),
-                     [&](const BaselineChange& change) { return allowed.contains(change.kind); });
+  return red.empty() && std::all_of(changes.begin(), changes.end(),
+                                    [&](const BaselineChange& change) { return allowed.contains(change.kind); });
 }
 
 }  // namespace plumbline

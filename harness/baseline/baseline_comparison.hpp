@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two baselines, held against each other, were found to differ in.
 #pragma once
 
@@ -35,12 +36,13 @@ struct BaselineComparison {
   std::vector<EnvironmentDifference> environment;  ///< what a change of bits may come from, beside the source
   std::int64_t runs = 0, losses = 0, parameters = 0, byte_counts = 0;  ///< that were compared
   std::vector<std::string> not_compared;                               ///< what, and why
+  std::vector<std::string> red;                                        ///< cells that do not hold now, and why
   std::set<ChangeKind> allowed;
   std::string reason;  ///< why those are allowed
 
   /// Nothing at all was compared.
   bool nothing() const { return losses + parameters + byte_counts == 0; }
-  /// No change but of kinds that are allowed.
+  /// Nothing is red, and no change but of kinds that are allowed.
   bool holds() const;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/compare_baselines.hpp"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ class Comparing {
   BaselineComparison compare() {
     runs(before_.references, now_.references);
     runs(before_.cells, now_.cells);
+    for (const auto& [id, words] : now_.red) result_.red.push_back(id + ": " + words);
     return std::move(result_);
   }
 
@@ -115,7 +117,9 @@ class Comparing {
     const Runs earlier = by_id(before), later = by_id(now);
     for (const RunBaseline& run : before) {
       const auto found = later.find(run.id);
-      if (found == later.end())
+      if (found == later.end() && now_.red.contains(run.id))
+        result_.not_compared.push_back(run.id + ": does not hold, and left no record that can be read");
+      else if (found == later.end())
         change(ChangeKind::coverage, run.id, "was run before and is not now");
       else if (run.asked.empty() || found->second->asked.empty())
         result_.not_compared.push_back(run.id +
@@ -132,10 +136,11 @@ class Comparing {
 
   void compare(const RunBaseline& before, const RunBaseline& now) {
     ++result_.runs;
+    const bool red = now_.red.contains(now.id);  // which says what is wrong, once
     for (const auto& [check, outcome] : before.outcomes) {
       const auto found = now.outcomes.find(check);
       const std::string outcome_now = found == now.outcomes.end() ? "not there" : found->second;
-      if (outcome == "holds" && outcome_now != "holds")
+      if (!red && outcome == "holds" && outcome_now != "holds")
         change(ChangeKind::coverage, before.id, "check " + check + ": held before, " + outcome_now + " now");
     }
     if (same_path_) bits(before, now);

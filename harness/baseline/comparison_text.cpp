@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a comparison with a baseline found, for people and for programs.
 #include "harness/baseline/baseline_comparison.hpp"
 
@@ -11,7 +12,8 @@ std::string commits(const BaselineComparison& comparison) {
 }
 
 std::string verdict_line(const BaselineComparison& comparison) {
-  if (comparison.nothing()) return "NOTHING COMPARABLE with baseline " + comparison.name;
+  if (comparison.nothing() && comparison.red.empty()) return "NOTHING COMPARABLE with baseline " + comparison.name;
+  if (!comparison.red.empty()) return "DOES NOT HOLD, held against baseline " + comparison.name;
   if (comparison.changes.empty()) return "EQUAL to baseline " + comparison.name;
   return (comparison.holds() ? "CHANGED AS ALLOWED since baseline " : "CHANGED since baseline ") + comparison.name;
 }
@@ -33,6 +35,7 @@ Json to_json(const BaselineComparison& comparison) {
                {"changes", Json::array()},
                {"environment", Json::array()},
                {"not_compared", comparison.not_compared},
+               {"red", comparison.red},
                {"allowed", Json::array()},
                {"reason", comparison.reason}};
   for (const BaselineChange& change : comparison.changes)
@@ -48,6 +51,8 @@ std::string to_text(const BaselineComparison& comparison) {
   text += "compared: " + std::to_string(comparison.runs) + " runs, " + std::to_string(comparison.losses) + " losses, " +
           std::to_string(comparison.parameters) + " parameters at the end, " + std::to_string(comparison.byte_counts) +
           " numbers of bytes\n";
+  if (!comparison.red.empty()) text += "does not hold:\n";
+  for (const std::string& line : comparison.red) text += "  " + line + "\n";
   for (const ChangeKind kind : {ChangeKind::bits, ChangeKind::bytes, ChangeKind::coverage}) {
     std::string lines;
     for (const BaselineChange& change : comparison.changes)

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/take_baseline.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "harness/baseline/run_identity.hpp"
 #include "harness/baseline/take_run.hpp"
@@ -31,13 +33,24 @@ RunBaseline whole_run(const fs::path& folder, const std::string& id) {
   return run;
 }
 
-}  // namespace
+std::string complaint_of(const CellVerdict& cell) {
+  if (cell.first_divergence) return cell.first_divergence->words;
+  const auto check = std::ranges::find_if(cell.checks, stands_in_the_way);
+  return check == cell.checks.end() ? "does not hold" : check->name + ": " + check->reason;
+}
 
-Baseline take_baseline(const fs::path& sweep, const std::string& name) {
+/// Nothing of a red sweep's run that left no record; of one that holds every record has to be there.
+std::optional<RunBaseline> run_of(const fs::path& folder, const std::string& id, bool required) {
+  try {
+    return whole_run(folder, id);
+  } catch (const InputError&) {
+    if (required) throw;
+    return std::nullopt;
+  }
+}
+
+Baseline take(const fs::path& sweep, const std::string& name, const Verdict& verdict) {
   const fs::path file = sweep / "verdict.json";
-  const Verdict verdict = read_verdict(file);
-  if (!verdict.holds)
-    throw InputError(sweep.string() + ": this sweep does not hold, or was not finished: nothing to hold others to");
   if (verdict.cells.empty()) throw InputError(file.string() + ": no cell was run");
   Baseline baseline;
   baseline.name = name;
@@ -47,25 +60,41 @@ Baseline take_baseline(const fs::path& sweep, const std::string& name) {
   baseline.commit = commit_of(baseline.environment);
   baseline.code_path = code_path_of(baseline.environment);
   for (const ReferenceVerdict& reference : verdict.references) {
-    RunBaseline run = whole_run(sweep / "references" / reference.id, reference.id);
-    run.asked = asked_digest(reference.request);
-    run.request = request_keys(reference.request);
-    run.outcomes = outcomes_of(reference.checks);
-    baseline.references.push_back(std::move(run));
+    auto run = run_of(sweep / "references" / reference.id, reference.id, verdict.holds || reference.finished);
+    if (!run) continue;
+    run->asked = asked_digest(reference.request);
+    run->request = request_keys(reference.request);
+    run->outcomes = outcomes_of(reference.checks);
+    baseline.references.push_back(std::move(*run));
   }
   for (const CellVerdict& cell : verdict.cells) {
-    RunBaseline run = whole_run(sweep / "cells" / cell.id, cell.id);
-    run.asked = asked_digest(cell.request);
-    run.request = request_keys(cell.request);
-    run.outcomes = outcomes_of(cell.checks);
+    if (!cell.holds) baseline.red[cell.id] = complaint_of(cell);
+    auto run = run_of(sweep / "cells" / cell.id, cell.id, cell.holds);
+    if (!run) continue;
+    run->asked = asked_digest(cell.request);
+    run->request = request_keys(cell.request);
+    run->outcomes = outcomes_of(cell.checks);
     const RunBaseline& reference = find(baseline.references, cell.reference, file);
-    if (run.losses == reference.losses) run.losses.clear();
-    if (run.gradient_norms == reference.gradient_norms) run.gradient_norms.clear();
-    if (run.parameters == reference.parameters) run.parameters.clear();
+    if (run->losses == reference.losses) run->losses.clear();
+    if (run->gradient_norms == reference.gradient_norms) run->gradient_norms.clear();
+    if (run->parameters == reference.parameters) run->parameters.clear();
     baseline.reference_of[cell.id] = cell.reference;
-    baseline.cells.push_back(std::move(run));
+    baseline.cells.push_back(std::move(*run));
   }
   return baseline;
+}
+
+}  // namespace
+
+Baseline take_baseline(const fs::path& sweep, const std::string& name) {
+  const Verdict verdict = read_verdict(sweep / "verdict.json");
+  if (!verdict.holds)
+    throw InputError(sweep.string() + ": this sweep does not hold, or was not finished: nothing to hold others to");
+  return take(sweep, name, verdict);
+}
+
+Baseline take_for_comparison(const fs::path& sweep, const std::string& name) {
+  return take(sweep, name, read_verdict(sweep / "verdict.json"));
 }
 
 }  // namespace plumbline

@@ -11,6 +11,7 @@
 #include "reports/sweep_comparison.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 
 namespace plumbline {
 namespace {
@@ -25,16 +26,24 @@ struct ReportOptions {
 
 ValuesCompared compare_values(const fs::path& before, const fs::path& now) {
   try {
-    const Baseline earlier = take_baseline(before, before.filename().string());
-    return {baseline_result_from(to_json(compare_baselines(earlier, take_baseline(now, now.filename().string())))), ""};
+    const Baseline earlier = take_for_comparison(before, before.filename().string());
+    const Baseline later = take_for_comparison(now, now.filename().string());
+    return {baseline_result_from(to_json(compare_baselines(earlier, later))), ""};
   } catch (const InputError& error) {
     return {std::nullopt, error.what()};
   }
 }
 
+/// The sweep's own page, as a link of the page `out`.
+std::string link_to(const fs::path& sweep, const fs::path& out) {
+  const fs::path page = sweep / "report.html";
+  return path_exists(page) ? fs::absolute(page).lexically_relative(fs::absolute(out).parent_path()).generic_string()
+                           : "";
+}
+
 int make_report(const ReportOptions& options) {
   if (options.compare) {
-    write_file(options.out, comparison_page(options.folder, *options.compare));
+    write_file(options.out, comparison_page(options.folder, *options.compare, options.out));
     std::printf("comparison: %s\n", options.out.c_str());
   } else {
     write_reports(options.folder);
@@ -47,9 +56,9 @@ int make_report(const ReportOptions& options) {
 
 }  // namespace
 
-std::string comparison_page(const fs::path& before, const fs::path& now) {
+std::string comparison_page(const fs::path& before, const fs::path& now, const fs::path& out) {
   const Verdict earlier = read_verdict(before / "verdict.json"), later = read_verdict(now / "verdict.json");
-  return make_comparison_page(earlier, later, compare_values(before, now));
+  return make_comparison_page(earlier, later, compare_values(before, now), {link_to(before, out), link_to(now, out)});
 }
 
 std::function<int()> add_report_command(CLI::App& app) {

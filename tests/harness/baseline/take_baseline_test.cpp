@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/baseline/take_baseline.hpp"
 
 #include <gmock/gmock.h>
@@ -336,6 +337,24 @@ TEST_F(TakeBaseline, WhatDoesNotHoldOrIsNoSweepIsRefused) {
   verdict_.holds = true;
   verdict_.cells[0].reference = "gone";
   EXPECT_THAT(error_of<InputError>([&] { take(); }), HasSubstr("names a reference that it does not hold: gone"));
+}
+
+TEST_F(TakeBaseline, ARedSweepIsComparedAsFarAsItHasRecordsAndSaysWhatIsRed) {
+  const Baseline before = take();
+  verdict_.holds = verdict_.cells[0].holds = false;
+  verdict_.cells[0].first_divergence.emplace().words = "the loss differs";
+  write_verdict(folder_ / "sweep/verdict.json", verdict_);
+
+  BaselineComparison found = compare_baselines(before, take_for_comparison(folder_ / "sweep", "now"));
+  EXPECT_THAT(found.red, ElementsAre(HasSubstr(": the loss differs")));
+  EXPECT_FALSE(found.holds());
+  EXPECT_EQ(found.runs, 2) << "its record is there";
+  EXPECT_THAT(to_text(found), HasSubstr("DOES NOT HOLD, held against baseline"));
+
+  std::filesystem::remove_all(folder_ / "sweep/cells");
+  found = compare_baselines(before, take_for_comparison(folder_ / "sweep", "now"));
+  EXPECT_EQ(found.runs, 1);
+  EXPECT_THAT(found.not_compared, ElementsAre(HasSubstr("does not hold, and left no record")));
 }
 
 TEST_F(TakeBaseline, ARecordWithoutDigestsIsRefused) {

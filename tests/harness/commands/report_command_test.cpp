@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/report_command.hpp"
 
 #include <gmock/gmock.h>
@@ -41,8 +42,8 @@ TEST(ReportCommand, AComparisonSaysWhatChangedAndWhyValuesWereNotCompared) {
 
   const std::string page = comparison_page(folder / "before", folder / "now");
 
-  EXPECT_THAT(page, HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
-  EXPECT_THAT(page, HasSubstr("tiny/sgd/1f1b/P2"));
+  EXPECT_THAT(page, HasSubstr("</span>1 case does not hold any more</h1>"));
+  EXPECT_THAT(page, HasSubstr("tiny, sgd, 1f1b, P = 2"));
   EXPECT_THAT(page, HasSubstr("<p class=\"note\">Not compared: " + (folder / "before/cells/tiny-w2").string() +
                               ": holds no manifest.json"));
 }
@@ -71,7 +72,9 @@ TEST(ReportCommand, WritesAPageOrAComparisonFromTheFirstToTheOther) {
   const Result compared =
       run((folder / "before").string() + " --compare " + (folder / "now").string() + " --out " + out);
   EXPECT_EQ(compared.said, "comparison: " + out + "\n");
-  EXPECT_THAT(read_file(out), HasSubstr("<h1>1 cell changed, 1 for the worse</h1>"));
+  EXPECT_THAT(read_file(out), HasSubstr("<a href=\"now/report.html#c0\">tiny, sgd, 1f1b, P = 2</a>"));
+  EXPECT_THAT(read_file(out), ::testing::Not(HasSubstr("before/report.html"))) << "it has none";
+  EXPECT_THAT(read_file(out), HasSubstr("</span>1 case does not hold any more</h1>"));
   EXPECT_EQ(run((folder / "now").string() + " --out x.html").code, 2) << "without --compare";
 }
 
