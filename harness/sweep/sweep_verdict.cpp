@@ -8,6 +8,7 @@
 #include "harness/sweep/removed_records.hpp"
 #include "harness/sweep/sweep_trainers.hpp"
 #include "record/mesh.hpp"
+#include "support/commits_behind.hpp"
 #include "support/error.hpp"
 
 namespace plumbline {
@@ -103,6 +104,10 @@ Verdict sweep_verdict(const KeptSweep& sweep, const SweepFindings& findings, con
   verdict.tier = sweep.tier;
   verdict.selection = sweep.selection;
   verdict.harness = harness;
+  if (harness.is_object() && harness.contains("commit") && harness.at("commit").is_string()) {
+    if (const auto behind = commits_behind_head(harness.at("commit").get<std::string>()))
+      verdict.harness["behind_head"] = *behind;
+  }
   verdict.machine = Json::object();
   verdict.not_applicable = sweep.not_applicable;
   bool references_hold = true;

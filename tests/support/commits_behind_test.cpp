@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/commits_behind.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "support/files.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline {
+namespace {
+
+TEST(CommitsBehind, AreCountedInTheCheckoutAroundTheWorkingFolder) {
+  const testing::TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto outside = commits_behind_head("0123456789ab");
+  const int made = std::system(
+      "{ git init -q . && git config user.name n && git config user.email e && git commit -q --allow-empty -m one && "
+      "git rev-parse --short=12 HEAD > first && git commit -q --allow-empty -m two; } > said 2>&1");
+  const std::string first = made == 0 ? read_file("first").substr(0, 12) : "";
+  const auto behind = commits_behind_head(first + "-dirty"), unknown = commits_behind_head("0123456789ab"),
+             strange = commits_behind_head("$(touch here)");
+  std::filesystem::current_path(before);
+
+  EXPECT_EQ(outside, std::nullopt);
+  if (made != 0) GTEST_SKIP() << "no git";
+  EXPECT_EQ(behind, 1);
+  EXPECT_EQ(unknown, std::nullopt);
+  EXPECT_EQ(strange, std::nullopt);
+}
+
+}  // namespace
+}  // namespace plumbline
