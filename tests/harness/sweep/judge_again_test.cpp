@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The whole way from records on disk to a verdict on them, with the real judge and the real report.
 #include "harness/sweep/judge_again.hpp"
 
@@ -39,7 +40,7 @@ TEST_F(JudgeAgain, GivesTheVerdictOfTheRecordsWithEverythingThatWasAsked) {
   EXPECT_EQ(verdict.references[0].checks[0].requirement, Requirement::required);
   EXPECT_GT(verdict.compared.at("tensors"), 0);
   EXPECT_THAT(page(),
-              AllOf(HasSubstr("<title>Holds in part: 1 of 3 cells - kept"), HasSubstr("computed the same bits")));
+              AllOf(HasSubstr("<title>Holds in part: 1 of 3 cases - kept"), HasSubstr("computed the same bits")));
 }
 
 TEST_F(JudgeAgain, HoldsTheRecordsToWhatWasAskedOfTheRuns) {
