@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bench: whether the data and the steps of a training let a fault be seen at all. It is judged once, of the
-// reference; how much of it is required is for whoever chose the data.
+// Data coverage: whether the data and steps of a training can show every fault. Judged once per reference; how much of
+// it is required is up to the author of the sweep file.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace plumbline::judging {
 
 struct BenchRequest {
   Requirement requirement = Requirement::told;
-  bool equal_lengths = false;          ///< asked for: then nothing is demanded of how microbatches differ in size
-  std::optional<double> loosest_loss;  ///< of the calibrated tier: its largest limit of a loss; absent = bits
+  bool equal_lengths = false;          ///< requested: then microbatches need not differ in size
+  std::optional<double> loosest_loss;  ///< mode calibrated: largest limit of a loss; nullopt = bits
 };
 
-/// The check `bench`: microbatches whose lengths grow, shrink, repeat and are 1, one fully masked, unequal numbers of
-/// valid tokens, no two alike; losses that tell token weighting from a mean of means by far more than any limit; two
-/// steps, and parameters that move. Not triggered where any of it is missing, and the reason names each. A record that
-/// cannot be read is not run. Reads it from its beginning to its end.
+/// The check `bench`. Demands microbatches whose lengths grow, shrink, repeat and are 1, one fully masked, unequal
+/// numbers of valid tokens, no two alike; losses for which token weighting and a mean of means differ by far more than
+/// any limit; two steps, and parameters that change. Not triggered if any of this is missing; the reason names each.
+/// Not run for a record that cannot be read. Reads the whole record.
 CheckResult judge_bench(RecordReading reference, const BenchRequest& request);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether two records may be compared at all, and whether they start from the same parameters.
+// Whether two records are comparable, and whether they start from the same parameters.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,31 @@
 
 namespace plumbline::judging {
 
-/// Decided before the tables are read, but for two files of each rank that are held against each other: of two runs
-/// they differ in their first bytes. In the calibrated tier the two may have run on different devices; nothing else is
-/// let off. Every way in which the two are no runs of the same training, or are one and the same run, or one of them is
-/// made to measure rounding and not to be compared (perturbed, a shadow); empty when they can be compared.
+/// Returns every reason why the two are not runs of the same training, are the same run, or one of them is only for
+/// measurements (a perturbed run or float64 reference); empty if they are comparable. Reads no tables but two files of
+/// each rank, which differ in their first bytes if the runs do. In the mode calibrated the devices may differ, and
+/// nothing else.
 std::vector<std::string> why_not_comparable(const Record& reference, const Record& candidate, Tier tier = Tier::bits);
 
-/// Every way in which the reference's manifest is of no run of the training that `shadow`, a calibration's, was made
-/// for.
+/// Every reason why the reference is no run of the training that `shadow`, the calibration's float64 reference, was
+/// made for.
 std::vector<std::string> why_not_calibrated(const Manifest& shadow, const Manifest& reference);
 
-/// The same of the learning rates of the step that both are at.
+/// The same for the learning rates of the current step of both.
 std::vector<std::string> why_other_rates(const Record& shadow, const Record& reference);
 
-/// What the two say differently of torch, processor, instruction set and GPUs, so that their kernels may be others;
-/// nothing when all of it is equal.
+/// Differences in torch, processor, instruction set and GPUs, which may select other kernels; nullopt if there are
+/// none.
 std::optional<std::string> why_other_kernels(const Manifest& reference, const Manifest& candidate);
 
-/// Keys of a Llama's config that one of the two alone gives, and whose absence says nothing that is known.
+/// Keys of a Llama's config that only one of them has and whose default is unknown.
 std::vector<std::string> model_keys_not_judged(const Manifest& reference, const Manifest& candidate);
 
-/// Whether the run's manifest lists GPUs of more than one model.
+/// True if the run used GPUs of more than one model.
 bool several_gpu_models(const Manifest& manifest);
 
-/// Why the two are the same run; empty when they are not. Run ids, and byte-equal steps.csv and actions.csv of a rank.
+/// The reason why the two are the same run; empty if they are not. Compares run ids and, by bytes, steps.csv and
+/// actions.csv of a rank.
 std::vector<std::string> why_the_same_run(const Record& one, const Record& other);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inside of judge_cell: for callers that need more than the verdict.
+// Implementation of judge_cell, for callers that need more than the verdict.
 #pragma once
 
 #include "harness/judge/cell_plan.hpp"
@@ -11,16 +11,17 @@ namespace plumbline::judging {
 
 struct JudgedCell {
   CellVerdict verdict;
-  std::optional<ExecutionPoint> earliest;  ///< of its first divergence
+  std::optional<ExecutionPoint> earliest;  ///< point of its first divergence
 };
 
-/// Reads all records side by side, step by step, once, from where they are: their beginning. `repeated` may be null.
-/// In bits, or within the limits of the plan's calibration. What a record holds is never thrown; InputError for a check
-/// that the plan names and that there is none of, and for a calibration that cannot be taken (calibrated_tier.hpp).
+/// Reads all records once, in step with each other, from their current positions at the beginning. `repeated` may be
+/// null. Compares bits, or values within the limits of the plan's calibration. Never throws because of a record's
+/// content. Throws InputError for an unknown check in the plan, and for a calibration that cannot be used
+/// (calibrated_tier.hpp).
 JudgedCell judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
                          RecordReading* repeated);
 
-/// Whether every required check holds or does not apply.
+/// True if every required check holds or does not apply.
 bool all_required_hold(const CellVerdict& verdict);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a check collects while it looks: counts, differences, and the earliest of these in execution order.
+// Builder of a check's result: counts, differences, and the first divergence in execution order.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace plumbline::judging {
 
-/// A check's result and where in the execution order its first divergence lies.
+/// A check's result and the execution point of its first divergence.
 struct Judged {
   CheckResult result;
   std::optional<ExecutionPoint> point;
@@ -22,51 +22,51 @@ struct Judged {
 
 class Judgement {
  public:
-  /// `rung`: R1 ... R5, or the check's name; `limit`: what was demanded, for people.
+  /// `rung`: the level, R1 ... R5, or the check's name; `limit`: the demand, in words.
   Judgement(std::string name, std::string rung, std::string limit);
 
-  /// Held against another record's value, or against one that the judge computed for itself: what a headline may count.
+  /// Counts values compared with another record's or with one that the judge computed: what a headline may count.
   void compare(const std::string& what, std::int64_t count = 1) { result_.compared[what] += count; }
-  /// Gone through beside that: sizes, forms, the reference's own rows.
+  /// Counts values that were only inspected: sizes, forms, the reference's own rows.
   void look_at(const std::string& what, std::int64_t count = 1) { result_.looked_at[what] += count; }
-  /// What two runs of one kind have been through: of the candidate it is compared, of the reference looked at.
+  /// Counts items that both runs have: as compared for the candidate, as inspected for the reference.
   void compare_or_look_at(bool compared, const std::string& what, std::int64_t count = 1) {
     compared ? compare(what, count) : look_at(what, count);
   }
-  /// A difference. `rung` is filled in where the place has none of its own.
+  /// Adds a difference. A divergence without a level gets that of the check.
   void diverge(const ExecutionPoint& point, FirstDivergence divergence);
-  /// The same, of something that belongs to a step and a rank and to no microbatch or cut.
+  /// The same, for an item of a step and a rank without microbatch or stage boundary.
   void diverge(const ExecutionPoint& point, std::int64_t step, std::optional<std::int64_t> rank,
                const std::string& item, const std::string& expected, const std::string& got, const std::string& words);
-  /// What could not be looked at, because a record of role external may lack it: said in the reason.
+  /// Something that could not be inspected, because external records may lack it; mentioned in the reason.
   void leave_out(const std::string& what) { left_out_.push_back(what); }
-  /// A part of the claim that these runs could not have shown wrong, with why; it changes no outcome.
+  /// A part of the claim that these runs do not cover, with the reason; does not change the outcome.
   void not_shown(const std::string& what) { result_.not_shown.push_back(what); }
-  /// Why rows of what the check needs are absent (empty: none are): it then demands no number of comparisons, and where
-  /// what there is agrees it ends as not run, with these words.
+  /// The reason why rows that the check needs are missing (empty: none are): it then demands no minimum of comparisons,
+  /// and if the existing rows agree it ends as not run, with these words.
   void not_recorded(const std::string& why) { not_recorded_ = why; }
   void measured(const std::string& text) { result_.measured = text; }
   void margin(double value) { result_.margin = value; }
-  /// What a comparison of values found; its difference is handed on, to be told with its place. Of the calibrated tier
-  /// each measured value is noted, inside its limit or not: the largest margin of all is shown, and warned of above
-  /// 0.5.
+  /// Adds the result of a comparison of values and returns its difference, which the caller adds with its place. In the
+  /// mode calibrated it notes each measured value, within its limit or not: the largest margin is shown, with a warning
+  /// above 0.5.
   std::optional<ValueDifference> take(const ComparedValue& value);
-  /// Of one rank, for the report's plot: what the memory law gives.
+  /// The prediction of the activation memory model for one rank, for the report's plot.
   void predicted_peaks(std::vector<std::int64_t> bytes) { result_.predicted_peak_bytes = std::move(bytes); }
 
   bool diverged() const { return point_.has_value(); }
-  /// Of what was compared and of what was looked at.
+  /// Number of compared and of inspected items.
   std::int64_t count(const std::string& what) const;
 
-  /// Takes over what a part of the same check has counted and found, behind all that was found so far: of two
-  /// differences at one place the first stays.
+  /// Merges the result of a part of the same check after the findings so far: of two differences at one point the
+  /// earlier one remains.
   void absorb(Judgement part);
 
-  /// Ends the check: fails when anything diverged, or when less than `floors` was gone through; not triggered when
-  /// there is nothing of `telling`, the kinds of things in which a fault could have been seen; else holds, and `shown`
-  /// says what that shows.
+  /// Ends the check. Fails if anything diverged, or if fewer items than `floors` were compared or inspected; not
+  /// triggered if there are no items of `telling`, the kinds in which a fault could show; else holds, and `shown`
+  /// states what that proves.
   Judged conclude(const std::string& shown, const Counts& floors, const std::vector<std::string>& telling = {});
-  /// Ends the check with another outcome than holds, unless something diverged: then it fails all the same.
+  /// Ends the check with an outcome other than holds, unless something diverged: then it fails.
   Judged conclude_as(Outcome outcome, const std::string& reason);
 
  private:
@@ -79,14 +79,15 @@ class Judgement {
   std::string rung_;
   std::optional<ExecutionPoint> point_;
   std::int64_t divergences_ = 0;
-  std::vector<std::pair<ExecutionPoint, std::string>> items_;  ///< that differ in the group and step of the earliest
+  std::vector<std::pair<ExecutionPoint, std::string>>
+      items_;  ///< differing items in the group and step of the first divergence
   std::vector<std::string> left_out_;
   std::string not_recorded_;
-  std::optional<Measured> nearest_;  ///< of what was measured, that with the largest margin
+  std::optional<Measured> nearest_;  ///< the measured value with the largest margin
   std::int64_t measured_ = 0, warned_ = 0;
 };
 
-/// A result without a look at any table.
+/// A result that needs no table.
 Judged without_looking(const std::string& name, Outcome outcome, const std::string& reason);
 
 }  // namespace plumbline::judging

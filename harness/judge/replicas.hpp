@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several pipelines that train side by side, data parallel say, as one cell: each is judged against the reference's,
-// all are held against each other, and of both one verdict is made.
+// Judges several data parallel pipelines as one case: each is compared with the reference, all are compared with each
+// other, and the results form one verdict.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace plumbline::judging {
 
-/// The records of one pipeline: what is judged of it.
+/// The records of one pipeline.
 struct RecordsOfPipeline {
-  std::optional<std::int64_t> replica;  ///< absent where the candidate is one pipeline
+  std::optional<std::int64_t> replica;  ///< nullopt if the candidate is one pipeline
   std::filesystem::path reference, candidate;
   std::optional<std::filesystem::path> repeated;
 };
 
-/// Of folders that hold a record, or one for each replica. Throws InputError as replica_folders() does.
+/// For folders that hold a record, or one per replica. Throws InputError as replica_folders() does.
 std::vector<RecordsOfPipeline> pipelines_of(const std::filesystem::path& reference,
                                             const std::filesystem::path& candidate,
                                             const std::optional<std::filesystem::path>& repeated);
 
-/// What becomes of a record that cannot be read: it is told by `completion`, or thrown as the reader threw it.
+/// How to treat a record that cannot be read: `completion` reports it, or the reader's error is thrown.
 enum class Unreadable { told, thrown };
 
 CellVerdict judge_pipelines(const CellPlan& plan, const std::vector<RecordsOfPipeline>& pipelines,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which torch two runs computed with: another one has other kernels, in bfloat16 above all.
+// The torch versions of two runs. Other versions have other kernels, above all in bfloat16.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace plumbline::judging {
 
-/// "torch 2.11.0 against 2.15.0 (oneDNN 3.10.2, 3.13.3)", by the manifests' `versions`: `torch` or `libtorch`, without
-/// a build's suffix ("+cpu"), and `onednn`. Nothing where both are the same, or one does not say.
+/// "torch 2.11.0 against 2.15.0 (oneDNN 3.10.2, 3.13.3)", from the manifests' `versions`: `torch` or `libtorch`,
+/// without a build's suffix ("+cpu"), and `onednn`. nullopt if both are equal, or one is unknown.
 std::optional<std::string> why_other_torch(const Manifest& reference, const Manifest& candidate);
 
 }  // namespace plumbline::judging

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One record, alone, recomputed: what follows from what it holds, by formulas of the judge's own. What both trainers do
-// wrong alike leaves two equal records, and is seen here.
+// Recomputes derived values of one record by the judge's own formulas. This detects errors that both trainers share,
+// which leave two equal records.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@
 namespace plumbline::auditing {
 
 struct AuditOptions {
-  bool values = true;  ///< dumped values too, and not the tables alone
-  /// More bytes of dumps than these are not read, and told as not audited.
+  bool values = true;  ///< also dumped values, not only tables
+  /// Dumps beyond this number of bytes are not read and reported as not audited.
   std::uintmax_t most_dump_bytes = std::uintmax_t{1} << 30U;
-  bool alone = true;  ///< no other check looks at the record: losses, and that all is finite, too
+  bool alone = true;  ///< no other check runs on the record: also check losses and finiteness
 };
 
-/// Step by step: of the step before no more is kept than its rows and dumps.
+/// Works step by step and keeps only the rows and dumps of the previous step.
 class RecordAudit {
  public:
-  /// The record must outlive it; its rows are those of the step in hand.
+  /// Keeps a reference to the record, whose rows are those of the current step.
   RecordAudit(const Record& record, const AuditOptions& options);
 
-  /// The start (-1), then every step of the run. `before`: the rows of the step before, by rank. Throws InputError for
-  /// a dump that cannot be read.
+  /// Call for the start (-1), then for every step of the run. `before`: rows of the previous step, by rank. Throws
+  /// InputError for a dump that cannot be read.
   void step(std::int64_t step, const std::vector<RankRecord>& before);
-  /// Findings in the order of the tables, and within these of the steps.
+  /// Findings in the order of the tables, then of the steps.
   Audit conclude();
 
  private:
@@ -47,16 +47,16 @@ class RecordAudit {
   bool no_rows_ = false;  ///< nothing to audit
   std::vector<RowsBefore> rows_before_;
   PossibleNumbers possible_numbers_;
-  Audit whole_;                             ///< what is of no step
+  Audit whole_;                             ///< outside of steps
   Audit possible_, rows_, norms_, copies_;  ///< from the tables
-  Audit values_;                            ///< from tables and dumps, where every dtype is known
+  Audit values_;                            ///< from tables and dumps, if every dtype is known
   std::optional<std::string> unknown_dtype_;
   std::uintmax_t dump_bytes_ = 0;
   std::optional<Dumps> dumps_;
   UpdatesByParameter updates_;
 };
 
-/// The whole record. Throws InputError for one that cannot be read.
+/// Recomputes a whole record. Throws InputError if it cannot be read.
 Audit audit_record(const std::filesystem::path& record, const AuditOptions& options = {});
 
 }  // namespace plumbline::auditing

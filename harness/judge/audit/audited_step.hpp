@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a record as the audit walks it: rows by rank, with the line each stands in, and those of the step before.
+// A step of a record for the recomputation: rows by rank with their lines, and those of the previous step.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@
 
 namespace plumbline::auditing {
 
-/// A row of tensors.csv and where it stands.
+/// A row of tensors.csv and its location.
 struct TensorPlace {
   std::int64_t rank = 0;
-  std::size_t index = 0;  ///< in the rank's rows
+  std::size_t index = 0;  ///< index in the rank's rows
   const TensorRow* row = nullptr;
 };
 
-/// Points into the rows, which must outlive it.
+/// Keeps pointers into the rows.
 class AuditedStep {
  public:
-  /// `record`: with the rows of the step; `before`: those of the step before, by rank, as `rows_before`.
+  /// `record`: with the rows of the step; `before`: those of the previous step, by rank, with their offset
+  /// `rows_before`.
   AuditedStep(const Record& record, std::int64_t step, const std::vector<RankRecord>& before,
               const std::vector<RowsBefore>& rows_before);
 
@@ -37,9 +38,9 @@ class AuditedStep {
 
   /// All ranks' rows.
   const std::vector<TensorPlace>& tensors() const { return tensors_; }
-  /// The row of this kind beside `like`: of its name, rank and stage. Null where there is none.
+  /// The row of this kind with the name, rank and stage of `like`; null if there is none.
   const TensorRow* beside(const std::string& kind, const TensorPlace& like) const;
-  /// The same in the step before.
+  /// The same in the previous step.
   const TensorRow* before(const std::string& kind, const TensorPlace& like) const;
 
  private:
@@ -55,14 +56,14 @@ class AuditedStep {
   Rows by_key_, before_by_key_;
 };
 
-/// "rank-1/steps.csv:3": the first row stands in line 2.
+/// "rank-1/steps.csv:3": the first row is in line 2.
 std::string table_line(std::int64_t rank, const std::string& file, std::size_t row);
 
 /// A row of one of a rank's tables.
 struct RowPlace {
   std::int64_t step = 0, rank = 0;
   std::string file;
-  std::size_t index = 0;  ///< in the whole table
+  std::size_t index = 0;  ///< index in the whole table
   std::optional<std::int64_t> microbatch = {};
 };
 

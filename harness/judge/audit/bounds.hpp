@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stored number may be, given what it should be: the library rounds at places that it does not promise, so one
-// number cannot be demanded, but how far it can be off is known.
+// Bounds of a stored number around the exact result: the library does not promise where it rounds, so no single value
+// can be demanded, but its error is bounded.
 #pragma once
 
 #include "harness/judge/audit/number_format.hpp"
 
 namespace plumbline::auditing {
 
-/// A sum as it should be, and the sum of the magnitudes of the terms added. Real: what the auditor computes in, wider
-/// than what the trainer does (double for float32 and bfloat16, long double for float64).
+/// An exact sum, and the sum of the magnitudes of its terms. Real: the type that the judge computes in, wider than the
+/// trainer's (double for float32 and bfloat16, long double for float64).
 template <typename Real>
 struct Sum {
   Real value = 0;
   Real magnitudes = 0;
 };
 
-/// Both ends included, in the dtype of storage.
+/// A closed interval in the storage dtype.
 struct Bounds {
   double lowest = 0;
   double highest = 0;
-  /// A NaN is never admitted.
+  /// False for NaN.
   bool admit(double value) const { return lowest <= value && value <= highest; }
 };
 
 inline constexpr double roundings = 8;
 
-/// How far a sum computed in `computing` may be off: 8 u x the magnitudes, u its unit roundoff, and as many of its
-/// smallest numbers, which is what is lost where products underflow.
+/// Error bound of a sum computed in `computing`: 8 u x the magnitudes, u its unit roundoff, plus 8 times its smallest
+/// positive number, for products that underflow.
 template <typename Real>
 Real possible_error(Storage computing, const Sum<Real>& sum) {
   const auto u = static_cast<Real>(unit_roundoff(computing)), tiny = static_cast<Real>(smallest(computing));

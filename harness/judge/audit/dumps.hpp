@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record's dumps/, opened as the audit comes to them.
+// A record's dumps/, opened on demand.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class Dumps {
  public:
   explicit Dumps(const Record& record) : record_(record) {}
 
-  /// Of all files.
+  /// Total bytes of all files.
   std::uintmax_t bytes() const;
-  /// Maps the file at the first call. Throws InputError for one that cannot be read.
+  /// Maps the file on the first call. Throws InputError if it cannot be read.
   const SafetensorsFile& file(std::int64_t rank, std::int64_t step);
-  /// Null where the file holds no such tensor.
+  /// Null if the file has no such tensor.
   const SafetensorsEntry* find(std::int64_t rank, std::int64_t step, const std::string& key);
-  /// Lets go of the files before this step.
+  /// Closes the files of earlier steps.
   void forget_before(std::int64_t step);
 
   /// "rank-0/dumps/step-3.safetensors".

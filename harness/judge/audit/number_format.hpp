@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dtypes that parameters and moments are stored in: their unit roundoff, and rounding to them from wider numbers.
-// Every value of them is a double.
+// Storage dtypes of parameters and moments: unit roundoff, and rounding from wider numbers. Every value of them is
+// exact in double.
 #pragma once
 
 #include <span>
@@ -13,18 +13,18 @@ namespace plumbline::auditing {
 
 enum class Storage { float32, float64, bfloat16 };
 
-/// Whether the dtype is one of these.
+/// True for a supported dtype.
 bool is_storage(const std::string& dtype);
-/// Throws InputError for a dtype in which nothing is trained.
+/// Throws InputError for an unsupported dtype.
 Storage storage_of(const std::string& dtype);
-/// Half the distance from 1 to the next number: 2^-24, 2^-53, 2^-8.
+/// Unit roundoff, half the distance from 1 to the next number: 2^-24, 2^-53, 2^-8.
 double unit_roundoff(Storage storage);
-/// The smallest number above zero: 2^-149, 2^-1074, 2^-133.
+/// The smallest positive number: 2^-149, 2^-1074, 2^-133.
 double smallest(Storage storage);
-/// What one operation is computed in before it is stored: float32 for bfloat16, else the dtype itself.
+/// The dtype of a single operation before storage: float32 for bfloat16, else the dtype itself.
 Storage computed_in(Storage storage);
 
-/// The nearest number of that dtype, ties to even; infinite beyond its range. One rounding.
+/// Rounds once to the nearest number, ties to even; infinite beyond its range.
 double rounded(Storage storage, double value);
 double rounded(Storage storage, long double value);
 

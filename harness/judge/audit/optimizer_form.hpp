@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an optimiser's step has to make of one element, by the formulas of docs/exactness.md (7, Dtypes): one exact way
-// for what a number would be, and one with bounds for what it may be. Written from that page, in numbers wider than the
-// trainers'; nothing here is theirs.
+// An optimiser's step for one element, by the formulas of docs/exactness.md (7, Dtypes). Each formula exists twice:
+// exactly, for the expected value, and with bounds, for the admitted values. Independent of the trainers' code and
+// computed in wider numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,29 @@ struct OptimizerForm {
   double momentum = 0;
   double weight_decay = 0;
   bool decays_matrices_alone = false;
-  bool fused = true;  ///< AdamW in one kernel; else in several, each of which stores what it computes
-  /// The fused kernel of a GPU takes its betas in float32 (of float64 tensors as they are) and computes 1 - beta of
-  /// that: for 0.999 the second moment is 1.3e-5 smaller. 1 - beta^t is of the exact beta on every device.
+  bool fused = true;  ///< AdamW in one kernel; else in several kernels, each of which stores its result
+  /// The fused GPU kernel takes its betas in float32 (exactly for float64 tensors) and computes 1 - beta from that: for
+  /// 0.999 the second moment is 1.3e-5 smaller. 1 - beta^t uses the exact beta on every device.
   bool float32_betas = false;
 
-  /// `beta` as it scales the moments.
+  /// `beta` as used for the moments.
   double scaling(double beta) const { return float32_betas ? static_cast<double>(static_cast<float>(beta)) : beta; }
   bool keeps_moment1() const { return adamw || momentum != 0; }
   bool keeps_moment2() const { return adamw; }
 };
-/// Of a manifest's `optimizer`; nothing for one that the record format does not name.
+/// From a manifest's `optimizer`; nullopt for one that the record format does not name.
 std::optional<OptimizerForm> optimizer_form(const Json& optimizer);
-/// Of a run: on its device, in its dtype.
+/// From a run's manifest, with its device and dtype.
 std::optional<OptimizerForm> optimizer_form(const Manifest& manifest);
-/// Why it has none: another name, or a variant of a known one (Nesterov, groups with numbers of their own). Else empty.
+/// The reason for nullopt: another name, or a variant of a known one (Nesterov, parameter groups). Else empty.
 std::string why_no_form(const Json& optimizer);
-/// The same of a run: its manifest may also not say which form of an optimiser ran, where that decides what is rounded.
+/// The same for a run, whose manifest may also lack the form of an optimiser that decides its rounding.
 std::string why_not_recomputed(const Manifest& manifest);
 
-/// What acts on a parameter of this shape: one of fewer than two dimensions, a norm's or a bias, may be left undecayed.
+/// Weight decay for a parameter of this shape: parameters of fewer than two dimensions (norms, biases) may be exempt.
 OptimizerForm form_for(const OptimizerForm& form, const Shape& shape);
 
-/// One element of a parameter and its moments; 0 for those that the optimiser lacks.
+/// One element of a parameter and its moments; 0 for moments that the optimiser lacks.
 template <typename Real>
 struct Element {
   Real parameter = 0, moment1 = 0, moment2 = 0;
@@ -52,7 +52,7 @@ struct ElementBounds {
   Bounds parameter, moment1, moment2;
 };
 
-/// One step of a dtype. Real: double, and long double for float64.
+/// One step in a dtype. Real: double, or long double for float64.
 template <typename Real>
 class StepForm {
  public:
@@ -61,8 +61,8 @@ class StepForm {
 
   /// `gradient`: clipped.
   Element<Real> exact(const Element<Real>& before, Real gradient) const;
-  /// `recorded`: moments after the step, from which the parameter has to follow where they are stored before it is
-  /// computed; without them what they may be decides.
+  /// `recorded`: moments after the step. If moments are stored before the parameter is computed, it must follow from
+  /// them; without them the bounds of the moments apply.
   ElementBounds bounds(const Element<Real>& before, Real gradient, std::optional<Element<Real>> recorded) const;
 
  private:
@@ -79,7 +79,7 @@ class StepForm {
   bool first_;
   Real beta1_, beta2_, eps_, momentum_, decay_, rate_;
   Real size_, correction2_;    ///< lr / (1 - beta1^t) and 1 - beta2^t of AdamW
-  Real correction_roundings_;  ///< of float64: by how much more an update is rounded than its terms are
+  Real correction_roundings_;  ///< float64: additional roundings of an update beyond those of its terms
 };
 
 extern template class StepForm<double>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the checks of a comparison demand of each record's numbers by themselves, for a record that is looked at alone.
+// The demands on the numbers of a single record, for a record that is judged without a comparison.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace plumbline::auditing {
 
-/// Losses, gradient norms and tensors are finite; a Llama's loss can be a cross-entropy; an evaluation has a row of
-/// each microbatch and of their sum, the loss within the roundings of a sum; and every evaluation is of the same data.
+/// Losses, gradient norms and tensors are finite; a Llama's losses are possible cross-entropies; an evaluation has a
+/// row for each microbatch and for their sum, with the loss within the roundings of a sum; all evaluations use the same
+/// data.
 class PossibleNumbers {
  public:
-  /// The steps in order, from the start on.
+  /// Call for all steps in order, beginning with the start.
   void step(const AuditedStep& audited, Audit& audit);
 
  private:
-  bool finite_ = true;  ///< until the first step with a number that is not; what is not after it follows from that
+  bool finite_ = true;  ///< false from the first step with a non-finite number on; later ones are consequences
   std::map<std::int64_t, EvaluationRow> first_evaluation_;  ///< by microbatch
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the audit of an optimiser's step could see: mistakes that a step can make, and for how many elements what each
-// leaves would not be admitted. An audit that would admit every mistake shows nothing.
+// Detection power of the recomputed optimiser steps: for each possible mistake, the number of elements whose wrong
+// result would be rejected. A recomputation that accepts every mistake proves nothing.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@
 
 namespace plumbline::auditing {
 
-/// A step's numbers as the record has them.
+/// A step's recorded numbers.
 struct StepNumbers {
   std::int64_t step = 0;
   double rate = 0;
-  std::optional<double> last_rate;  ///< of the step before
+  std::optional<double> last_rate;  ///< rate of the previous step
   double coefficient = 1;
 };
 
-/// The mistakes, and what each makes of an element. One object for one step.
+/// The mistakes, and the result of each for an element. Create one object per step.
 template <typename Real>
 class Mistakes {
  public:
   Mistakes(const OptimizerForm& form, Storage storage, const StepNumbers& numbers);
 
-  /// Counts for one element: `raw` is the gradient before clipping, `clipped` after it, `bounds` what is admitted.
+  /// Counts one element: `raw` is the gradient before clipping, `clipped` after it, `bounds` the admitted values.
   void weigh(const Element<Real>& before, Real raw, Real clipped, const ElementBounds& bounds);
-  /// Adds what was counted to a kind of parameter, and begins again from 0.
+  /// Adds the counts to a kind of parameter and resets them.
   void add_to(Power& power);
 
  private:
@@ -52,11 +52,11 @@ class Mistakes {
 extern template class Mistakes<double>;
 extern template class Mistakes<long double>;
 
-/// "layers.*.mlp.up_proj.weight" of "model.layers.3.mlp.up_proj.weight": parameters that are of one kind.
+/// "layers.*.mlp.up_proj.weight" for "model.layers.3.mlp.up_proj.weight": groups parameters of one kind.
 std::string kind_of_parameter(const std::string& name);
 
-/// Why an audit that found nothing shows nothing: a kind of parameter in which no mistake would show, or a mistake that
-/// would show in none. Empty where all is seen somewhere.
+/// The reason why a recomputation without findings proves nothing: a kind of parameter in which no mistake, or a
+/// mistake that in no kind would be detected. Empty if each is detected somewhere.
 std::vector<std::string> what_it_cannot_see(const Audit& audit);
 
 }  // namespace plumbline::auditing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from the values themselves, of records at level dump; one step at a time.
+// Recomputation from dumped values, for records at level dump; one step at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace plumbline::auditing {
 
-/// Every row of tensors.csv and boundaries.csv of the step against its dumped tensor: dtype, shape, digest, `nonzero`,
-/// `nonzero_rows`, `nan`, `inf` and `max_abs` exactly, `l2` within (n + 2) 2^-53; and no tensor without a row. `l2` and
-/// `max_abs` not of an external record.
+/// Compares every row of tensors.csv and boundaries.csv of the step with its dumped tensor: dtype, shape, digest,
+/// `nonzero`, `nonzero_rows`, `nan`, `inf` and `max_abs` exactly, `l2` within (n + 2) 2^-53; every tensor must have a
+/// row. Skips `l2` and `max_abs` for external records.
 void audit_rows_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
-/// The step's gradient norm from the values, within (n + 2) 2^-53 of n elements; the gradient of a tied weight as the
+/// The step's gradient norm from the values, within (n + 2) 2^-53 for n elements; the gradient of a tied weight as the
 /// sum of its two uses, exactly.
 void audit_gradient_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
-/// In mixed precision: every element of each copy, exactly, as its master's rounded once.
+/// In mixed precision: every element of each copy is exactly its master's, rounded once.
 void audit_masters_by_values(const AuditedStep& audited, Dumps& dumps, Audit& audit);
 
-/// What the steps so far did with a parameter.
+/// A parameter's history of updates.
 struct UpdatesSoFar {
-  bool moments = false;      ///< it has some: they begin at 0 with its first gradient
-  std::int64_t without = 0;  ///< steps in which it had no gradient
+  bool moments = false;      ///< it has moments, which begin at 0 with its first gradient
+  std::int64_t without = 0;  ///< number of steps without a gradient
 };
 using UpdatesByParameter =
     std::map<std::tuple<std::int64_t, std::int64_t, std::string>, UpdatesSoFar>;  ///< rank, stage, name
 
-/// Each parameter and moment after the step from those before it, the clipped gradient and the recorded rate: within
-/// the bounds of bounds.hpp. Of one that had no gradient in some steps the optimiser may count its own updates
-/// (torch.optim) or all steps (fused ones). What has no gradient is what it was. Counts its power on the way
-/// (power.hpp), and as "updates_missing" what was not dumped.
+/// Recomputes each parameter and moment after the step from those before it, the clipped gradient and the recorded
+/// rate, within the bounds of bounds.hpp. For a parameter without a gradient in some steps, the optimiser may count its
+/// own updates (torch.optim) or all steps (fused ones). Parameters without a gradient do not change. Also counts the
+/// detection power (power.hpp), and as "updates_missing" what was not dumped.
 void audit_updates(const AuditedStep& audited, Dumps& dumps, UpdatesByParameter& so_far, Audit& audit);
 
 }  // namespace plumbline::auditing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of boundaries.csv held against the crossings that the partition makes and the reference's tensors at the same
-// cuts.
+// Compares the rows of boundaries.csv with the stage boundaries of the partition and with the reference's tensors
+// there.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace plumbline::judging {
 
-/// Each crossing of each microbatch, both directions: the rows that must be there, of the expected form, with the
-/// reference's digest. Where the candidate records its cuts, every one of them as well. Counts crossings, computed,
-/// tensors, elements, bytes.
+/// For each stage boundary and microbatch in both directions: the required rows exist, have the expected form and the
+/// reference's digest. If the candidate records its inner boundaries, all of them are compared as well. Counts
+/// crossings, computed, tensors, elements, bytes.
 class BoundaryComparison {
  public:
-  /// `compare_gradients` false: backward rows are only held against each other.
+  /// `compare_gradients` false: backward rows are compared only with each other.
   BoundaryComparison(const CellEvidence& evidence, bool compare_gradients, Judgement& judgement);
   ~BoundaryComparison();
 
   void step(const StepEvidence& now);
-  /// Whether both records are of one rank and the candidate, of one stage, lists what it `computed` at its cuts: a
-  /// reference or an external trainer, on whichever side. Known from the steps so far.
+  /// True if both records have one rank and the candidate, with one stage, lists `computed` tensors at its boundaries,
+  /// as a reference or an external trainer does. Derived from the steps so far.
   bool candidate_records_its_cuts() const;
 
  private:
@@ -32,8 +32,8 @@ class BoundaryComparison {
   Judgement& judgement_;
 };
 
-/// A step's row of the reference for a cut: its `computed` one, or, where the "reference" is itself a pipeline, what
-/// was handed on there.
+/// The reference's row for a stage boundary: its `computed` one or, if the "reference" is itself a pipeline, the one
+/// that was sent there.
 const BoundaryRow* reference_boundary(const RecordIndex& reference_rows, std::int64_t microbatch,
                                       const std::string& direction, const std::string& cut);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commonest fault of pipelines: all gradients of a step are the reference's times one number, as many as there are
-// microbatches, say.
+// The most common fault of pipelines: all gradients of a step are the reference's times a constant, such as the number
+// of microbatches.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace plumbline::judging {
 
-/// Of a step in which gradients differ.
+/// The constant factor of a step in which gradients differ.
 struct GradientFactor {
   std::int64_t step = 0;
-  double ratio = 0;   ///< 0: they have no ratio in common
+  double ratio = 0;   ///< 0: there is no common ratio
   std::string words;  ///< "all gradients of step 0 are 4 times the reference's: as many as microbatches"
 };
 
-/// Nothing where no gradient differs. One ratio: that of l2, within 1e-6 for each that differs.
+/// nullopt if no gradient differs. A common ratio means: the ratios of l2 of all differing gradients agree within 1e-6.
 std::optional<GradientFactor> gradient_factor(const StepEvidence& now);
 
 }  // namespace plumbline::judging

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory check has parts, each judged for itself: what one of them has found counts only if the whole run turned
-// out to be of the kind that it speaks of.
+// Interface of the parts of the memory check. A part's findings count only if the whole run turns out to be of the kind
+// that the part applies to.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace plumbline::judging {
 
-/// What the parts have found, one after the other.
+/// Findings of the parts, in order.
 struct MemoryFindings {
   Judgement& judgement;
-  std::vector<std::string> lacking;   ///< what the records do not have and would have to
-  std::vector<std::string> measured;  ///< for people
+  std::vector<std::string> lacking;   ///< columns or tables that a part needs and the records lack
+  std::vector<std::string> measured;  ///< measured figures, for the report
   Counts floors;
 
   void lack(const std::string& what) {
@@ -29,7 +29,7 @@ struct MemoryFindings {
 class MemoryPart {
  public:
   virtual ~MemoryPart() = default;
-  /// A step of the run, from 0.
+  /// Called for each step of the run, from 0.
   virtual void step(const StepEvidence& now, const BothMemories& memory) = 0;
   virtual void conclude(const BothMemories& memory, MemoryFindings& findings) = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the ranks' processes, tensors or not, as Linux counts it.
+// Memory of the ranks' processes, including memory outside of tensors, as counted by Linux.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace plumbline::judging {
 
-/// The growth of one process from step to step.
+/// Growth of one process from step to step.
 class ProcessGrowth {
  public:
-  static constexpr std::int64_t allowed_growth = 64 << 20;  ///< bytes a step
+  static constexpr std::int64_t allowed_growth = 64 << 20;  ///< bytes per step
 
   void step(const MemoryRow& row);
 
   bool measured() const { return !growths_.empty(); }
   std::int64_t most_private() const { return most_private_; }
-  /// Of what is measured.
+  /// Median growth in bytes per step; requires measured().
   std::int64_t median() const;
-  /// The first step that grew by more than is allowed.
+  /// The first step that grew by more than allowed_growth.
   std::optional<std::int64_t> first_beyond() const { return first_beyond_; }
 
  private:
@@ -33,11 +33,11 @@ class ProcessGrowth {
   std::int64_t most_private_ = 0;
 };
 
-/// Finds memory that a rank's process loses from step to step. Of each rank, what is in use at a step's end and is no
-/// tensor: process_private_bytes - heap_free_bytes - live_bytes. The median of its growth from one recorded step to the
-/// next is at most 64 MiB a step; a single step, in which a library loads or makes its buffers, may grow by more.
-/// Private memory itself is measured and has no limit: memory that a process takes once, by malloc, is not covered.
-/// Leaves out, and says so: ranks that are threads of one process, GPUs, sanitizers, other people's trainers.
+/// Detects memory leaks of a rank's process. For each rank, memory in use at a step's end outside of tensors is
+/// process_private_bytes - heap_free_bytes - live_bytes. The median of its growth between recorded steps is at most 64
+/// MiB per step; a single step, in which a library loads or allocates buffers, may grow by more. Private memory itself
+/// is reported without a limit: memory that a process allocates once with malloc is not covered. Skips and reports:
+/// ranks that are threads of one process, GPUs, sanitizers, external trainers.
 std::unique_ptr<MemoryPart> processes_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

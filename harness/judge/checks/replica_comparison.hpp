@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check `replicas` where all pipelines that trained side by side left a record.
+// The check `replicas` for records of all data parallel pipelines.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace plumbline::judging {
 
-/// `records`: of the replicas, by number; each can be read to its end. What data parallel replicas must have alike:
-/// the start, gradients once they are reduced, parameters and moments after each step. And what must differ: the data.
+/// `records`: one per replica, by number; all must be readable to the end. The start, the reduced gradients, and
+/// parameters and moments after each step must agree between replicas. The data must differ.
 Judged compare_replicas(const std::vector<std::filesystem::path>& records);
 
 }  // namespace plumbline::judging

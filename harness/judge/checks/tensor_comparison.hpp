@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of tensors.csv of both records, held against each other and against what the model must have.
+// Compares the rows of tensors.csv of both records with each other and with the expected model.
 #pragma once
 
 #include <cstdint>
@@ -11,52 +11,52 @@
 
 namespace plumbline::judging {
 
-/// Whether neither record has a gradient of any parameter in this step, though some are trained.
+/// True if neither record has a gradient of any parameter in this step, though some are trainable.
 bool without_gradients(const StepEvidence& now);
-/// Why nothing is then judged of gradients, and what the trainer's own lines are to say.
+/// The reason why gradients are then not judged, with advice for the trainer.
 extern const char* const no_gradient_compared;
 
-/// `parameter`, and in mixed precision `copy` beside it.
+/// `parameter`, and in mixed precision also `copy`.
 std::vector<std::string> parameter_kinds(const StepEvidence& now);
 
-/// The kinds that the optimiser of the manifest keeps: moment1 and moment2 for AdamW, moment1 for SGD with momentum.
-/// For an optimiser that the record format does not name: those that the reference has in the step.
+/// The kinds of optimiser state: moment1 and moment2 for AdamW, moment1 for SGD with momentum. For an optimiser that
+/// the record format does not name: the kinds that the reference has in the step.
 std::vector<std::string> moment_kinds(const StepEvidence& now);
 
-/// Compares all rows of one kind in the step: each parameter on the stage that holds its unit, exactly once, finite in
-/// both records, of equal dtype, shape and digest (in the calibrated tier: within its limit), and where the digest is
-/// equal with equal statistics. Of an optimiser whose formula is not known, or of one that has several, both records
-/// may lack a parameter's moment: it is looked at as `absent_in_both`. Rows that no stage should have diverge too.
-/// Counts tensors, elements, nonzero_elements, ranks.
+/// Compares all rows of one kind in the step: each parameter is on the stage of its unit exactly once, finite in both
+/// records, of equal dtype, shape and digest (in the mode calibrated: within its limit), and of equal statistics if the
+/// digests are equal. If the optimiser's formula is unknown or has variants, both records may lack a parameter's
+/// moment, which counts as inspected `absent_in_both`. Rows on other stages are differences, too. Counts tensors,
+/// elements, nonzero_elements, ranks.
 void compare_tensors(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
-/// Whether no loss of the step depends on the parameter, by what external records say: neither has a gradient of it,
-/// and the reference's update leaves it as it was. Where such a row is missing in both it is looked at as
-/// `absent_in_both`.
+/// True if, by external records, no loss of the step depends on the parameter: neither has a gradient of it, and the
+/// reference's update leaves it unchanged. Rows missing in both then count as inspected `absent_in_both`.
 bool unused(const StepEvidence& now, const std::string& parameter);
 inline constexpr const char* absent_in_both = "absent_in_both";
 
-/// Rows of a step that are of no kind in `kinds` nor gradients: moments that the optimiser does not keep, copies
-/// outside of mixed precision, in either record.
+/// Rows of a step that are neither gradients nor of a kind in `kinds`: moments that the optimiser does not have, or
+/// copies outside of mixed precision, in either record.
 void report_moments_that_the_optimiser_lacks(const StepEvidence& now, const std::vector<std::string>& kinds,
                                              Judgement& judgement);
 
-/// Copies of a tied weight that differ from each other in bits, for this kind and step. Not asked of copies on GPUs of
-/// different models in the calibrated tier.
+/// Copies of a tied weight that differ in bits, for this kind and step. Skipped for copies on GPUs of different models
+/// in the mode calibrated.
 void compare_tied_copies(const StepEvidence& now, const std::string& kind, Judgement& judgement);
 
-/// "3 NaN and 1 infinity of 64 elements"; empty when the row is finite.
+/// "3 NaN and 1 infinity of 64 elements"; empty if the row is finite.
 std::string not_finite_words(const TensorRow& row);
 
-/// Of a parameter's gradient along the order in which a forward pass uses parameters; what is computed later in the
-/// backward pass has the smaller one. `parameter`: its index in the model.
+/// Position of a parameter's gradient by the order in which a forward pass uses parameters; gradients that the backward
+/// pass computes later have smaller positions. `parameter`: its index in the model.
 std::int64_t gradient_position(const ExpectedModel& model, const Manifest& candidate, std::size_t parameter);
 
-/// The same for a row of any kind: of the others the parameter's index; 0 of no parameter of the model.
+/// The same for a row of any kind: the parameter's index for kinds other than gradients; 0 for no parameter of the
+/// model.
 std::int64_t position_of(const ExpectedModel& model, const Manifest& candidate, const std::string& kind,
                          const std::string& parameter);
 
-/// Where a parameter's row of this kind stands; `position`: see position_of.
+/// The execution point of a parameter's row of this kind; `position`: see position_of.
 ExecutionPoint tensor_point(std::int64_t step, const std::string& kind, std::int64_t position, std::int64_t stage);
 
 }  // namespace plumbline::judging

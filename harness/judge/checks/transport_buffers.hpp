@@ -6,7 +6,8 @@
 
 namespace plumbline::judging {
 
-/// The candidate's, in each step at most every message that its list lets be in flight at once. Counts buffer_cells.
+/// In each step the candidate has at most the buffers of all messages that its list allows in flight at once. Counts
+/// buffer_cells.
 std::unique_ptr<MemoryPart> transport_buffers_part(const CellEvidence& evidence);
 
 }  // namespace plumbline::judging

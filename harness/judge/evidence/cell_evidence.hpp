@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a check knows before the first step: the plan of the cell, both records' manifests and what else is of no step,
-// and what follows from these.
+// A check's view before the first step: the plan of the case, both manifests, all else outside of steps, and what
+// follows from these.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace plumbline::judging {
 
-/// Points into the records, which must outlive it; their tables hold the rows of the step in hand. Made only of
-/// complete records that can be compared.
+/// Keeps pointers into the records, whose tables hold the rows of the current step. Created only for complete,
+/// comparable records.
 struct CellEvidence {
   CellEvidence(const CellPlan& cell_plan, const Record& reference_record, const Record& candidate_record,
                const RecordReading* repeated_record, ValueComparison& value_comparison = in_bits());
@@ -26,35 +26,35 @@ struct CellEvidence {
   const CellPlan& plan;
   const Record& reference;
   const Record& candidate;
-  const RecordReading* repeated;  ///< null when no repeat was made
+  const RecordReading* repeated;  ///< null without a repeated run
   ValueComparison* values;        ///< never null
   ExpectedModel model;
   StageMap stages;  ///< the candidate's
   StageMap reference_stages;
-  std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; absent where it has none
-  std::optional<Schedule> lowered_list;  ///< with messages, REDUCE and STEP
-  bool lists_messages = false;           ///< schedule.csv names messages of its own
-  std::string not_recorded;  ///< why rows are absent that the check compares which is being made; empty where none are
-  std::string schedule_error;  ///< why the lists are absent although the file is there
+  std::optional<Schedule> compute_list;  ///< the candidate's schedule.csv; nullopt if it has none
+  std::optional<Schedule> lowered_list;  ///< including messages, REDUCE and STEP
+  bool lists_messages = false;           ///< schedule.csv itself lists messages
+  std::string not_recorded;              ///< why rows that the current check compares are missing; empty if none are
+  std::string schedule_error;            ///< why the lists are nullopt although the file exists
 
-  /// The first step in which the two clip by coefficients that differ as roundings of a norm summed rank by rank do.
-  /// Bits are demanded up to that step's gradients, and of no value after them.
+  /// The first step in which the clip coefficients of the two differ as roundings of a norm summed rank by rank do.
+  /// Bits are compared up to that step's gradients, and no values after them.
   std::optional<std::int64_t> parted;
 
-  /// Both records begin there: a candidate that was gone on with is held against the reference from that step on.
+  /// First step of both records: a resumed candidate is compared with the reference from that step on.
   std::int64_t first_step() const { return reference.first_step; }
   std::int64_t last_step() const { return reference.manifest.steps - 1; }
   std::int64_t steps() const { return reference.steps(); }
-  /// Steps of which bits are compared: of all that comes before the update, and of the update.
+  /// Number of steps in which bits are compared: before the update, and of the update.
   std::int64_t compared_steps() const;
   std::int64_t compared_updates() const;
   std::int64_t microbatches() const { return reference.manifest.microbatches; }
-  /// Of microbatches, which are known by the reference's rows.
+  /// For microbatches, which the reference's rows define.
   bool sizes_recorded() const { return reference.manifest.recorded({"inputs", "labels"}); }
   bool tied() const { return !candidate.manifest.tied.empty(); }
 };
 
-/// Whether a table that only a record of role external may lack is lacking.
+/// True if an external record lacks a table that only external records may lack.
 bool lacks(const Record& record, const std::string& file);
 
 /// "step 2, microbatch 3", "the start" for step -1.

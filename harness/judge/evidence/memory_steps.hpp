@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memory.csv of a record by its key: in each step one row for each rank, and no other.
+// memory.csv of a record by its key: one row per step and rank.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,24 @@
 
 namespace plumbline::judging {
 
-/// Points into the record, which must outlive it.
+/// Keeps pointers into the record.
 class MemorySteps {
  public:
   /// `whose`: "reference" or "candidate".
   MemorySteps(const Record& record, std::string whose);
 
-  /// Of the step in hand: reports every rank that has no row or several, and every row of a step that the run does not
-  /// have.
+  /// Indexes the current step. Reports every rank with no row or several, and every row of a step outside the run.
   void step(std::int64_t step, Judgement& judgement);
 
   const Record& record() const { return record_; }
   const std::string& whose() const { return whose_; }
   std::int64_t step() const { return step_; }
-  /// The first row of the rank in the step in hand; null where there is none.
+  /// The rank's first row of the current step; null if there is none.
   const MemoryRow* find(std::int64_t rank) const;
 
-  /// Whether every row so far has the columns that divide the bytes by owner, as our own trainers divide them.
+  /// True if every row so far has the columns that divide bytes by owner, as those of our own trainers do.
   bool counts_owners() const { return why_no_owners_.empty(); }
-  /// For the list of what was not looked at.
+  /// For the list of what was not inspected.
   const std::string& why_no_owners() const { return why_no_owners_; }
 
  private:
@@ -42,7 +41,7 @@ class MemorySteps {
   std::vector<const MemoryRow*> rows_;  ///< by rank
 };
 
-/// Both records' bytes, of the step in hand.
+/// Both records' bytes in the current step.
 struct BothMemories {
   const MemorySteps& reference;
   const MemorySteps& candidate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lookup over all ranks' rows of one step of a record, by the keys of docs/record-format.md; checks ask it instead
-// of walking the tables.
+// Lookup of all ranks' rows of one step of a record, by the keys of docs/record-format.md. Checks use it instead of
+// searching the tables.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Placed {
   const Row* row = nullptr;
 };
 
-/// Points into the rows, which must outlive it. Lookups that find nothing give an empty list.
+/// Keeps pointers into the rows. Lookups without a match return an empty list.
 class RecordIndex {
  public:
   RecordIndex() = default;
@@ -33,10 +33,10 @@ class RecordIndex {
                                                      const std::string& cut) const;
   const std::vector<Placed<MicrobatchRow>>& microbatches(std::int64_t microbatch) const;
   const std::vector<Placed<StepRow>>& steps() const { return steps_; }
-  /// Of the evaluation after the step: a microbatch's, or without one the whole one's.
+  /// The row of a microbatch of the evaluation after the step; nullopt: of their sum.
   const std::vector<Placed<EvaluationRow>>& evaluation(std::optional<std::int64_t> microbatch) const;
 
-  /// All of them, for what is not asked for by key: rows that should not be there.
+  /// All rows, to find those that should not exist.
   const std::vector<Placed<TensorRow>>& all_tensors() const { return all_tensors_; }
   const std::vector<Placed<BoundaryRow>>& all_boundaries() const { return all_boundaries_; }
 
@@ -50,8 +50,8 @@ class RecordIndex {
   std::map<std::optional<std::int64_t>, std::vector<Placed<EvaluationRow>>> evaluation_;
 };
 
-/// Bytes of the activation that crosses a cut, for each microbatch of the step: batch x sequence x hidden x bytes of
-/// the dtype. Empty when the table lacks a microbatch.
+/// Bytes of the activation at a stage boundary, for each microbatch of the step: batch x sequence x hidden x bytes of
+/// the dtype. Empty if the table lacks a microbatch.
 std::vector<std::int64_t> boundary_bytes(const RecordIndex& index, const Manifest& manifest, std::int64_t hidden);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record on its way through the judge: read step by step, or why it cannot be read.
+// A record as the judge reads it: step by step, or the reason why it cannot be read.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@
 
 namespace plumbline::judging {
 
-/// How far a rank came, by what has been read of its tables.
+/// Progress of a rank, by the rows read so far.
 struct RankProgress {
-  std::int64_t whole_steps = 0;  ///< rows of steps.csv
-  std::string last_action;       ///< of actions.csv; empty where there is none
+  std::int64_t whole_steps = 0;  ///< number of rows of steps.csv
+  std::string last_action;       ///< last action of actions.csv; empty if there is none
 };
 
-/// Nothing of it throws for what a record holds: from the first error on there is no record.
+/// Never throws because of a record's content: after the first error, record() is null.
 class RecordReading {
  public:
-  /// `from`: as RecordStream has it.
+  /// `from`: as in RecordStream.
   explicit RecordReading(const std::filesystem::path& path, std::int64_t from = 0);
 
   const std::filesystem::path& path() const { return path_; }
-  /// As RecordStream gives it, with the rows of the step in hand; null once it cannot be read.
+  /// The record with the rows of the current step; null once it cannot be read.
   const Record* record() const { return failure_ ? nullptr : &stream_->record(); }
-  /// Rows of the step before, by rank.
+  /// Rows of the previous step, by rank.
   const std::vector<RankRecord>& before() const { return stream_->before(); }
   const std::string& error() const { return error_; }
-  /// Where in the record the error lies.
+  /// Location of the error in the record.
   const RecordPlace& place() const { return place_; }
-  /// Throws the error, where there is one, as the reader threw it.
+  /// Rethrows the reader's error, if any.
   void rethrow() const;
 
   std::optional<std::int64_t> next_step() const { return failure_ ? std::nullopt : stream_->next_step(); }
   void go_to(std::int64_t step);
   void read_to_end();
-  /// Back to the start, to be read a second time. Whoever points into the record must be gone.
+  /// Restarts the reading. Invalidates all pointers into the record.
   void begin_again();
 
   const std::vector<RankProgress>& progress() const { return progress_; }
-  /// Of this reading, up to where it came.
+  /// Row counts of this reading so far.
   RowCounts counts() const { return stream_ ? stream_->counts() : RowCounts(); }
 
  private:
@@ -61,10 +61,10 @@ class RecordReading {
 };
 
 RecordReading read_for_judging(const std::filesystem::path& path);
-/// The reference of a candidate: from the step on with which that one begins.
+/// Opens a candidate's reference, from the candidate's first step on.
 RecordReading read_beside(const RecordReading& candidate, const std::filesystem::path& reference);
 
-/// The least step that any of them has rows of.
+/// The smallest next step of all readings.
 std::optional<std::int64_t> earlier(std::optional<std::int64_t> one, std::optional<std::int64_t> other);
 
 }  // namespace plumbline::judging

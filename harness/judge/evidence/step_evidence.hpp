@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a check sees of one step: the rows of both records, with their lookups.
+// A check's view of one step: the rows of both records, with lookups.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace plumbline::judging {
 
-/// Points into the records' rows in hand, and is gone when they are.
+/// Keeps pointers into the records' current rows; valid until the next step.
 struct StepEvidence {
-  /// `rows_before`: the reference's of the step before.
+  /// `rows_before`: the reference's rows of the previous step.
   StepEvidence(const CellEvidence& cell_evidence, std::int64_t step_in_hand,
                const std::vector<RankRecord>& reference_ranks_before,
                const std::vector<RankRecord>& candidate_ranks_before, RecordIndex rows_before)
@@ -29,9 +29,9 @@ struct StepEvidence {
   std::int64_t step;  ///< -1: the start
   RecordIndex reference_rows, candidate_rows;
   RecordIndex reference_rows_before;
-  const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the step before, by rank
+  const std::vector<RankRecord>&reference_before, &candidate_before;  ///< rows of the previous step, by rank
 
-  /// As boundary_bytes: of this step, by the reference.
+  /// boundary_bytes() of this step, from the reference.
   std::vector<std::int64_t> boundary_bytes() const {
     return judging::boundary_bytes(reference_rows, cell.reference.manifest, cell.model.hidden);
   }

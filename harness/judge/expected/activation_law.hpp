@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory law of docs/record-format.md: from the reference's saved.csv and a rank's list alone, the activation peak
-// of each action.
+// The activation memory model of docs/record-format.md: predicts the activation peak of each action from the
+// reference's saved.csv and a rank's list.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ using SavedTable = std::map<std::pair<std::int64_t, std::string>, SavedRow>;
 struct PredictedPeak {
   Action action;
   std::int64_t bytes = 0;
-  std::string unit;   ///< where in the action the peak lies; "relay" for a stage without units
-  bool exact = true;  ///< false: an upper limit, because the columns of split backward are empty
+  std::string unit;   ///< unit at which the action peaks; "relay" for a stage without units
+  bool exact = true;  ///< false: an upper bound, because the columns of split backward are empty
 };
 
-/// One entry per compute action of the list, in order; activations live before the first are 0. `boundary_bytes`: of
-/// the tensor that crosses a cut, by microbatch. Throws InputError naming the unit and microbatch that the table lacks.
+/// One entry per compute action of the list, in order; no activations are live before the first. `boundary_bytes`: of
+/// the boundary tensor, by microbatch. Throws InputError naming the unit and microbatch that the table lacks.
 std::vector<PredictedPeak> predict_peaks(const ActionList& list, const StageMap& stages, const SavedTable& saved,
                                          const std::vector<std::int64_t>& boundary_bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must move between ranks in one step, from the lowered list, the partition and the sizes of the microbatches
-// alone.
+// Expected traffic between ranks in one step, derived from the lowered list, the partition and the sizes of the
+// microbatches.
 #pragma once
 
 #include <compare>
@@ -28,16 +28,16 @@ struct Moved {
   friend bool operator==(const Moved&, const Moved&) = default;
 };
 
-/// Payload messages of a rank's lowered list. `bytes`: of the tensor that crosses a cut, by microbatch. The exchange of
-/// tied gradients is no message between stages and is not counted. Throws InputError for a message to a stage that the
-/// map lacks.
+/// Payload messages of a rank's lowered list. `bytes`: of the boundary tensor, by microbatch. The exchange of tied
+/// gradients is no message between stages and does not count. Throws InputError for a message to a stage that the map
+/// lacks.
 std::map<TrafficEdge, Moved> expected_traffic(const ActionList& lowered, const StageMap& stages,
                                               const std::vector<std::int64_t>& bytes);
 
-/// An upper bound of a rank's transport buffers in a step: a receive buffer counts from its place in the list until the
-/// action that consumes it has started, a sent tensor from its maker on (a SEND may stand late) to the end of the step
-/// (the contract lets it be reaped any time before), a tensor handed over within the rank from its maker's end until
-/// its taker starts, and `tied_bytes` while REDUCE runs. No order of arrivals can need more.
+/// Upper bound of a rank's transport buffers in a step, for any order of arrivals. A receive buffer counts from its
+/// place in the list until its consumer has started; a sent tensor from its producer on (its SEND may come late) to the
+/// end of the step (the contract allows any earlier release); a tensor passed within the rank from the end of its
+/// producer to the start of its consumer; and `tied_bytes` during REDUCE.
 std::int64_t buffer_bound(const ActionList& lowered, const StageMap& stages, const std::vector<std::int64_t>& bytes,
                           std::int64_t tied_bytes);
 

@@ -19,51 +19,51 @@ struct StateBytes {
   friend bool operator==(const StateBytes&, const StateBytes&) = default;
 };
 
-/// Of one stage that holds these units. A tied weight whose two uses lie on one stage is one parameter with one
+/// Model state of one stage with these units. A tied weight with both uses on one stage is one parameter with one
 /// optimiser state, but two gradient accumulators (docs/exactness.md, 5). AdamW: two moments and a 4-byte step count
-/// per parameter; SGD: a momentum buffer unless the momentum is 0. In mixed precision all is float32, and each
-/// parameter has a bfloat16 copy. Nothing for an optimiser that the record format does
-/// not name. Frozen parameters have value only.
+/// per parameter; SGD: a momentum buffer unless the momentum is 0. In mixed precision all of this is float32, and each
+/// parameter has a bfloat16 copy. Nothing for an optimiser that the record format does not name. Frozen parameters have
+/// only their value.
 std::optional<StateBytes> state_bytes(const ExpectedModel& model, const std::vector<std::string>& units,
                                       const Manifest& manifest);
 
-/// What the second copy of a tied weight adds to the sum over all ranks when its uses lie on two stages:
-/// V H s to the parameters, nothing to the gradients, 2 V H s + 4 (AdamW) or V H s (momentum) to the optimiser; s =
-/// bytes of the dtype.
+/// What the second copy of a tied weight adds to the sum over all ranks if its uses are on two stages: V H s to the
+/// parameters, nothing to the gradients, 2 V H s + 4 (AdamW) or V H s (momentum) to the optimiser; s = bytes of the
+/// dtype.
 std::optional<StateBytes> tied_copy_bytes(const ExpectedModel& model, const Manifest& manifest);
 
-/// What right trainers may keep: in a record of our own, one number; in another's, all between two.
+/// The range of bytes that correct trainers may keep; a single number for records of our own trainers.
 struct StateRange {
   StateBytes least, most;
-  bool optimizer_known = true;  ///< false: the optimiser's state has no form that the record format names
+  bool optimizer_known = true;  ///< false: the record format does not define this optimiser's state
 
   StateRange& operator+=(const StateRange& other);
 };
 
-/// Of one stage, as state_bytes; of a record of role external with what its way of keeping leaves open: a tied weight
-/// whose two uses lie on the stage once or twice, with one gradient or two, and up to 8 bytes a parameter in which the
-/// optimiser counts its steps (torch.optim keeps 4, where it keeps them in a tensor at all).
+/// Model state of one stage, as state_bytes. For external records the range covers implementation choices: a tied
+/// weight with both uses on the stage kept once or twice, with one gradient or two, and up to 8 bytes per parameter for
+/// the optimiser's step count (torch.optim keeps 4, if it keeps it in a tensor at all).
 StateRange state_range(const ExpectedModel& model, const std::vector<std::string>& units, const Manifest& manifest);
 
-/// The sum over the ranks less what one device keeps: the second copy of a tied weight whose uses lie `apart`, on two
-/// stages; where one of the records is external, up to what its way of keeping leaves open.
+/// The sum over the ranks minus that of one device: the second copy of a tied weight if its uses are `apart`, on two
+/// stages; a range if one of the records is external.
 StateRange beyond_one_device(const ExpectedModel& model, bool apart, const Manifest& reference,
                              const Manifest& candidate);
 
-/// What computes attention, which alone decides what a layer keeps beyond what shapes give on every device.
+/// The attention kernel, the only choice that changes the saved bytes of a layer beyond shapes.
 enum class AttentionKernel {
   cpu_flash,
   gpu_flash,
   math,  ///< matrix products and softmax, on any device
   unknown,
 };
-/// From `device` and `environment.attention`; on a CPU flash unless math is named.
+/// From `device` and `environment.attention`; on a CPU flash unless it names math.
 AttentionKernel attention_kernel(const Manifest& manifest);
 
-/// Whether the manifest says that layers are computed again in the backward pass. Where it does not say, they are not.
+/// True if the manifest states that layers are recomputed in the backward pass. The default is false.
 bool recomputes_layers(const Manifest& manifest);
 
-/// Why a layer of this model has no closed form under this kernel; empty where it has one.
+/// The reason why a layer of this model has no closed form with this kernel; empty if it has one.
 std::string why_no_layer_form(const ExpectedModel& model, AttentionKernel kernel);
 
 struct MicrobatchShape {
@@ -77,24 +77,23 @@ struct MicrobatchShape {
 /// the normed input in s; layer 2N(wH + w + sH) + sN(2H + 2A + 2K + 4I) + wNh: both norms, whose outputs feed the
 /// linear layers (2H), attention's q and output (2A), k, v (2K) and row sums (h), the MLP's gate, silu, up and product
 /// (4I); lm_head with loss sNH + wNV + w. In float32 that is 4N(6H + 2A + 2K + 4I + h + 2), 4N(2H + 1), 4N(V + H) + 4.
-/// Biases are saved nowhere. That is with flash attention on a CPU, and with two other kernels attention's part is
-/// another:
+/// Biases are saved nowhere. This holds for flash attention on a CPU. With two other kernels the part of attention
+/// differs:
 ///
 /// * math: the scaled query, the scaled key and the value as its products take them, each with all h heads, and the
 ///   output put back into rows (4A), and the softmax (s B h S^2), in place of 2A + 2K and the row sums. Source:
-///   LibTorch's
-///   `_scaled_dot_product_attention_math`, which is the same code on every device; measured on a CPU
+///   LibTorch's `_scaled_dot_product_attention_math`, which is the same code on every device; measured on a CPU
 ///   (tests/model/saved_memory_test.cpp).
-/// * flash on a GPU: as on a CPU, and 24 bytes for the state of the dropout's generator (`rng_state`, two numbers of
-///   8 bytes, and `unused`, one), made and saved also without dropout. Source: `mha_fwd` in LibTorch's flash_api.cpp
-///   and what ScaledDotProductFlashAttentionBackward0 saves; not measured yet. A head size that is no multiple of 8 is
+/// * flash on a GPU: as on a CPU, and 24 bytes for the state of the dropout's generator (`rng_state`, two numbers of 8
+///   bytes, and `unused`, one), made and saved also without dropout. Source: `mha_fwd` in LibTorch's flash_api.cpp and
+///   what ScaledDotProductFlashAttentionBackward0 saves; not measured yet. A head size that is no multiple of 8 is
 ///   padded there, and has no closed form here.
 ///
-/// Nothing for an unknown unit, and for a layer of which why_no_layer_form says something.
+/// nullopt for an unknown unit, and for a layer with a reason in why_no_layer_form.
 std::optional<std::int64_t> saved_bytes(const ExpectedModel& model, const std::string& unit,
                                         const MicrobatchShape& shape, const std::string& dtype, AttentionKernel kernel);
 
-/// The same of a layer that is computed again: its input alone, sNH, under every kernel.
+/// The same for a recomputed layer: only its input, sNH, for all kernels.
 std::int64_t saved_bytes_to_recompute(const ExpectedModel& model, const MicrobatchShape& shape,
                                       const std::string& dtype);
 

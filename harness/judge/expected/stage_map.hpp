@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which stage holds which units on which rank, and what must therefore cross between stages: from the manifest alone.
+// Assignment of units to stages and ranks, and the resulting stage boundaries, from the manifest alone.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace plumbline::judging {
 
-/// A place where an activation passes from one stage to the next (and its gradient back).
+/// A stage boundary, where an activation passes to the next stage, and its gradient back.
 struct Crossing {
-  std::int64_t from_stage = 0;  ///< in the forward direction; to_stage is the one after it
+  std::int64_t from_stage = 0;  ///< in the forward direction; to_stage follows it
   std::int64_t to_stage = 0;
   std::int64_t from_rank = 0;
   std::int64_t to_rank = 0;
-  std::string cut;  ///< the next unit downstream, behind any empty stages
+  std::string cut;  ///< the next unit downstream, after any empty stages
 
   bool local() const { return from_rank == to_rank; }
 };
 
 struct StageMap {
-  std::vector<StageEntry> stages;  ///< the manifest's, which stand in their order
+  std::vector<StageEntry> stages;  ///< the manifest's, in order
   std::vector<Crossing>
-      crossings;  ///< along the model. None before the first unit nor behind the last: nothing is handed on there
+      crossings;  ///< in the model's order; none before the first unit or after the last, where no tensor is sent
 
   std::optional<std::int64_t> stage_of(const std::string& unit) const;
   const StageEntry* find(std::int64_t stage) const;
@@ -34,10 +34,10 @@ struct StageMap {
 
 StageMap stage_map(const Manifest& manifest);
 
-/// "layers.3" and the like.
+/// True for names like "layers.3".
 bool is_layer(const std::string& unit);
 
-/// Whether the stage holds no layer; where a model names no unit so, whether it holds nothing.
+/// True if the stage has no layer; in models without units of such names, if it has no unit.
 bool holds_no_layer(const StageEntry& stage, const std::vector<StageEntry>& all);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of tensors that are zero throughout: how a digest alone tells that nothing was there.
+// Digests of all-zero tensors, to detect them by digest alone.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace plumbline::judging {
 
 class ZeroDigests {
  public:
-  /// Computed once for each dtype and shape; no digest where a tensor of that shape would have more than 64 GiB.
+  /// Cached per dtype and shape; no digest for shapes above 64 GiB.
   const std::string& digest(const std::string& dtype, const Shape& shape);
 
  private:

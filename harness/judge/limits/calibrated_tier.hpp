@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calibrated tier of one cell: its calibration, and the shadow's record, which is read along with the others.
+// The comparison mode calibrated for one case: its calibration, and the float64 reference's record, which is read in
+// step with the others.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@
 
 namespace plumbline::judging {
 
-/// Throws nothing before refuse_unfit(): that a record cannot be read comes first, and is completion's to tell.
+/// Throws only in refuse_unfit(), because `completion` first reports records that cannot be read.
 class CalibratedTier {
  public:
-  /// The records must outlive it.
+  /// Keeps references to the records.
   CalibratedTier(std::filesystem::path calibration_file, const Record& reference, const Record& candidate);
 
-  /// Reads the shadow on to this step, which the reference is at.
+  /// Advances the float64 reference to this step, the current one of the reference.
   void go_to(std::int64_t step);
-  /// In bits where nothing can be measured, for reasons that refuse_unfit() has.
+  /// The comparison of values; compares bits if the calibration cannot be used, which refuse_unfit() then reports.
   ValueComparison& values() { return failure_ || !limits_ ? in_bits() : *limits_; }
-  /// Behind the last step. Throws InputError for a calibration that cannot be read or is not of this training, whose
-  /// shadow is not where it says, or for a candidate whose values are not dumped.
+  /// Call after the last step. Throws InputError if the calibration is invalid, belongs to another training, its
+  /// float64 reference is missing, or the candidate has no dumps.
   void refuse_unfit() const;
 
  private:

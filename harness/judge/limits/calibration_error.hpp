@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A calibration that cannot be measured against: its shadow is damaged. That says nothing of the candidate.
+// The calibration cannot be used because its float64 reference is damaged. This does not depend on the candidate.
 #pragma once
 
 #include <string>

@@ -10,11 +10,11 @@ namespace plumbline::judging {
 
 inline constexpr const char* calibration_schema = "plumbline-calibration/2";
 
-/// The shadow's path is written relative to the file's folder.
+/// Writes the path of the float64 reference relative to the file's folder.
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
-/// Throws InputError naming file and key: no such file, another schema, a key missing, no limit at all, a limit that is
-/// no number from 0 up, a number that does not follow from the others, fewer than 20 perturbed runs.
+/// Throws InputError naming file and key: missing file, unsupported schema, missing key, no limit at all, a limit that
+/// is negative or no number, a number that does not follow from the others, fewer than 20 perturbed runs.
 Calibration read_calibration(const std::filesystem::path& path);
 
 }  // namespace plumbline::judging

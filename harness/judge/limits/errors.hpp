@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a single-device record's values are off from its float64 shadow's, item by item.
+// Errors of a single-device record's values relative to its float64 reference, item by item.
 #pragma once
 
 #include <compare>
@@ -12,9 +12,9 @@
 
 namespace plumbline::judging {
 
-/// One value on the ladder: "loss/3" of a microbatch, "loss", "gradient_norm" and "evaluation" of a step,
-/// "gradient/NAME", "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no
-/// item: it is the same in bits or the runs are not compared.
+/// A compared value: "loss/3" of a microbatch, "loss", "gradient_norm" and "evaluation" of a step, "gradient/NAME",
+/// "parameter/NAME", "moment1/NAME", "moment2/NAME", "boundary/forward/3/layers.2". The start is no item: runs whose
+/// start differs in bits are not compared.
 struct Item {
   std::int64_t step = 0;
   std::string name;
@@ -22,17 +22,17 @@ struct Item {
 };
 
 std::string loss_item(std::int64_t microbatch);
-/// "evaluation/3", or "evaluation" of the whole one after the step.
+/// "evaluation/3", or "evaluation" for the sum after the step.
 std::string evaluation_item(std::optional<std::int64_t> microbatch);
 std::string boundary_item(const std::string& direction, std::int64_t microbatch, const std::string& cut);
 
 struct ItemError {
-  double error = 0;         ///< relative_error of it
-  bool truth_zero = false;  ///< the shadow is exactly zero there
+  double error = 0;         ///< its relative_error
+  bool truth_zero = false;  ///< the float64 reference is exactly zero there
 };
 
-/// Every item of `run`, a reference at level dump, against the same one of `shadow`, both read with read_record. Throws
-/// InputError naming what one of them lacks, and an item whose error is no finite number.
+/// The errors of all items of `run`, a reference at level dump, relative to `shadow`; both read with read_record.
+/// Throws InputError naming an item that one of them lacks, or whose error is not finite.
 std::map<Item, ItemError> measure_errors(const Record& run, const Record& shadow);
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error of one value against the float64 shadow, and its limit.
+// The error of one value relative to the float64 reference, and its limit.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ struct Measured {
   double limit = 0;
   std::string limit_words;
 
-  /// error / limit: 0 where both are 0, infinity where only the limit is, NaN where the error is.
+  /// error / limit; 0 if both are 0, infinity if only the limit is, NaN if the error is.
   double margin() const;
-  /// False for a NaN.
+  /// False if the margin is NaN.
   bool holds() const { return error <= limit; }
   std::string words() const;
 };
 
-/// Warned of from here on: a margin that harmless runs do not reach.
+/// Margins from here on get a warning: equivalent runs do not reach it.
 inline constexpr double warned_margin = 0.5;
 
 }  // namespace plumbline::judging

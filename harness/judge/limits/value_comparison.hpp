@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a value of the candidate is held against the reference's: in bits, or in the calibrated tier within limits. All
-// that is no value (shapes, counts, what is carried, ...) is exact in both.
+// Comparison of a candidate's value with the reference's: bit for bit, or in the mode calibrated within limits.
+// Everything that is no value (shapes, counts, inputs, ...) is compared exactly in both modes.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +12,42 @@
 
 namespace plumbline::judging {
 
-/// What is wrong with a value, for people.
+/// A difference of a value, in words.
 struct ValueDifference {
   std::string expected, got;
-  std::string why;  ///< "the bits differ"; empty where expected and got say all
+  std::string why;  ///< "the bits differ"; empty if expected and got suffice
 };
 
 struct ComparedValue {
-  std::optional<ValueDifference> difference;  ///< nothing: the value is as it must be
-  std::optional<Measured> measured = {};      ///< of the calibrated tier
+  std::optional<ValueDifference> difference;  ///< nullopt: the value is correct
+  std::optional<Measured> measured = {};      ///< only in the mode calibrated
 };
 
-/// Of tensors and boundaries dtype and shape are equal already, of losses and norms both are finite.
+/// Callers have already compared dtype and shape of tensors and boundary tensors, and checked that losses and norms are
+/// finite.
 class ValueComparison {
  public:
   virtual ~ValueComparison() = default;
-  /// What it demands: "0 ULP", or the calibrated tier's rule.
+  /// The demand: "0 ULP", or the rule of the mode calibrated.
   virtual std::string demand() const = 0;
   /// "the same bits", or "within their limits".
   virtual std::string agreement() const = 0;
-  /// Bits are demanded: a difference is never rounding.
+  /// True if bits are compared, so that no difference is due to rounding.
   virtual bool exact() const = 0;
 
-  /// `microbatch`: absent for the step's loss.
+  /// `microbatch`: nullopt for the step's loss.
   virtual ComparedValue loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
                              float candidate) = 0;
-  /// Of the evaluation after the step; `microbatch` as for a loss.
+  /// An evaluation's loss after the step; `microbatch` as above.
   virtual ComparedValue evaluation_loss(std::int64_t step, std::optional<std::int64_t> microbatch, float reference,
                                         float candidate) = 0;
   virtual ComparedValue gradient_norm(std::int64_t step, double reference, double candidate) = 0;
-  /// `rank`: the candidate's, whose row is `candidate`.
+  /// `rank`: the candidate's, owner of the row `candidate`.
   virtual ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) = 0;
   virtual ComparedValue boundary(std::int64_t rank, const BoundaryRow& reference, const BoundaryRow& candidate) = 0;
 };
 
-/// At 0 ULP.
+/// Compares bits.
 ValueComparison& in_bits();
 
 }  // namespace plumbline::judging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calibrated tier's comparison of values: each error against the shadow is within its limit.
+// Comparison of values in the mode calibrated: each error relative to the float64 reference must be within its limit.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@
 
 namespace plumbline::judging {
 
-/// Reads the dumps of both as it is asked, and the shadow's rows in hand, which are those of the step that is asked of.
-/// Points into all three, which must outlive it. What cannot be measured (no dump, no limit, a dump that is not the
-/// table's) is a RunError or an InputError that says so; for the shadow's sake it is a CalibrationError.
+/// Reads dumps of both records on demand, and the current rows of the float64 reference, which must be those of the
+/// compared step. Keeps references to all three records. Throws RunError or InputError if a value cannot be measured
+/// (no dump, no limit, a dump that does not match the table), and CalibrationError if the cause is the float64
+/// reference.
 class WithinLimits : public ValueComparison {
  public:
   WithinLimits(const Calibration& calibration, const Record& shadow, const Record& candidate)
@@ -34,12 +35,12 @@ class WithinLimits : public ValueComparison {
   ComparedValue tensor(std::int64_t rank, const TensorRow& reference, const TensorRow& candidate) override;
   ComparedValue boundary(std::int64_t rank, const BoundaryRow& reference, const BoundaryRow& candidate) override;
 
-  /// Lets go of the dumps of the steps before.
+  /// Closes the dumps of earlier steps.
   void forget_dumps() { dumps_.clear(); }
 
  private:
   const SafetensorsFile& dump(const Record& record, std::int64_t rank, std::int64_t step);
-  /// Of the shadow.
+  /// Values of the float64 reference.
   const SafetensorsEntry& truth(std::int64_t step, const std::string& key);
   Measured compare(std::int64_t rank, std::int64_t step, const std::string& item, const std::string& key,
                    const std::string& shadow_key, const std::string& digest);
@@ -50,7 +51,7 @@ class WithinLimits : public ValueComparison {
   std::map<std::pair<std::filesystem::path, std::int64_t>, SafetensorsFile> dumps_;
 };
 
-/// The largest limit of any loss.
+/// Largest limit of any loss.
 double loosest_loss(const Calibration& calibration);
 
 }  // namespace plumbline::judging

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One file of ids that a request names, opened a second time: where its ids stand and how wide they are (docs/data.md).
-// The judge's own reading; it shares no code with the trainers.
+// Reads a requested file of ids independently of the trainers: the offset and width of its ids (docs/data.md).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@ namespace plumbline::judging {
 
 class TokenFile {
  public:
-  /// `format`: as in a request; a header or an index tells more than it. Throws InputError naming a file whose bytes
-  /// are no whole number of ids, or whose header does not count them.
+  /// `format`: as in a request; a header or an index takes precedence. Throws InputError naming a file whose size is no
+  /// whole number of ids, or whose header gives another number.
   TokenFile(const std::filesystem::path& path, std::int64_t bytes, const std::string& format);
 
   std::int64_t tokens() const { return tokens_; }
-  /// Adds `count` ids from the file's id number `place` on. Throws InputError where they cannot be read.
+  /// Appends `count` ids from id number `place` on. Throws InputError if they cannot be read.
   void append(std::int64_t place, std::int64_t count, std::vector<std::int64_t>& ids);
 
  private:
@@ -29,7 +28,7 @@ class TokenFile {
   std::filesystem::path path_;
   std::ifstream stream_;
   std::int64_t bytes_;
-  std::int64_t begin_ = 0;  ///< byte of the first id
+  std::int64_t begin_ = 0;  ///< offset of the first id in bytes
   std::int64_t width_ = 1;
   bool signed_ = false;
   std::int64_t tokens_ = 0;
