@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dumps that a sweep made for its own audit, which nobody needs once the audit holds.
+// Removal of dumps that a sweep made for the check audit, once it holds.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// Removes the dumps of the cells that the key audit added, and of their references: those of a reference all of whose
-/// cells hold. Dumps that a run file asks for stay, and those of failing cells. Throws SystemError.
+/// Removes the dumps of cases that the key audit added, and of references all of whose cases hold. Keeps dumps that a
+/// run file requests, and those of failing cases. Throws SystemError.
 void remove_audited_dumps(const SweepPlan& plan, const std::vector<CellVerdict>& verdicts, const SweepFolder& folder);
 
 }  // namespace plumbline

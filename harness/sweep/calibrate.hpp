@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline calibrate`: what harmless changes do to a run, measured, and from that the limits of the calibrated tier.
+// `plumbline calibrate`: measures the effect of equivalent changes on a run, and derives the limits of the mode
+// calibrated.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +20,32 @@ struct CalibrateOptions {
   RunChanges changes = {};
   std::filesystem::path folder;
   std::int64_t null_runs = static_cast<std::int64_t>(judging::least_null_runs);
-  std::string device = "cpu";  ///< of the reference and the perturbed ones; the shadow is always computed on the CPU
+  std::string device =
+      "cpu";  ///< of the reference and the perturbed runs; the float64 reference always runs on the CPU
   std::optional<std::filesystem::path> accumulation;  ///< order file, for --accumulation
   std::filesystem::path trainers;                     ///< folder of plumbline-reference
   bool resume = false;
-  std::string label = {};         ///< stands before each run's name in the log
-  std::string resume_words = {};  ///< how to go on when stopped; empty: as the command line does
+  std::string label = {};         ///< prefix of each run's name in the log
+  std::string resume_words = {};  ///< advice on resuming after a stop; empty: that of the command line
 };
 
-/// The reference's start, which a candidate begins from.
+/// The reference's initial parameters, the start of candidates.
 std::filesystem::path calibration_start(const std::filesystem::path& folder);
 
-/// Runs the reference, its float64 shadow and the perturbed references, one after the other, and writes
+/// Runs the reference, its float64 reference and the perturbed runs, one after the other, and writes
 ///   <folder>/reference/, <folder>/shadow/   records at level dump
-///   <folder>/null/<n>.json                  errors of a perturbed run, whose record is removed once it is measured
+///   <folder>/null/<n>.json                  errors of a perturbed run, whose record is removed after measurement
 ///   <folder>/candidate.toml                 the run file with the reference's start as its weights, at level dump
 ///   <folder>/calibration.json               written last
-/// A line on `log` as each run ends. What has ended is kept when it is stopped; `resume` goes on from there. Throws
-/// InputError: bad run file, fewer than 20 null runs, a folder in use; SystemError: stopped, a program is missing.
+/// Prints a line to `log` when a run ends. Keeps finished runs if it is stopped; `resume` continues from there. Throws
+/// InputError: bad run file, fewer than 20 perturbed runs, a folder in use; SystemError: stopped, a missing program.
 judging::Calibration calibrate(const CalibrateOptions& options, StopSignals& signals, std::FILE* log);
 
-/// For people: how far apart, which limits, what to do next.
+/// A summary for users: errors, limits, next steps.
 std::string calibration_text(const judging::Calibration& calibration, const std::filesystem::path& folder);
 
-/// Whether every perturbed run lies within the limits made from all: limit_ceiling may forbid what harmless changes do.
+/// True if every perturbed run is within the limits made from all of them: limit_ceiling may exclude equivalent
+/// changes.
 bool null_runs_hold(const judging::Calibration& calibration);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells named by people: ids, and patterns of them.
+// Selection of cases by ids and patterns.
 #pragma once
 
 #include <string>
@@ -7,9 +7,8 @@
 
 namespace plumbline {
 
-/// Those of `ids` that `wanted` names, in the order of `ids`. Each of `wanted` is an id or a pattern (`*` any
-/// characters, `?` one), or several of them with commas between. Throws InputError naming what is no cell's and those
-/// that come near.
+/// The selected `ids`, in their order. Each of `wanted` is an id, a pattern (`*` any characters, `?` one), or several
+/// of them separated by commas. Throws InputError naming what matches no case, with similar ids.
 std::vector<std::string> cells_named(const std::vector<std::string>& wanted, const std::vector<std::string>& ids);
 
 /// Throws InputError: "<where>: "<wanted>" is no cell of this sweep; did you mean "...", "..."?"

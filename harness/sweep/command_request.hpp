@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep asks of a command of the user's own: what its file names, and nothing else.
+// The request for a user's command: only the keys of the sweep file.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace plumbline {
 
-/// `level`: in place of the file's, where the command has a placeholder for it; "" = the file's own.
+/// `level`: replaces the file's, for commands with a placeholder for it; "" = that of the file.
 Request request_of_command(const PlannedCommand& command, const std::string& level = "");
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much disk a sweep will take, roughly, before anything has been started.
+// Rough estimate of a sweep's disk usage before it starts.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace plumbline {
 
-/// Bytes of one record with the folder of its launch: `ranks` 0 for a reference. `level` as in a run file.
+/// Bytes of one record with its launch folder: `ranks` 0 for a reference. `level` as in a run file.
 double record_bytes(const RunSize& size, std::int64_t ranks, std::int64_t stages, const std::string& level);
 
 struct DiskEstimate {
   double stays = 0;   ///< bytes
-  double passes = 0;  ///< more of them until the dumps that the key audit asks for have been audited
+  double passes = 0;  ///< additional bytes until the dumps of the key audit have been recomputed
 };
 
-/// Of all references and cells with the runs that measure and repeat, without second runs of cells that fail; nothing
-/// for commands of the user's own, of which nobody knows what they train.
+/// For all references and cases, including runs for calibration and repetition, without second runs of failing cases;
+/// zeros for users' commands, whose training is unknown.
 std::optional<DiskEstimate> disk_estimate(const SweepFile& sweep, const SweepPlan& plan);
 
-/// "about 70 MB on disk, and 0.8 GB more until its audit is done", and what is free in `folder` where that is less.
+/// "about 70 MB on disk, and 0.8 GB more until its audit is done", and the free space in `folder` if it is less.
 std::string disk_text(const DiskEstimate& estimate, const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file holds, in few characters.
+// A short identity of a file's content.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace plumbline {
 
-/// Of a file's bytes; of one above 64 MiB, of its size and time of change; of a folder, of the files that lie in it (a
-/// model in several). "missing" where it cannot be read.
+/// Hash of a file's bytes; above 64 MiB, of its size and modification time; for a folder, of its files (a model in
+/// several). "missing" if it cannot be read.
 std::string file_hash(const std::filesystem::path& path);
 
 }  // namespace plumbline

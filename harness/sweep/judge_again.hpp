@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline judge DIR`: the records of a sweep, judged again without running anything.
+// `plumbline judge DIR`: rejudges the records of a sweep without running anything.
 #pragma once
 
 #include <cstdio>
@@ -10,9 +10,9 @@
 
 namespace plumbline {
 
-/// By the plan in its sweep.json and the finding.json of each run; cells that were not run stay so, and what came of a
-/// failing cell's second run is kept. Writes cell.json of each cell, verdict.json and the reports anew, a line a cell
-/// to `log`. Throws InputError: the folder is no sweep's, keeps no plan, or another plumbline works in it.
+/// Uses the plan in its sweep.json and the finding.json of each run. Cases that were not run remain so, and results of
+/// failing cases' second runs are kept. Writes each cell.json, verdict.json and the reports, with a line per case to
+/// `log`. Throws InputError: the folder is no sweep, has no plan, or is in use.
 Verdict judge_again(const std::filesystem::path& folder, const SweepServices& services, const Json& harness,
                     std::FILE* log);
 

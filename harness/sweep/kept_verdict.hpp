@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A verdict in a file of its own, to be believed later without its record: with a digest, so that a file that was
-// damaged or edited is known.
+// A verdict stored with a digest, to be used later without its record: the digest detects damaged or edited files.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +9,7 @@
 namespace plumbline {
 
 void write_kept_verdict(const std::filesystem::path& path, const Verdict& verdict);
-/// Throws InputError: no verdict, or another one than was written.
+/// Throws InputError if the file has no verdict or was modified.
 Verdict read_kept_verdict(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From "these two tensors differ" to "in this element": of a failing cell that was run again at level dump.
+// Locates the first differing element for a failing case that was run again at level dump.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace plumbline {
 
 /// The first element, in memory order, in which two dumped tensors differ.
 struct ElementDifference {
-  std::string key;  ///< of the candidate's dump: "boundary/forward/2/layers.3/send"
+  std::string key;  ///< key in the candidate's dump: "boundary/forward/2/layers.3/send"
   std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> index;  ///< one number a dimension
+  std::vector<std::int64_t> index;  ///< one index per dimension
   std::string expected,
-      got;  ///< values, in the shortest form that reads back to the same bits; 2-byte ones as bits too
-  std::optional<std::int64_t> ulp;  ///< between the two; of float32 and bfloat16 that are numbers
-  std::int64_t differing = 0;       ///< elements that differ
+      got;  ///< values in the shortest form that reads back to the same bits; 2-byte values also as bits
+  std::optional<std::int64_t> ulp;  ///< their distance in ULPs; for float32 and bfloat16, if neither is NaN
+  std::int64_t differing = 0;       ///< number of differing elements
 };
 
-/// Whether a comparison of values failed in a cell whose runs ended well: then a dump can show more.
+/// True if a comparison of values failed in a case whose runs ended well: a dump then provides details.
 bool worth_a_dump(const CellVerdict& cell);
 
-/// `run`, a run file's text, with level dump in place of its own.
+/// `run`, the text of a run file, with level dump.
 std::string at_level_dump(const std::string& run);
 
-/// Looks up the two tensors whose digests the divergence names, in the dumps of its step. Nothing when it names none
-/// (shapes differ, say) or they are not there. Throws InputError for a dump that cannot be read.
+/// Finds the two tensors whose digests the divergence names in the dumps of its step. nullopt if it names none (for
+/// example, if shapes differ) or they are missing. Throws InputError for a dump that cannot be read.
 std::optional<ElementDifference> first_element(const FirstDivergence& divergence,
                                                const std::filesystem::path& reference,
                                                const std::filesystem::path& candidate);
@@ -38,7 +38,7 @@ std::optional<ElementDifference> first_element(const FirstDivergence& divergence
 /// "element [0, 3, 17] of 2x16x64: expected 0.5, got 0.25 (8388608 ULP); 12 of 2048 elements differ".
 std::string to_text(const ElementDifference& difference);
 
-/// Dumps are large: those of the other steps go.
+/// Removes the dumps of other steps, which are large.
 void keep_dumps_of_step(const std::filesystem::path& record, std::int64_t step);
 
 }  // namespace plumbline

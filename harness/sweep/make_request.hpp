@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep asks of a run, from the user's run file and the cell's own changes: the other way than through the run
-// file that the trainer is given.
+// Builds the request of a run from the user's run file and the case's changes, independently of the run file that the
+// trainer gets.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace plumbline {
 
-/// Of a reference. `level`: "" = the run file's own. Throws InputError naming the file: not readable, not TOML.
+/// For a reference. `level`: "" = that of the run file. Throws InputError naming the file: not readable, not TOML.
 Request make_request(const SweepFile& sweep, const PlannedReference& reference, const std::string& level = "");
 
-/// Of a cell's pipeline.
+/// For a case's pipeline.
 Request make_request(const SweepFile& sweep, const PlannedCell& cell, const std::string& level = "");
 
 }  // namespace plumbline

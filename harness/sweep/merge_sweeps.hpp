@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline merge DIR...`: the shards of a sweep put together, so that they are judged as one.
+// `plumbline merge DIR...`: merges the shards of a sweep, so that they are judged as one.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,13 @@
 namespace plumbline {
 
 struct MergedSweep {
-  std::vector<std::string> missing;  ///< cells of the sweep file that no part holds
+  std::vector<std::string> missing;  ///< cases of the sweep file that no shard has
 };
 
-/// Copies what the parts hold into `out`, a new folder that `judge_again` then takes as one sweep's. Of a reference
-/// that several parts have run the first one's record stands; all were made from the same. Throws InputError: fewer
-/// than two parts, one that is no sweep's or in which another plumbline works, parts of different sweep files, judges,
-/// programs, machines or inputs, a cell that two parts hold, an `out` that is there; SystemError where it cannot be
-/// written.
+/// Copies the contents of all shards into `out`, a new folder that `judge_again` then accepts. If several shards have
+/// run a reference, the first one's record is taken: all had the same inputs. Throws InputError: fewer than two shards,
+/// one that is no sweep or is in use, shards of different sweep files, judges, programs, machines or inputs, a case in
+/// two shards, an existing `out`; SystemError if it cannot be written.
 MergedSweep merge_sweeps(const std::vector<std::filesystem::path>& parts, const std::filesystem::path& out);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's config.json, which a sweep asks for at each cell and each run: one may have megabytes.
+// Cache of models' config.json, which a sweep needs for each case and run and which may have megabytes.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,10 @@ namespace plumbline {
 
 struct ModelConfig {
   Json json;
-  std::string digest;  ///< judging's, of a request
+  std::string digest;  ///< the judge's model_digest
 };
 
-/// Read anew only where the file is another one than at the last call (size, time). Any thread may ask. Throws
-/// InputError: it is missing, or not JSON.
+/// Reads again only if the file has changed (size, time). Thread-safe. Throws InputError if it is missing or no JSON.
 std::shared_ptr<const ModelConfig> model_config(const std::filesystem::path& path);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A trainer's words about a copy of a run file, told of the file itself.
+// Translates a trainer's messages about the copy of a run file to the original file.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,8 @@
 
 namespace plumbline {
 
-/// The user's run file in place of the copy, whose lines are others; before the words, where they do not name it.
+/// Replaces the copy's path by the user's run file, without its line numbers, which differ; prepends the file if the
+/// message does not name it.
 std::string with_original(std::string words, const std::filesystem::path& copy, const std::filesystem::path& original);
 
 }  // namespace plumbline

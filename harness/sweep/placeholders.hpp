@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts of a sweep file with {names} in them, which each run fills in.
+// Texts of a sweep file with placeholders in braces, filled in per run.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@ namespace plumbline {
 
 using Placeholders = std::map<std::string, std::string>;
 
-/// The names in braces, in their order; {{ and }} stand for the braces themselves. Throws InputError for a brace alone.
+/// The names in braces, in order; {{ and }} are literal braces. Throws InputError for a single brace.
 std::vector<std::string> placeholders_in(const std::string& text);
 
-/// The text with every name's value in its place. Throws InputError for a name that has none, with the list of those
-/// that have, and for a brace alone.
+/// Replaces every name by its value. Throws InputError for an unknown name, listing the known ones, and for a single
+/// brace.
 std::string filled_in(const std::string& text, const Placeholders& values);
 
 }  // namespace plumbline

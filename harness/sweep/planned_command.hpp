@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command of the user's own that a sweep is going to start.
+// A user's command that a sweep will start.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,42 @@ namespace plumbline {
 
 struct PlannedCommand {
   std::vector<std::string> words;  ///< with placeholders
-  Placeholders environment;        ///< variables; their values with placeholders
-  Placeholders values;             ///< of the placeholders, but for those that a launch decides
-  std::filesystem::path folder;    ///< that it is started in
+  Placeholders environment;        ///< environment variables; values with placeholders
+  Placeholders values;             ///< values of placeholders, except those decided per launch
+  std::filesystem::path folder;    ///< working folder
   std::int64_t ranks = 1;
   bool is_candidate = false;
 };
 
-/// What one start of it decides.
+/// Values decided per launch.
 struct LaunchPlace {
   std::string record;                 ///< {record}: an absolute path
-  std::int64_t port = 0;              ///< {port}: one that is free now
-  std::vector<std::string> launcher;  ///< {launcher}: its words, the number of ranks put in
+  std::int64_t port = 0;              ///< {port}: a free port
+  std::vector<std::string> launcher;  ///< {launcher}: its words with the number of ranks filled in
 };
 
 struct StartedCommand {
-  std::vector<std::string> words;  ///< the program's path is absolute where it is a path
+  std::vector<std::string> words;  ///< the program is a name or an absolute path
   std::map<std::string, std::string> environment;
 };
 
-/// The cell's own commands: a candidate on its ranks, a reference on one. A {level} that the file does not name is
-/// full.
+/// The case's commands: a candidate on its ranks, a reference on one. Default of {level}: full.
 PlannedCommand planned_candidate(const CommandCell& cell, const UserCommands& commands);
 PlannedCommand planned_reference(const CommandCell& cell, const UserCommands& commands);
 
-/// All placeholders filled in. Throws InputError for one that there is not.
+/// Fills in all placeholders. Throws InputError for an unknown one.
 StartedCommand started_command(const PlannedCommand& command, const LaunchPlace& place);
 
-/// Whether a word or variable of it holds the placeholder.
+/// True if a word or variable contains the placeholder.
 bool uses_placeholder(const PlannedCommand& command, const std::string& name);
 
-/// Whether its value `device` says so.
+/// True if its value `device` is cuda.
 bool trains_on_gpus(const PlannedCommand& command);
 
-/// What makes two runs the same one: everything but where they write.
+/// Identity of a run: everything except output paths.
 std::string identity_of(const PlannedCommand& command);
 
-/// The program that it starts, searched as the launch will. Throws InputError: it is not there, or cannot be executed.
+/// The program's path, searched as at the launch. Throws InputError if it is missing or not executable.
 std::filesystem::path program_of(const PlannedCommand& command, const std::vector<std::string>& launcher);
 
 }  // namespace plumbline

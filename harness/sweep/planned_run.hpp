@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep is going to run: references, the cells that are compared with them, and which cannot be.
+// The plan of a sweep: references, the cases that are compared with them, and the unsupported ones.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace plumbline {
 
-/// One training on one device; it serves every cell that trains the same, whatever its world size, schedule and
-/// partition, and sums its gradients in the same order.
+/// A reference on one device, shared by all cases of the same training with the same order of summing gradients,
+/// whatever their world size, schedule and partition.
 struct PlannedReference {
   std::string id;
   std::filesystem::path run;
   RunChanges changes;
-  std::string accumulation = {};  ///< a CSV of unit and microbatch: the order of summing gradients; empty = ascending
-  std::optional<PlannedCommand> command = {};  ///< of the user's own; `run` is then the sweep file
-  bool splits_backward = false;                ///< one of the sweep's cells that it serves does, selected or not
+  std::string accumulation = {};  ///< CSV of unit and microbatch: the order of summing gradients; empty = ascending
+  std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
+  bool splits_backward = false;  ///< one of its cases in the sweep file splits the backward pass, selected or not
 };
 
-/// What a cell that goes on with a run begins with: the run until it is stopped.
+/// The first segment of a resumed case.
 struct PlannedStart {
   std::int64_t steps = 0;  ///< after which it is stopped
   std::int64_t world = 0;
@@ -34,20 +34,20 @@ struct PlannedStart {
 };
 
 struct PlannedCell {
-  CellPlan plan;  ///< `command` and the findings are filled in when it runs
+  CellPlan plan;  ///< `command` and the findings are set when it runs
   std::filesystem::path run;
   RunChanges changes;
   std::string schedule;       ///< a name, or a CSV file's path
-  Placement placement = {};   ///< of its stages on ranks
+  Placement placement = {};   ///< of stages on ranks
   std::size_t reference = 0;  ///< index into SweepPlan::references
   std::optional<PlannedStart> goes_on_with = {};
-  std::optional<PlannedCommand> command = {};  ///< of the user's own; `run` is then the sweep file
+  std::optional<PlannedCommand> command = {};  ///< a user's command; `run` is then the sweep file
 };
 
 struct SweepPlan {
   std::vector<PlannedReference> references;
   std::vector<PlannedCell> cells;
-  /// Cells of the matrix that the schedule cannot have, "<id>: <why, and what would fit>".
+  /// Cases of the matrix that the schedule does not support, "<id>: <reason, and what is supported>".
   std::vector<std::string> not_applicable;
 };
 

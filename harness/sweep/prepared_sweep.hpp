@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep is going to do, with everything behind it that can be refused before anything is started or written.
+// A validated sweep: everything that can be refused before anything is started or written.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,15 @@ namespace plumbline {
 
 struct PreparedSweep {
   SweepFile file;
-  SweepPlan plan;                      ///< of the cells selected, each with the command that runs it again
-  std::vector<std::string> all_cells;  ///< ids of those that the sweep file stands for
+  SweepPlan plan;                      ///< plan of the selected cases, each with the command that repeats it
+  std::vector<std::string> all_cells;  ///< ids of all cases of the sweep file
   std::filesystem::path folder;
   SweepFingerprint fingerprint;
-  SweepInputs inputs;  ///< what the fingerprint was made from
+  SweepInputs inputs;  ///< inputs of the fingerprint
 };
 
-/// Starts nothing but ldd and writes nothing. Throws InputError: the sweep file, a run file, a model's config.json or a
-/// schedule file is wrong, a pattern that matches no cell, a folder that cannot be taken; SystemError: a launcher or
-/// trainer that is missing.
+/// Starts only ldd and writes nothing. Throws InputError: an invalid sweep file, run file, config.json or schedule
+/// file, a pattern that matches no case, a folder in use; SystemError: a missing launcher or trainer.
 PreparedSweep prepare_sweep(const SweepOptions& options);
 
 }  // namespace plumbline

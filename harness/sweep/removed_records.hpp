@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of cells that hold, which go when a sweep is to keep failures alone; their verdicts stay.
+// Removal of the records of passing cases with --keep-failures; their verdicts stay.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace plumbline {
 
-/// Whether a record was removed so: a run that is to be judged anew has to be made again.
+/// True if the record was removed this way; the run must then be repeated to be judged again.
 bool record_was_removed(const std::filesystem::path& record);
 
-/// Of every cell that held at once its record and that of its repeat, and the record of every reference all of whose
-/// cells did. A file says why, and what was found of a reference stays beside it. Throws SystemError naming what cannot
-/// be removed.
+/// Removes the records (and repeats) of every case that held at the first attempt, and of every reference all of whose
+/// cases did. A file states the reason, and the results about a reference are kept next to it. Throws SystemError
+/// naming what cannot be removed.
 void remove_records_that_hold(const SweepPlan& plan, const Verdict& verdict, const SweepFolder& folder);
 
-/// What was found of a reference whose record was removed, with the machine that it ran on: a verdict of it alone.
-/// Nothing where its record is there. Throws InputError where what was kept is not as it was written.
+/// The results about a reference whose record was removed, and its machine, as a verdict; nullopt if the record exists.
+/// Throws InputError if the file was modified.
 std::optional<Verdict> kept_of_reference(const std::filesystem::path& record);
 
 }  // namespace plumbline

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How large a run of a sweep may be.
+// Limits of a sweep's runs.
 #pragma once
 
 #include <cstdint>
 
 namespace plumbline {
 
-/// Of a model, as the trainers have it too: each is a unit with a name, and no model comes near.
+/// Layers of a model, the same limit as in the trainers. Each layer is a named unit; real models are far below it.
 inline constexpr std::int64_t most_layers = 100000;
 inline constexpr std::int64_t largest_world = 1024;
 

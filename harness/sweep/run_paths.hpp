@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a run file names.
+// Paths within a run file.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// Puts `change(path)` in the place of every path of model and data in a run file; of texts alone, what is none the
-/// trainer names.
+/// Replaces every path of model and data in a run file by `change(path)`. Skips values that are no text, which the
+/// trainer reports.
 void change_paths(toml::table& run, const std::function<std::string(const std::string&)>& change);
 
 }  // namespace plumbline

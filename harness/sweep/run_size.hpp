@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How large a run is, roughly, before anything has been started: for estimates alone.
+// Rough size of a run before it starts, for estimates.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@ namespace plumbline {
 
 struct RunSize {
   double parameters = 0;
-  double tokens = 0;        ///< of a step, padding included
+  double tokens = 0;        ///< per step, including padding
   double microbatches = 0;  ///< of a step
   double steps = 0;
-  double states = 0;  ///< numbers that the optimiser keeps for each parameter
+  double states = 0;  ///< optimiser state: numbers per parameter
   double hidden = 0, layers = 0;
   double element_bytes = 4;  ///< of the run's dtype
 };
 
-/// Zeros where the run file or its model does not say, as the trainers will, and of commands of the user's own.
+/// Zeros for what the run file and its model do not specify (the trainers report that), and for users' commands.
 RunSize run_size(const SweepFile& sweep, const PlannedReference& reference);
 
-/// Bytes of all dumps of one record of it: gradients, parameters and the optimiser's state of every step and of the
-/// start, and what crosses the cuts, which a pipeline's record holds as sent and as received.
+/// Bytes of all dumps of one record: gradients, parameters and optimiser state of every step and of the start, and
+/// boundary tensors, which a pipeline's record has as sent and as received.
 double dump_bytes(const RunSize& size);
 
-/// Seconds that a run takes, with its start, on a processor like those of today; only ratios of it count.
+/// Estimated seconds of a run, including its start, on a current processor; only ratios are meaningful.
 double rough_seconds(const RunSize& size, std::int64_t ranks);
 
 }  // namespace plumbline

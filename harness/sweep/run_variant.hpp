@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's run file with a cell's changes put in: what the trainers are given. The trainers, not the harness, validate
-// the rest of it.
+// A user's run file with a case's changes, as given to the trainers. The trainers, not the harness, validate the rest
+// of it.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,46 @@
 
 namespace plumbline {
 
-/// What the harness has to know of a run, the changes put in.
+/// The harness's view of a run, including the case's changes.
 struct RunFacts {
-  std::string name;                              ///< for people: its key `name`, else name_of_file
+  std::string name;                              ///< displayed name: the key `name`, else name_of_file
   std::filesystem::path config;                  ///< the model's config.json
-  std::optional<std::filesystem::path> weights;  ///< that the model starts from
-  std::string model;                   ///< name of the folder that holds it, or the file's when that is no config.json
-  std::optional<std::int64_t> layers;  ///< num_hidden_layers, when config.json says so
+  std::optional<std::filesystem::path> weights;  ///< initial weights
+  std::string model;                   ///< name of the config's folder, or of the file if it is not called config.json
+  std::optional<std::int64_t> layers;  ///< num_hidden_layers, if config.json has it
   std::string optimizer;
   std::string dtype;
   std::string schedule;                         ///< a name, or a CSV file's path
   std::optional<std::string> schedule_dialect;  ///< of a schedule file
   std::string transport;
   bool tied = false;
-  std::int32_t chunks = 0;  ///< 0: as many as the schedule is made for
+  std::int32_t chunks = 0;  ///< 0: the schedule's default
   std::int64_t steps = 0;
-  std::int64_t microbatches = 0;                   ///< 0 when the file does not say
-  std::vector<std::vector<std::int64_t>> lengths;  ///< as RunChanges::lengths, one entry for each microbatch
-  std::string partition;                           ///< uniform | cost; says nothing where there is a balance
-  std::vector<std::int64_t> balance;               ///< empty unless the partition is given by hand
+  std::int64_t microbatches = 0;                   ///< 0 if the file does not specify it
+  std::vector<std::vector<std::int64_t>> lengths;  ///< as in RunChanges::lengths, one entry per microbatch
+  std::string partition;                           ///< uniform | cost; ignored if there is a balance
+  std::vector<std::int64_t> balance;               ///< empty unless the partition is explicit
 };
 
-/// Throws InputError naming the file: not readable, not TOML, without a model.
+/// Throws InputError naming the file: not readable, not TOML, no model.
 RunFacts read_run_facts(const std::filesystem::path& run, const RunChanges& changes);
 
-/// Whether the run file's dialect is that of this schedule: of its own file, and of another whose cells do not tell
-/// one.
+/// True if the run file's dialect applies to this schedule: to its own file, and to another one whose cells imply none.
 bool takes_dialect_of(const RunFacts& facts, const std::string& schedule);
 
-/// TOML texts for a file that will lie in `folder`: paths in them are relative to it. The optimiser's own keys go when
-/// another is asked for. `schedule`: a name, or a CSV file's path from here. The reference's has no [pipeline] table,
-/// so that all cells that train the same have the same one.
+/// TOML texts for a file in `folder`: paths in them are relative to it. The optimiser's own keys are removed if another
+/// one is requested. `schedule`: a name, or a CSV file's path from here. The reference's text has no [pipeline] table,
+/// so that all cases of the same training share it.
 std::string reference_run(const std::filesystem::path& run, const RunChanges& changes,
                           const std::filesystem::path& folder);
 std::string pipeline_run(const std::filesystem::path& run, const RunChanges& changes, const std::string& schedule,
                          const std::filesystem::path& folder);
 
-/// `run`, the text of a run file in `folder`, for a candidate of the calibrated tier: its start taken from `weights`,
-/// at level dump.
+/// `run`, the text of a run file in `folder`, for a candidate in the mode calibrated: starts from `weights`, at level
+/// dump.
 std::string starting_from(const std::string& run, const std::filesystem::path& weights,
                           const std::filesystem::path& folder);
-/// The same of a user's run file and the changes, with its own [pipeline] table.
+/// The same for a user's run file and the changes, with its own [pipeline] table.
 std::string candidate_run(const std::filesystem::path& run, const RunChanges& changes,
                           const std::filesystem::path& weights, const std::filesystem::path& folder);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A failing cell, run once more: whether it fails again, and where, with the tensors themselves dumped.
+// Repeats a failing case, to see whether it fails again and, with dumps, where.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class SecondRuns {
              const SweepServices& services, StopSignals& signals)
       : file_(file), plan_(plan), folder_(folder), trainers_(trainers), services_(services), signals_(signals) {}
 
-  /// Notes in `verdict` what came of it. Where values differ, the first few cells run at level dump, and the first
-  /// divergence then says in which element. Throws only where a stop was asked for.
+  /// Adds the result to `verdict`. If values differ, the first few cases run at level dump, which locates the first
+  /// divergence by element. Throws only if a stop was requested.
   void run(const PlannedCell& cell, const LaunchFinding& reference, CellVerdict& verdict);
 
  private:

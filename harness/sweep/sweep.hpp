@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a sweep: references, then cells, each judged when it has ended, and leaves verdict and report.
+// Runs a sweep: references, then cases, each judged when it ends; writes verdict and report.
 #pragma once
 
 #include <cstdio>
@@ -16,10 +16,9 @@ struct SweepResult {
   Verdict verdict;
 };
 
-/// Progress goes to `log`. A cell whose run crashes, hangs or differs does not hold, and the sweep goes on; when all
-/// have run, each that does not hold is run once more. Throws, each time after verdict and report of what had finished
-/// were written: SystemError for Ctrl-C, a full disk, a launcher that is missing; InputError when a trainer refuses a
-/// run file.
+/// Progress goes to `log`. A case that crashes, hangs or differs does not hold, and the sweep continues; at the end
+/// each such case is repeated once. Throws after it has written verdict and report of the finished cases: SystemError
+/// for Ctrl-C, a full disk, a missing launcher; InputError if a trainer refuses a run file.
 SweepResult run_sweep(const SweepOptions& options, const SweepServices& services, std::FILE* log);
 
 }  // namespace plumbline

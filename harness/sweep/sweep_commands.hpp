@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command lines that a sweep names to people: each runs as it is, in the same working folder.
+// Command lines that a sweep prints for users; each works as printed, in the same working folder.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace plumbline {
 
-/// Runs one cell of this sweep again, into a folder of its own.
+/// Repeats one case of this sweep, in a separate folder.
 std::string command_of_cell(const SweepOptions& options, const std::string& cell);
 
-/// Goes on with the sweep in `folder`, with all that was given to it.
+/// Resumes the sweep in `folder` with all its options.
 std::string resume_command(const SweepOptions& options, const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that could change what a sweep finds: a finished cell is kept only where all of it is as it was.
+// The input digest: everything that can change a sweep's results. A finished case is reused only if all of it is
+// unchanged.
 #pragma once
 
 #include <filesystem>
@@ -15,17 +16,16 @@
 namespace plumbline {
 
 struct SweepFingerprint {
-  /// Of what all runs share, by what a person calls it: "the trainers", "the trainers' libraries", "the launcher", "the
-  /// machine's processor", "the environment", "device or tier".
+  /// Shared by all runs, by displayed name: "the trainers", "the trainers' libraries", "the launcher", "the machine's
+  /// processor", "the environment", "device or tier".
   std::map<std::string, std::string> shared;
-  /// Of each reference ("reference-<id>") and cell (its id): run file, model, weights, data, schedule, checks.
+  /// For each reference ("reference-<id>") and case (its id): run file, model, weights, data, schedule, checks.
   std::map<std::string, std::string> runs;
-  std::string judge;  ///< of the program that judges: another one judges the same records again
+  std::string judge;  ///< of the judging program: another one judges the same records again
 };
 
-/// Starts nothing but ldd. `trainers`: their folder; modules (*.so) in it count too. A library or weights file above 64
-/// MiB stands by its size and time of change. `inputs`: gets the files that all this was read from, those held that no
-/// run itself may write.
+/// Starts only ldd. `trainers`: their folder, including modules (*.so). Libraries and weights files above 64 MiB are
+/// identified by size and modification time. `inputs`: receives the files read; those that no run writes are fixed.
 SweepFingerprint fingerprint_of(const SweepFile& sweep, const SweepPlan& plan, const std::filesystem::path& trainers,
                                 const std::string& judge, SweepInputs& inputs);
 
@@ -33,7 +33,8 @@ Json to_json(const SweepFingerprint& fingerprint);
 /// Throws InputError naming the file.
 SweepFingerprint read_fingerprint(const Json& json, const std::filesystem::path& file);
 
-/// What of `now` is not as in `kept`, for people; nothing where all is. Runs that only one of them has are no change.
+/// The differences between `kept` and `now`, in words; empty if there are none. A run that only one of them has is no
+/// difference.
 std::optional<std::string> changed_since(const SweepFingerprint& kept, const SweepFingerprint& now);
 
 }  // namespace plumbline

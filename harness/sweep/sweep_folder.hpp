@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a sweep keeps what it made, cell by cell, so that stopping it loses at most the cell it was at.
+// A sweep's output folder. Results are stored per case, so that stopping loses at most the running ones.
 #pragma once
 
 #include <filesystem>
@@ -15,24 +15,25 @@
 namespace plumbline {
 
 /// <folder>/
-///   sweep.json                 whose results these are
+///   sweep.json                 plan and input digest
 ///   references/<id>/           run records
-///   cells/<id>/                run records, and cell.json: the cell's verdict, written last
-///   repeats/<id>/              records of the second runs (R0)
-///   dumps/<id>/, again/<id>/   records of a failing cell's second run: at level dump, to localise it, or as before
-///   calibrations/<id>/         of the calibrated tier; references/<id> then points to the record in it
-///   launches/<id>/             of begun-<id>, a run's first part, checkpoints too; of all run.toml, command.txt,
-///   stdout.txt, stderr.txt, finding.json of each run verdict.json, junit.xml, results.csv, report.html
+///   cells/<id>/                run records, and cell.json: the case's verdict, written last
+///   repeats/<id>/              records of second runs (R0)
+///   dumps/<id>/, again/<id>/   records of a failing case's second run: at level dump, or as before
+///   calibrations/<id>/         of the mode calibrated; references/<id> then points to the record in it
+///   launches/<id>/             run.toml, command.txt, stdout.txt, stderr.txt and finding.json of each run;
+///                              checkpoints of begun-<id>, the first segment of a run
+///   verdict.json, junit.xml, results.csv, report.html
 class SweepFolder {
  public:
-  /// Makes the folder, or goes on in it when `resume` and nothing of this fingerprint has changed since; `plan` is kept
-  /// in its sweep.json. Verdicts of another judge go, and those that are not as they were written; what they were given
-  /// on stays. Throws InputError: it holds anything else, or another plumbline works in it.
+  /// Creates the folder, or resumes in it if `resume` is set and the input digest is unchanged; stores `plan` in its
+  /// sweep.json. Removes verdicts of another judge and modified ones; keeps their inputs. Throws InputError if it has
+  /// other contents or is in use.
   SweepFolder(const std::filesystem::path& path, const std::string& name, const SweepFingerprint& fingerprint,
               bool resume, const Json& plan);
-  /// What the one above throws of a folder that is not free, without making or taking it.
+  /// Throws as the function above if the folder is not available, without creating or locking it.
   static void refuse_unless_usable(const std::filesystem::path& path, const SweepFingerprint& fingerprint, bool resume);
-  /// A sweep that is there already, whoever made it.
+  /// Opens an existing sweep.
   explicit SweepFolder(const std::filesystem::path& path);
   SweepFolder(const SweepFolder&) = delete;
   SweepFolder& operator=(const SweepFolder&) = delete;
@@ -47,21 +48,21 @@ class SweepFolder {
   std::filesystem::path calibration(const std::string& id) const { return path_ / "calibrations" / id; }
   std::filesystem::path launch(const std::string& id) const { return path_ / "launches" / id; }
 
-  /// Leaves the place as it was found: free, and the folder there only where somebody else had made it.
+  /// Undoes the constructor: unlocks the folder, and removes it unless it existed before.
   void discard() const;
-  /// Why verdicts of an earlier run are not believed, a line for each.
+  /// Reasons why verdicts of an earlier run were discarded, one line each.
   const std::vector<std::string>& forgotten() const { return forgotten_; }
-  /// What an earlier run of this sweep has finished; nothing when it has not, or was interrupted. Throws InputError:
-  /// the file is not as it was written, or is another cell's.
+  /// The verdict of an earlier run of this sweep; nullopt if it was not finished. Throws InputError if the file was
+  /// modified or belongs to another case.
   std::optional<CellVerdict> finished_cell(const std::string& id) const;
   std::optional<LaunchFinding> finished_reference(const std::string& id) const;
   std::optional<LaunchFinding> finished_launch(const std::string& id) const;
-  /// Its sweep.json: from then on the folder is a sweep's.
+  /// Writes sweep.json, which marks the folder as a sweep.
   static void write_sweep(const std::filesystem::path& path, const std::string& name,
                           const SweepFingerprint& fingerprint, const std::string& started, const Json& plan);
   void keep_cell(const CellVerdict& cell) const;
   void keep_reference(const std::string& id, const LaunchFinding& finding) const;
-  /// Clears the way for a run: what an interrupted one left of this record goes, its launch folder is there and empty.
+  /// Prepares a run: removes what an interrupted one left of this record and creates an empty launch folder.
   void make_way(const std::filesystem::path& record, const std::filesystem::path& launch) const;
 
  private:
@@ -74,9 +75,9 @@ class SweepFolder {
   std::optional<FolderLock> lock_;
 };
 
-/// reports/runs/<date>-<time>-<name> below the working folder, not there yet.
+/// reports/runs/<date>-<time>-<name> in the working folder; does not exist yet.
 std::filesystem::path new_run_folder(const std::string& name);
-/// Points `latest` beside `folder` to it.
+/// Points `latest`, next to `folder`, to it.
 void point_latest_to(const std::filesystem::path& folder);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a sweep is made from, and that must stay as they are while it runs.
+// Input files of a sweep, which must not change while it runs.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,12 @@ namespace plumbline {
 
 class SweepInputs {
  public:
-  /// file_hash, read at the first time alone: "missing" where it cannot be read.
+  /// Cached file_hash; "missing" if it cannot be read.
   const std::string& hash_of(const std::filesystem::path& file);
-  /// The same, of one that must stay so from now on.
+  /// The same, and from now on the file must not change.
   const std::string& held_hash_of(const std::filesystem::path& file);
-  /// Throws SystemError naming the first of those that holds something else than it did, or is gone. Of what has the
-  /// same size, time of change and inode nothing is read. Any thread may ask.
+  /// Throws SystemError naming the first such file that has changed or is gone. Files with the same size, modification
+  /// time and inode are not read. Thread-safe.
   void require_unchanged() const;
 
  private:

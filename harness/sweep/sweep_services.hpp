@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep leaves to others: judging, and writing reports.
+// Interfaces of a sweep to the judge and the reports.
 #pragma once
 
 #include <filesystem>
@@ -12,14 +12,14 @@
 
 namespace plumbline {
 
-/// What a sweep asks of judge.hpp and reports/, so that it can be tested without either.
+/// The functions of judge.hpp and reports/ that a sweep uses, replaceable in tests.
 struct SweepServices {
   std::function<CellVerdict(const CellPlan&, const std::filesystem::path& reference,
                             const std::filesystem::path& candidate,
                             const std::optional<std::filesystem::path>& repeated)>
       judge;
   std::function<void(const std::filesystem::path& folder)> write_reports;
-  ReferenceJudge judge_reference = nullptr;  ///< empty: nothing is judged of references
+  ReferenceJudge judge_reference = nullptr;  ///< empty: references are not judged
 };
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the two trainers for a sweep: each run with a folder of its own for run file, command, output and finding.
+// Starts the trainers of a sweep. Each run has its own folder for run file, command, output and finding.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,29 @@
 
 namespace plumbline {
 
-/// In a run's launch folder: what was asked of it.
+/// File name of the request in a run's launch folder.
 inline constexpr const char* request_name = "request.json";
 
 class SweepTrainers {
  public:
-  /// `inputs`: what every run must find as it was. `programs`: the folder that holds both. `at_glance` is called now
-  /// and then while a run is under way, in its thread; what it throws is thrown on when the run has ended.
+  /// `inputs`: files that must not change before any run. `programs`: the folder of both trainers. `at_glance` is
+  /// called periodically during a run, in its thread; its exceptions are rethrown when the run has ended.
   SweepTrainers(const SweepFile& file, const SweepInputs& inputs, const std::filesystem::path& programs,
                 const SweepFolder& folder, StopSignals& signals, std::function<void()> at_glance);
 
-  /// The same on some of the sweep's slots, by their numbers from 0: where ranks take GPUs they see those alone.
+  /// The same, on some of the sweep's slots, numbered from 0: ranks on GPUs see only those.
   SweepTrainers on(std::vector<std::int64_t> slots) const;
 
-  /// What was found when the run has ended. Any thread may ask. `dump`: at level dump. Throws SystemError: a stop was
-  /// asked for, the launcher is not there, the disk is full, an input is another one than before. A trainer's own exit
-  /// code 3 is only a failure of this run. Of a reference `dump` is the step whose dump tells what gradients were after
-  /// each microbatch, too.
+  /// Runs to the end and returns the finding. Thread-safe. `dump`: record at level dump. Throws SystemError: a stop was
+  /// requested, the launcher is missing, the disk is full, an input has changed. A trainer's exit code 3 is only a
+  /// failure of this run. For a reference, `dump` is the step whose dump also has the gradients after each microbatch.
   LaunchFinding run(const PlannedReference& reference, const std::string& id, const std::filesystem::path& record,
                     std::optional<std::int64_t> dump = std::nullopt) const;
-  /// `start_weights`: what the cell begins from, at level dump, in the calibrated tier.
+  /// `start_weights`: the case's start, with level dump, in the mode calibrated.
   LaunchFinding run(const PlannedCell& cell, const std::string& id, const std::filesystem::path& record,
                     bool dump = false, const std::optional<std::filesystem::path>& start_weights = std::nullopt) const;
 
-  /// What a run is asked for, as it is written beside its run file before it starts.
+  /// The request of a run, as written next to its run file before it starts.
   Request request_of(const PlannedReference& reference, bool dump = false) const;
   Request request_of(const PlannedCell& cell, bool dump = false) const;
 
@@ -57,10 +56,10 @@ class SweepTrainers {
   using Files = std::map<std::string, std::string>;
   LaunchFinding run_command(const PlannedCommand& command, const std::string& id, const std::filesystem::path& record,
                             const Request& request, bool dump) const;
-  /// Runs it to its end, and keeps what came of it.
+  /// Runs to the end and stores the finding.
   LaunchFinding end_of(Launch launch, const std::string& id) const;
-  /// `files`: what is put beside one another into the launch folder, by name, run.toml among it. `options`: of the
-  /// trainer, beside those of every run.
+  /// `files`: files of the launch folder by name, including run.toml. `options`: of the trainer, in addition to the
+  /// common ones.
   LaunchFinding start(const std::string& id, const std::filesystem::path& record, std::vector<std::string> command,
                       const std::string& speaker, std::int64_t ranks, const Files& files,
                       const std::optional<Request>& request = std::nullopt,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sweep file says that starts trainers which are not Plumbline's: the words of its commands, and its cells.
+// The content of a sweep file with users' commands: their words and cases.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct CommandCell {
   std::int64_t world_size = 0;
   std::optional<std::string> schedule;
   std::vector<std::string> reference, candidate;  ///< words with placeholders
-  Placeholders values;                            ///< what is asked of the run, and the user's own
-  std::vector<std::string> own;                   ///< names of values that this cell gives itself
-  std::string where;                              ///< "sweep.toml:12:1, key cell": for messages
+  Placeholders values;                            ///< requested settings, and the user's own
+  std::vector<std::string> own;                   ///< names of values set by this case
+  std::string where;                              ///< "sweep.toml:12:1, key cell", for messages
 };
 
 struct UserCommands {
-  std::filesystem::path folder;  ///< of the sweep file, absolute: commands are started in it
-  Placeholders environment;      ///< variables and their values, with placeholders
-  bool use_launcher = false;     ///< a command holds {launcher}
+  std::filesystem::path folder;  ///< absolute folder of the sweep file, the commands' working folder
+  Placeholders environment;      ///< variables and values with placeholders
+  bool use_launcher = false;     ///< a command has {launcher}
   std::vector<CommandCell> cells;
 };
 
-/// A word of a command that stands for all words of the sweep's launcher.
+/// The word of a command that is replaced by all words of the sweep's launcher.
 inline constexpr const char* launcher_word = "{launcher}";
 
 }  // namespace plumbline

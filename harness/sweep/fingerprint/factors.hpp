@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a factor on gradients may come from.
+// Possible causes of a factor on gradients.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 namespace plumbline {
 
 struct FactorCause {
-  std::string name;      ///< of the fingerprint
+  std::string name;      ///< name of the fault signature
   std::string meaning;   ///< "8 is the number of microbatches"
   std::string suggests;  ///< the mistake
 };
 
-/// All that fit within `tolerance`; where none does, one that says so.
+/// All causes that match within `tolerance`, or one entry that states that none does.
 std::vector<FactorCause> causes_of_factor(double factor, double tolerance, const StepFacts& facts);
 
 /// "8.000".

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which known mistake leaves such values: each pattern is looked for in the dumps of one step, and all that fit are
-// named.
+// Fault signatures: tests each known pattern on the dumps of one step and returns all that match.
 #pragma once
 
 #include <filesystem>
@@ -20,19 +19,19 @@ struct DumpedRuns {
   const StepFacts& facts;
 };
 
-/// What crossed the cut at which the first difference lies: another microbatch's, changed on the way, narrowed, zero,
-/// scaled, one bit.
+/// Signatures of the boundary tensor of the first divergence: that of another microbatch, changed in transfer,
+/// narrowed, zero, scaled, one bit.
 std::vector<Fingerprint> crossing_fingerprints(const DumpedRuns& runs, const FirstDivergence& first);
 
-/// Gradients of parameters: scaled alike, zero, one bit.
+/// Signatures of parameter gradients: a common factor, zero, one bit.
 std::vector<Fingerprint> gradient_fingerprints(const DumpedRuns& runs);
 
-/// The same where one microbatch is missing, counted twice, or all there is; nothing where the
-/// reference did not dump what its gradients were after each microbatch.
+/// Signatures of one microbatch that is missing, counted twice, or the only one; empty if the reference did not dump
+/// its gradients after each microbatch.
 std::vector<Fingerprint> microbatch_fingerprints(const DumpedRuns& runs);
 
-/// Of the step of the first divergence, in the records' dumps; nothing where they have none of it. Throws InputError
-/// for records and dumps that cannot be read.
+/// Signatures in the step of the first divergence; empty if the records have no dumps of it. Throws InputError for
+/// records and dumps that cannot be read.
 std::optional<ValueFindings> find_fingerprints(const FirstDivergence& first, const std::filesystem::path& reference,
                                                const std::filesystem::path& candidate);
 

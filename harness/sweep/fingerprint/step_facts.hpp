@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the patterns of mistakes are held against: how many microbatches, tokens and stages a run had.
+// Facts for matching fault signatures: numbers of microbatches, tokens and stages.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace plumbline {
 struct StepFacts {
   std::int64_t step = 0;
   std::int64_t microbatches = 0, stages = 0;
-  bool sums_microbatches_apart = false;          ///< the reference, told an order of summing, keeps each one's gradient
-  std::int64_t valid_tokens = 0;                 ///< of the step
-  std::vector<std::vector<std::string>> tied;    ///< names that are one weight
-  std::map<std::string, std::int64_t> stage_of;  ///< of the candidate's parameters
+  bool sums_microbatches_apart = false;  ///< the reference sums in a listed order and keeps each microbatch's gradient
+  std::int64_t valid_tokens = 0;         ///< of the step
+  std::vector<std::vector<std::string>> tied;    ///< groups of names of one weight
+  std::map<std::string, std::int64_t> stage_of;  ///< stage of each of the candidate's parameters
 
   bool is_tied(const std::string& parameter) const;
 };

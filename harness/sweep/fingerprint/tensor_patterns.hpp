@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patterns that any tensor can show.
+// Fault signatures of any tensor.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace plumbline {
 
-/// A single element that differs, and whether in a single bit.
+/// A single differing element, possibly in a single bit.
 std::optional<Fingerprint> few_elements(const std::string& what, const SafetensorsEntry& expected,
                                         const SafetensorsEntry& got);
 
-/// The reference's but for rounding, in more than one element.
+/// Differences of the size of rounding, in more than one element.
 std::optional<Fingerprint> rounding(const std::string& what, const Relation& relation, double tolerance);
 
 }  // namespace plumbline
