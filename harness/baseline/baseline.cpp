@@ -16,7 +16,7 @@ Json to_json(const RankBytes& rank) {
   return json;
 }
 
-/// `base`: the request of its reference, which need not be told again.
+/// `base`: the request of its reference; only differences to it are stored.
 Json to_json(const RunBaseline& run, const RequestKeys& base = {}) {
   Json json = {{"id", run.id}, {"asked", run.asked}};
   if (!run.request.empty()) json["request"] = beyond(base, run.request);

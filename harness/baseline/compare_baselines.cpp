@@ -23,7 +23,7 @@ std::string plural(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// "loss of step 3: 5.5 before, 5.25 now (-0.25)"; nothing where all are equal.
+/// "loss of step 3: 5.5 before, 5.25 now (-0.25)"; nullopt if all are equal.
 std::optional<std::string> first_other(const char* what, const std::vector<std::string>& before,
                                        const std::vector<std::string>& now) {
   if (before.size() != now.size())
@@ -67,7 +67,7 @@ std::string bytes_change(const std::string& what, std::int64_t before, std::int6
 
 constexpr std::size_t most_keys_named = 6;
 
-/// ": steps 5 before, 6 now"; nothing where the keys were not kept.
+/// ": steps 5 before, 6 now"; empty if the keys were not stored.
 std::string differing_keys(const RequestKeys& before, const RequestKeys& now) {
   if (before.empty() || now.empty()) return "";
   std::vector<std::string> words = request_differences(before, now);
@@ -109,7 +109,7 @@ class Comparing {
         environment(before.value(name, Json()), now.value(name, Json()), key.empty() ? name : key + "/" + name);
       return;
     }
-    if (key == "versions/commit") return;  // told as the range of commits
+    if (key == "versions/commit") return;  // reported as a range of commits
     if (before != now) result_.environment.push_back({key, json_text(before), json_text(now)});
   }
 
@@ -136,7 +136,7 @@ class Comparing {
 
   void compare(const RunBaseline& before, const RunBaseline& now) {
     ++result_.runs;
-    const bool red = now_.red.contains(now.id);  // which says what is wrong, once
+    const bool red = now_.red.contains(now.id);  // already reported there
     for (const auto& [check, outcome] : before.outcomes) {
       const auto found = now.outcomes.find(check);
       const std::string outcome_now = found == now.outcomes.end() ? "not there" : found->second;
@@ -147,7 +147,7 @@ class Comparing {
     bytes(before, now);
   }
 
-  /// A cell without values of its own has its reference's.
+  /// A case without its own values has those of its reference.
   template <typename Values>
   static const Values& values(const Baseline& baseline, const RunBaseline& run, Values RunBaseline::*field) {
     const auto reference = baseline.reference_of.find(run.id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two baselines of one sweep, held against each other.
+// Comparison of two baselines of one sweep.
 #pragma once
 
 #include "harness/baseline/baseline.hpp"
@@ -7,8 +7,7 @@
 
 namespace plumbline {
 
-/// Bits are compared where both were computed on the same code path and asked for the same, bytes wherever the same was
-/// asked for.
+/// Compares bits if both have the same code path and request, and bytes if they have the same request.
 BaselineComparison compare_baselines(const Baseline& before, const Baseline& now);
 
 }  // namespace plumbline

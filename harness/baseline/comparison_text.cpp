@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a comparison with a baseline found, for people and for programs.
+// Text and JSON of a comparison with a baseline.
 #include "harness/baseline/baseline_comparison.hpp"
 
 namespace plumbline {

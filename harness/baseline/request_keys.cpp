@@ -14,7 +14,7 @@ constexpr const char* absent = "absent";
 constexpr std::size_t longest_value = 32;
 constexpr std::size_t digest_digits = 12;
 
-/// Objects are opened, lists are values.
+/// Descends into objects; lists are values.
 void flatten(const Json& value, const std::string& key, RequestKeys& keys) {
   if (value.is_object() && !value.empty()) {
     for (const auto& [name, inner] : value.items()) flatten(inner, key.empty() ? name : key + "/" + name, keys);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was asked of a run, key by key, short enough to be kept: so that two requests that differ can say where.
+// A request as compact keys and values, so that two requests can be compared key by key.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace plumbline {
 
-/// Key, "optimizer/learning_rate", to its value; a value that is long stands as its digest.
+/// From key, "optimizer/learning_rate", to value; long values are replaced by their digest.
 using RequestKeys = std::map<std::string, std::string>;
 
-/// Without where files lay. Empty where nobody asked.
+/// Omits the locations of files. Empty without a request.
 RequestKeys request_keys(Json request);
 
-/// What has to be known of `keys` by one who knows `base`: entries that are other, and "absent" where there is none.
+/// Difference of `keys` to `base`: the entries that differ, and "absent" for missing ones.
 RequestKeys beyond(const RequestKeys& base, const RequestKeys& keys);
-/// The inverse: `base` with those entries put in.
+/// The inverse: applies such entries to `base`.
 RequestKeys with(RequestKeys base, const RequestKeys& beyond);
 
-/// "steps 5 before, 6 now"; one for each key that is not the same.
+/// "steps 5 before, 6 now" for each differing key.
 std::vector<std::string> request_differences(const RequestKeys& before, const RequestKeys& now);
 
 }  // namespace plumbline

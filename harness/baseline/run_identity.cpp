@@ -10,7 +10,7 @@
 namespace plumbline {
 namespace {
 
-/// Empty where there is none: a file that somebody else wrote may hold anything.
+/// Empty if the key is missing: files written by others may have any content.
 Json group_of(const Json& environment, const char* name) {
   return environment.contains(name) && environment[name].is_object() ? environment[name] : Json::object();
 }
@@ -21,7 +21,7 @@ Json without_places(Json request) {
   if (request.contains("data") && request["data"].is_object() && request["data"].contains("files"))
     for (Json& file : request["data"]["files"])
       file["path"] = std::filesystem::path(file.value("path", std::string())).filename().string();
-  // Keys that requests of earlier versions lacked, where they say what those asked for without a word.
+  // Defaults of keys that older requests lacked.
   const auto drop = [](Json& json, const char* key, const Json& unsaid) {
     if (json.is_object() && json.contains(key) && json[key] == unsaid) json.erase(key);
   };

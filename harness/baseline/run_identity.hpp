@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By what a run and a code path are recognised in a baseline.
+// Identity of runs and code paths in a baseline.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace plumbline {
 
-/// A request with the names of its files in place of their paths, and without what an older one did not have to say.
+/// A request with file names instead of paths, and without defaults that older requests lacked.
 Json without_places(Json request);
 
-/// Digest of a request without where its files lay: the same sweep in another checkout asks for the same. Empty where
-/// nobody asked.
+/// Digest of a request without the locations of its files, so that it is equal in another checkout. Empty without a
+/// request.
 std::string asked_digest(Json request);
 
-/// Those keys of a verdict's machine block on which the bits of a result depend where the source is the same.
+/// The keys of a verdict's machine block that determine the bits of a result for a given source.
 Json code_path_of(const Json& environment);
 
-/// Of the trainers; empty where it is not said.
+/// The trainers' commit; empty if unknown.
 std::string commit_of(const Json& environment);
 
 }  // namespace plumbline

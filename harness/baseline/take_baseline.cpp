@@ -39,7 +39,7 @@ std::string complaint_of(const CellVerdict& cell) {
   return check == cell.checks.end() ? "does not hold" : check->name + ": " + check->reason;
 }
 
-/// Nothing of a red sweep's run that left no record; of one that holds every record has to be there.
+/// nullopt for a failing sweep's run without a record; in a passing sweep every record must exist.
 std::optional<RunBaseline> run_of(const fs::path& folder, const std::string& id, bool required) {
   try {
     return whole_run(folder, id);

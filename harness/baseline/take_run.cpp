@@ -15,8 +15,8 @@ void take_largest(std::map<std::string, std::int64_t>& kept, const char* name, s
   if (bytes) kept[name] = std::max(kept.contains(name) ? kept[name] : 0, *bytes);
 }
 
-/// The bytes of tensors that are the same in each run. Of the process they are not, nor of buffers between ranks, and
-/// so of the peak in which those count: messages come when they come.
+/// Columns of tensor bytes that are equal in every run. Excludes memory of the process, buffers between ranks, and thus
+/// the peak that includes buffers: these depend on the arrival of messages.
 void take_memory(RankBytes& into, const MemoryRow& row, bool alone) {
   if (alone) take_largest(into.bytes, "peak_bytes", row.peak_bytes);
   take_largest(into.bytes, "parameter_bytes", row.parameter_bytes);
@@ -60,7 +60,7 @@ RunBaseline take_run(const std::filesystem::path& folder, const std::string& id)
       }
       for (const TensorRow& row : rank.tensors)
         if (row.kind == "parameter" && row.step == last)
-          run.parameters[row.name] = row.digest;  // a tied copy is the same: the check `parameters` holds
+          run.parameters[row.name] = row.digest;  // tied copies are equal by the check `parameters`
     }
     if (norm) run.gradient_norms.push_back(to_text(*norm));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one run computed and took, by its record.
+// Results and resource use of one run, from its record.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// Reads the record once, step by step. Without parameters where its level leaves out their digests. `asked` and
-/// `outcomes` stay empty: they are the verdict's. Throws InputError where it cannot be read.
+/// Streams the record once. Without parameters if its level has no digests of them. `asked` and `outcomes` stay empty,
+/// because they come from the verdict. Throws InputError if it cannot be read.
 RunBaseline take_run(const std::filesystem::path& folder, const std::string& id);
 
 }  // namespace plumbline

@@ -16,7 +16,7 @@ BenchRound measure_round(const std::filesystem::path& record) {
   std::map<std::int64_t, double> seconds;
   for (const RankRecord& rank : read.ranks) {
     for (const StepRow& row : rank.steps) {
-      if (row.step == 0) continue;  // it warms up
+      if (row.step == 0) continue;  // warm-up
       seconds[row.step] = std::max(seconds[row.step], row.seconds.value_or(0));
       round.tokens = std::max(round.tokens, static_cast<double>(row.tokens));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one run of one round took, by its record.
+// Times of one run of one round, from its record.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 namespace plumbline {
 
 struct BenchRound {
-  std::vector<double> steps_ms;  ///< of each step but the first: of the rank that took longest
-  double tokens = 0;             ///< of a step
-  /// Of a pipeline on 2 ranks and more.
+  std::vector<double> steps_ms;  ///< duration of each step but the first, on the slowest rank
+  double tokens = 0;             ///< tokens per step
+  /// Of a pipeline on at least 2 ranks.
   struct Timeline {
     double bubble = 0, simulated_bubble = 0;
     double span_ms = 0, simulated_span_ms = 0;  ///< first F to last B or W
@@ -19,7 +19,7 @@ struct BenchRound {
   std::optional<Timeline> timeline;
 };
 
-/// Throws InputError where the record cannot be read, or has no second step.
+/// Throws InputError if the record cannot be read or has fewer than two steps.
 BenchRound measure_round(const std::filesystem::path& record);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of a benchmark for people and for programs.
+// Text and JSON of a benchmark's result.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace plumbline {
 
-/// Whether the machine was quiet, and a Markdown table with a row for each cell.
+/// States whether the machine was quiet, followed by a Markdown table with a row per case.
 std::string bench_text(const BenchResult& result);
 
-/// The same for a terminal: some lines for each reference and cell.
+/// The same for a terminal: some lines per reference and case.
 std::string bench_lines(const BenchResult& result);
 
-/// The JSON of Google Benchmark's reporter, which its tools/compare.py reads: a benchmark for each reference and cell,
-/// an entry for each round. `real_time` is the median step of the round in milliseconds; `cpu_time`, which compare.py
-/// wants, repeats it. Counters: tokens_per_s, and of a cell speed (tokens/s over those of the reference of the round).
+/// JSON in the format of Google Benchmark, for its tools/compare.py: a benchmark per reference and case, an entry per
+/// round. `real_time` is the median step of the round in milliseconds; `cpu_time`, which compare.py requires, repeats
+/// it. Counters: tokens_per_s and, for cases, speed (tokens/s relative to the reference of the round).
 Json google_benchmark_json(const BenchResult& result);
 
 }  // namespace plumbline

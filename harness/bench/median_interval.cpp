@@ -8,7 +8,7 @@ namespace plumbline {
 
 OrderStatistics order_statistics_of_median(std::size_t count) {
   constexpr double wanted = 0.95;
-  // Outside with the k outermost of either side: twice the lower tail of a fair coin's k - 1 of `count`.
+  // Probability that the median is outside: twice the lower tail, at k - 1, of `count` tosses of a fair coin.
   double term = std::pow(0.5, static_cast<double>(count)), tail = 0;
   OrderStatistics best{0, count < 2 ? 0 : 1 - 2 * term};
   for (std::size_t k = 0; 2 * (k + 1) <= count; ++k) {

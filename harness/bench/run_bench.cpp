@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is benched of a sweep: not what it adds to look at values, and everything at level summary.
+/// The benchmarked part of a sweep: without cases added to audit values, and all at level summary.
 PreparedSweep prepare_bench(SweepOptions options) {
   if (!options.out) options.out = new_run_folder(options.sweep_file.stem().string() + "-bench");
   PreparedSweep prepared = prepare_sweep(options);
@@ -46,7 +46,7 @@ PreparedSweep prepare_bench(SweepOptions options) {
   return prepared;
 }
 
-/// The plan with run files of level summary in place of the user's, written into `folder`.
+/// The plan with run files at level summary, written into `folder`, instead of the user's.
 SweepPlan at_level_summary(SweepPlan plan, const fs::path& folder) {
   std::map<fs::path, fs::path> copies;
   const auto copy_of = [&](const fs::path& run) {
@@ -90,7 +90,7 @@ class Bench {
   }
 
  private:
-  /// Each reference, each cell, and then each reference a second time.
+  /// Each reference, each case, then each reference again.
   std::size_t turns() const { return 2 * plan_.references.size() + plan_.cells.size(); }
 
   void take_turn(std::size_t turn) {
@@ -178,7 +178,7 @@ class Bench {
 
   const BenchOptions& options_;
   const SweepFile& file_;
-  StopSignals signals_;  // before anything that starts a thread
+  StopSignals signals_;  // must precede the start of threads
   SweepFolder folder_;
   SweepPlan plan_;
   std::size_t runs_;
@@ -186,7 +186,7 @@ class Bench {
   SweepTrainers trainers_;
   std::vector<ReferenceRounds> references_;
   std::vector<std::vector<BenchRound>> cells_;
-  std::vector<std::string> failed_;  ///< why, of each cell
+  std::vector<std::string> failed_;  ///< reasons by case
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plumbline bench`: references and cells of a sweep file, run in turn, round after round.
+// `plumbline bench`: runs references and cases of a sweep file alternately in rounds.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct FinishedBench {
   BenchResult result;
 };
 
-/// In each round every reference runs twice and every cell once, in an order that begins with another one each time, so
-/// that whatever else the machine does meets all of them. All run at record level summary: times and bytes, no tensors.
-/// Cells that a sweep adds for its audit are left out. A cell that does not end well is told and left out of later
-/// rounds. Writes bench.json and bench.md. Throws InputError as prepare_sweep does, RunError where a reference does
-/// not end well, SystemError where a stop was asked for.
+/// In each round every reference runs twice and every case once. The order rotates from round to round, so that other
+/// load on the machine affects all of them. All run at record level summary: times and bytes, no tensors. Cases that a
+/// sweep adds for audit are skipped. A case that does not end well is reported and skipped in later rounds. Writes
+/// bench.json and bench.md. Throws InputError as prepare_sweep does, RunError if a reference does not end well,
+/// SystemError if a stop was requested.
 FinishedBench run_bench(const BenchOptions& options, std::FILE* log);
 
 }  // namespace plumbline

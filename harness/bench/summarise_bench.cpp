@@ -13,7 +13,7 @@ double middle(const std::vector<double>& values) {
   return median_interval(values).median;
 }
 
-/// Tokens a second of a round: by its median step.
+/// Tokens per second of a round, by its median step.
 double tokens_per_s(const BenchRound& round) {
   return 1e3 * round.tokens / middle(round.steps_ms);
 }
@@ -25,7 +25,7 @@ std::vector<double> of_each(const std::vector<BenchRound>& rounds, const Value& 
   return values;
 }
 
-/// Tokens a second of one over those of the other, round by round.
+/// Ratios of tokens per second, round by round.
 std::vector<double> ratios(const std::vector<BenchRound>& over, const std::vector<BenchRound>& under) {
   std::vector<double> values;
   for (std::size_t i = 0; i < std::min(over.size(), under.size()); ++i)
@@ -65,7 +65,7 @@ void summarise(const std::vector<BenchRound>& rounds, const ReferenceRounds& ref
     const BenchRound::Timeline& timeline = *rounds[i].timeline;
     measured.push_back(timeline.bubble);
     simulated.push_back(timeline.simulated_bubble);
-    // What no schedule hides, the optimiser's and the recorder's part, stays as it was measured.
+    // The time of optimiser and recorder, which no schedule hides, stays as measured.
     const double end = std::max(0.0, middle(rounds[i].steps_ms) - timeline.span_ms);
     if (i < reference.first.size())
       allowed.push_back(middle(reference.first[i].steps_ms) / (timeline.simulated_span_ms + end));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the rounds of a bench to its figures.
+// Computes a benchmark's figures from its rounds.
 #pragma once
 
 #include <vector>
@@ -9,20 +9,20 @@
 
 namespace plumbline {
 
-/// Of one reference: its runs and the second ones of the same rounds.
+/// A reference's runs, and its second runs of the same rounds.
 struct ReferenceRounds {
   std::vector<BenchRound> first, second;
 };
 
-/// Puts the figures into `reference`. Rounds are told together by their place: one of each in every round.
+/// Sets the figures of `reference`. Rounds are matched by index: one run of each in every round.
 void summarise(const ReferenceRounds& rounds, BenchReference& reference);
 
-/// Puts the figures into `cell`, against the reference's runs of the same rounds. `cores`: of the machine.
+/// Sets the figures of `cell`, relative to the reference's runs of the same rounds. `cores`: of the machine.
 void summarise(const std::vector<BenchRound>& rounds, const ReferenceRounds& reference, std::int64_t cores,
                BenchCell& cell);
 
-/// By how large a share the median of ratios of two equal programs may lie off 1: the farthest end of the interval of
-/// any reference's `second`.
+/// Noise: the largest relative deviation from 1 of the median ratio of two equal programs, by the farthest end of the
+/// interval of any reference's `second`.
 double noise_of(const std::vector<BenchReference>& references);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's run file for a bench: times and bytes are recorded, no tensors.
+// A user's run file for a benchmark, which records times and bytes but no tensors.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace plumbline {
 
-/// The run file's text with record level summary in place of its own, and with paths that hold wherever the text lies.
-/// Throws InputError naming the file: not readable, not TOML.
+/// The run file's text with record level summary and absolute paths. Throws InputError naming the file: not readable,
+/// not TOML.
 std::string summary_run(const std::filesystem::path& run);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program prints, kept in a file that does not grow without end.
+// Writes a program's output to a file of bounded size.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 
 namespace plumbline {
 
-/// The file has the first bytes as they come, and behind them, once all has been said, how many were left out and the
-/// last. The program never waits for the disk: where nothing more can be written, its words are lost and it goes on.
+/// The file receives the first bytes as they arrive and, at the end, the number of omitted bytes and the last ones. The
+/// program never waits for the disk: if writing fails, its output is discarded.
 class BoundedOutput {
  public:
   static constexpr std::int64_t most_at_first = 8 << 20, most_at_last = 1 << 20;
 
-  /// Makes the file anew. Throws SystemError: it cannot be written, or no pipe can be made.
+  /// Creates the file. Throws SystemError if it cannot be written or no pipe can be created.
   explicit BoundedOutput(const std::filesystem::path& file, std::int64_t first = most_at_first,
                          std::int64_t last = most_at_last);
   ~BoundedOutput();
   BoundedOutput(const BoundedOutput&) = delete;
   BoundedOutput& operator=(const BoundedOutput&) = delete;
 
-  /// For the program to write to.
+  /// The write end, for the program.
   int inlet() const { return inlet_; }
-  /// The program has its own copy of the inlet.
+  /// Closes our copy of the write end once the program has its own.
   void started();
-  /// What was written until now is on disk afterwards; of what is written later nothing is kept. Who still holds the
-  /// inlet is not waited for.
+  /// Flushes everything written so far to disk and discards later output. Does not wait for processes that hold the
+  /// write end.
   void finish();
 
  private:

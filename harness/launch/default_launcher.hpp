@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What starts MPI's ranks where a sweep file names no launcher.
+// The default MPI launcher, for sweep files without one.
 #pragma once
 
 #include <string>
 
 namespace plumbline {
 
-/// launcher_command (mpi_launcher.hpp) of what this machine has: mpirun, mpiexec, or srun inside of a job of Slurm's;
-/// asked once, and none of them started but for its version. That of Open MPI 4 where there is none, or one that is
-/// unknown.
+/// launcher_command (mpi_launcher.hpp) of this machine's launcher: mpirun, mpiexec, or srun inside of a Slurm job.
+/// Cached; only runs them with --version. That of Open MPI 4 if there is none or it is unknown.
 const std::string& default_launcher();
 
 }  // namespace plumbline

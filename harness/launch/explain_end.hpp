@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of a run that did not end well.
+// Explanation of a run that did not end well.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,20 @@ namespace plumbline {
 
 struct LaunchEnd {
   const Launch& launch;
-  std::vector<RankSight> sights;            ///< the ranks before anything was ended by us
-  bool any_seen = false;                    ///< a rank's process, or its folder
-  std::optional<int> own_signal = {};       ///< that ended the command, where it is a rank itself
-  std::optional<int> launcher_signal = {};  ///< that ended the command, where it is not
-  bool launcher_stopped = false;            ///< it stood still when the run was ended
-  bool by_itself = false;                   ///< the command ended unasked by us
-  /// Of stderr.txt when the command was asked to end, where that was for the time limit: what it says to that explains
-  /// nothing.
+  std::vector<RankSight> sights;            ///< the ranks before we ended any process
+  bool any_seen = false;                    ///< a rank's process or folder was seen
+  std::optional<int> own_signal = {};       ///< signal that ended the command, if it is itself a rank
+  std::optional<int> launcher_signal = {};  ///< signal that ended the command, if it is a launcher
+  bool launcher_stopped = false;            ///< it was stopped (SIGSTOP) when the run was ended
+  bool by_itself = false;                   ///< the command ended by itself
+  /// Size of stderr.txt when the command was ended for the time limit: later output is only its reaction.
   std::optional<std::uintmax_t> said_before = {};
 };
 
 bool all_ended_well(const std::vector<RankSight>& sights);
 
-/// Fills in `started`, `culprit_rank` and `words` from exit code and time limit, what the ranks were seen doing and
-/// what stands in the launch's stderr.txt.
+/// Sets `started`, `culprit_rank` and `words` from the exit code, the time limit, the last observed actions of the
+/// ranks and the launch's stderr.txt.
 void explain(LaunchEnd end, LaunchFinding& finding);
 
 }  // namespace plumbline

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port for ranks to meet at.
+// A port for the ranks' rendezvous.
 #pragma once
 
 #include <cstdint>
 
 namespace plumbline {
 
-/// Of this machine's loopback, free at the moment. Throws SystemError where there is none.
+/// A port of the loopback interface that is currently free. Throws SystemError if there is none.
 std::int64_t free_port();
 
 }  // namespace plumbline

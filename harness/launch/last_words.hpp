@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program said last on its standard error.
+// The last error line of a program.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,12 @@
 namespace plumbline {
 
 /// The last line of `output` that the program itself wrote ("<program>: ...", or a rank's "rank 2 ended the run: ..."),
-/// else the last that is neither blank nor a rule of dashes; empty when there is none. Launchers put banners behind
-/// what ranks said. An empty `program` is one whose name is not known. `most_bytes`: what stands behind so many is not
-/// looked at.
+/// else the last one that is neither blank nor a line of dashes, because launchers print banners after the ranks'
+/// output; empty if there is none. An empty `program` is unknown. `most_bytes`: later output is ignored.
 std::string last_words(const std::filesystem::path& output, const std::string& program,
                        std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
 
-/// Whether such a line is the program's own.
+/// True if the program itself wrote this line.
 bool is_own_line(const std::string& line, const std::string& program);
 
 }  // namespace plumbline

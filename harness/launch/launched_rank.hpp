@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rank that a launcher has told a process to be.
+// The rank that a launcher assigned to a process.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace plumbline {
 
-/// By the variables of Open MPI, MPICH, Slurm and torchrun in the environment that the process was started with, but
-/// for those that this process has too: they are an outer job's. Nothing where there is none, or nothing can be read.
+/// From the variables of Open MPI, MPICH, Slurm and torchrun in the process' initial environment, except those that
+/// this process has, too: they belong to an outer job. nullopt if there is none or it cannot be read.
 std::optional<std::int64_t> launched_rank(pid_t pid);
 
 }  // namespace plumbline

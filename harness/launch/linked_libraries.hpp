@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which shared libraries a program would be started with here.
+// The shared libraries that a program would load here.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace plumbline {
 
-/// As ldd finds them, sorted; none for a program that is no dynamic one (a script), or where there is no ldd.
+/// From ldd, sorted; empty for a program that is not dynamic (a script), or without ldd.
 std::vector<std::filesystem::path> linked_libraries(const std::filesystem::path& program);
 
 }  // namespace plumbline

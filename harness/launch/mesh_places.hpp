@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the ranks of a run leave their progress pages, where several pipelines train side by side.
+// Locations of the ranks' heartbeats in runs with several pipelines.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace plumbline {
 
 struct RankPlace {
   std::filesystem::path folder;
-  std::vector<std::int64_t> pipeline;  ///< the run's ranks that its own pipeline counts as 0, 1, ...
+  std::vector<std::int64_t> pipeline;  ///< global ranks of its pipeline, in local order
 };
 
-/// By rank of the run; empty as long as no replica has said which ranks there are, and of a run with one pipeline.
+/// By global rank; empty for a single pipeline, and until a replica has listed the ranks.
 std::vector<RankPlace> places_in_mesh(const std::filesystem::path& record);
 
 }  // namespace plumbline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs that start MPI's ranks, told apart: which words and variables each of them wants is said here alone.
+// MPI launchers: the only place with the options and variables of each of them.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace plumbline {
 
-/// What Open MPI and MPICH call theirs.
+/// The launchers' names in Open MPI and MPICH.
 inline constexpr const char* mpirun = "mpirun";
 
 enum class MpiLauncher : std::int8_t { open_mpi_4, open_mpi_5, mpich, slurm, unknown };
 
-/// From what the program answers to --version.
+/// From the program's output with --version.
 MpiLauncher mpi_launcher_of(const std::string& version);
 
-/// The command that starts {world} ranks on this machine, with `program` as its first word: more ranks than cores, none
-/// bound to one, shared memory alone. Empty for one that is unknown.
+/// The command that starts {world} ranks on this machine with `program` as its first word: allows more ranks than
+/// cores, binds none, uses only shared memory. Empty for an unknown launcher.
 std::string launcher_command(MpiLauncher kind, const std::string& program);
 
-/// Variables that launchers and their ranks are to find: `scratch` is the folder for what they put into temporary
-/// places. A variable of another launcher's does no harm.
+/// Environment of launchers and ranks: `scratch` is their folder for temporary files. Variables for other launchers are
+/// harmless.
 std::map<std::string, std::string> launcher_environment(const std::string& scratch, bool as_root);
 
-/// "install the Debian package openmpi-bin": how to come by a program that is missing.
+/// "install the Debian package openmpi-bin": advice for a missing program.
 std::string how_to_install(const std::string& program);
 
 }  // namespace plumbline

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ends a launch whose own process was killed.
+// Ends the processes of a launch after its own process was killed.
 #pragma once
 
 namespace plumbline {
 
-/// Starts a process beside this one, once however often it is called. Where this one is gone without having ended what
-/// it launched (SIGKILL, out of memory), the other ends, with SIGKILL after 2 s, all that bears a mark of this one's
-/// trees (ProcessTree). Those of a command that is a launcher are ended by it before, which gets SIGTERM at once. It is
-/// ended with this process. To be called before a tree is made, which would take it for its own. Throws SystemError
-/// where no process can be made.
+/// Starts a guard process (only once per process). If this process disappears without having ended its launches
+/// (SIGKILL, out of memory), the guard sends SIGKILL after 2 s to all processes with a mark of this one's trees
+/// (ProcessTree). Before that, it sends SIGTERM to commands that are launchers, which end their ranks. The guard ends
+/// with this process. Call it before the first ProcessTree, which would otherwise include the guard. Throws SystemError
+/// if no process can be started.
 void guard_against_orphans();
 
 }  // namespace plumbline

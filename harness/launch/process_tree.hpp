@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes below one of ours, as /proc shows them: found whatever session or group they moved to, ended, and
-// reaped.
+// The descendants of a child process by /proc: finds them in any session or group, ends and reaps them.
 #pragma once
 
 #include <sys/types.h>
@@ -22,49 +21,48 @@ struct ProcessState {
   bool alive() const { return state != 'Z' && state != 'X'; }
 };
 
-/// Nothing when there is no such process. Here and below: throws SystemError where /proc cannot be looked at, as when
-/// no more files may be opened.
+/// nullopt if there is no such process. All functions here throw SystemError if /proc cannot be read, for example at
+/// the limit of open files.
 std::optional<ProcessState> process_state(pid_t pid);
-/// Of /proc/<pid>/status.
+/// From /proc/<pid>/status.
 struct ProcessStatus {
-  std::int64_t peak_bytes = 0;     ///< VmHWM: the most that was ever resident, pages of files that were read among it
-  std::int64_t private_bytes = 0;  ///< RssAnon + RssShmem: what is resident now and no page of a file
-  std::int64_t naps = 0;  ///< how often its main thread gave up its core by itself: once a poll of one that waits
+  std::int64_t peak_bytes = 0;     ///< VmHWM: peak resident memory, including mapped pages of files
+  std::int64_t private_bytes = 0;  ///< RssAnon + RssShmem: current resident memory without pages of files
+  std::int64_t naps = 0;           ///< voluntary context switches of its main thread: one per poll if it waits
 };
-/// Nothing when it is gone or a zombie.
+/// nullopt if it is gone or a zombie.
 std::optional<ProcessStatus> process_status(pid_t pid);
 
-/// All living processes that bear the mark of a tree that process `maker` made, wherever they are by now.
+/// All living processes with the mark of a tree that process `maker` created, wherever they are now.
 std::vector<pid_t> processes_marked_by(pid_t maker);
 
-/// All processes that come to be below a child of this one from now on. The caller becomes the kernel's "child
-/// subreaper", so that a process whose parent ends becomes our child and cannot leave the tree. Children that were
-/// there before are left alone. Several trees may live at once: a process without a parent of its own then belongs to
-/// the one that has seen it before or whose mark it was started with, and to the last tree where it is no other's;
-/// while a tree lives the caller starts no process that is in none.
+/// All descendants of a child that is started from now on. The caller becomes the kernel's "child subreaper", so that
+/// orphaned descendants become its children and cannot leave the tree. Existing children are not affected. Several
+/// trees may live at once: an orphan belongs to the tree that has seen it before or whose mark it has, otherwise to the
+/// last tree. While a tree lives, the caller must not start processes outside of trees.
 class ProcessTree {
  public:
   ProcessTree();
   ~ProcessTree();
   ProcessTree(const ProcessTree&) = delete;
   ProcessTree& operator=(const ProcessTree&) = delete;
-  /// "NAME=value", for the environment of what is started: it stays with whatever that starts in turn.
+  /// "NAME=value", for the child's environment; its descendants inherit it.
   const std::string& mark() const { return mark_; }
-  /// The child that has been started.
+  /// Sets the started child.
   void begins_with(pid_t root);
-  /// Every living process of the tree, a parent before its children.
+  /// Every living process of the tree, parents before their children.
   std::vector<ProcessState> living() const;
   bool contains(pid_t pid) const;
-  /// Reaps our ended children but `but`, whose status the caller wants.
+  /// Reaps ended children except `but`, whose status the caller needs.
   void reap(pid_t but) const;
-  /// SIGKILL to all living but `but`.
+  /// Sends SIGKILL to all living processes except `but`.
   void kill_all_but(pid_t but) const;
-  /// Ends the tree below `root`, a child of ours: SIGTERM to the root, which as a launcher ends its ranks (to all,
-  /// where the root has gone already); after `grace` SIGKILL to all but the root, which then ends by itself; 0.5 s
-  /// later to the root too. Reaps all but the root. Returns pids that even SIGKILL did not end within 5 s more: none,
-  /// but for a process that hangs inside the kernel.
+  /// Ends the tree of `root`, a child: SIGTERM to the root, a launcher that ends its ranks (to all, if the root is
+  /// gone); after `grace` SIGKILL to all but the root, which then ends by itself; 0.5 s later to the root, too. Reaps
+  /// all but the root. Returns pids that SIGKILL did not end within another 5 s: none except for processes that hang in
+  /// the kernel.
   std::vector<pid_t> end(std::chrono::milliseconds grace, pid_t root) const;
-  /// Ends what was begun, where an error leaves it: at once, and also while /proc cannot be looked at, for 10 s.
+  /// Ends remaining processes after an error: immediately, retrying for 10 s if /proc cannot be read.
   void abandon() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a running launch, seen from outside: alive or gone, doing what, how much memory at most.
+// Observes the ranks of a running launch from outside: state, current action, peak memory.
 #pragma once
 
 #include <sys/types.h>
@@ -21,36 +21,35 @@ class RankWatch {
   /// `record` need not exist yet.
   RankWatch(const std::filesystem::path& record, std::int64_t ranks, const ProcessTree& tree);
 
-  /// Looks at every rank once: pages that have appeared, VmHWM, whether its process lives.
+  /// Polls every rank: new heartbeats, VmHWM, whether its process lives.
   void glance();
-  /// Whether some rank has gone without a word, or wrote that it did not end well.
+  /// True if a rank disappeared without exit.json, or its exit.json has an error.
   bool trouble() const { return trouble_; }
   bool any_seen() const;
   bool all_seen() const;
-  /// For how long the rank that has stood still for longest has been stopped (SIGSTOP) before its first sign of life.
+  /// How long a rank has been stopped (SIGSTOP) before its first heartbeat; the longest over all ranks.
   std::chrono::steady_clock::duration stopped_before_its_start() const;
-  /// Whether this process was seen to be a rank.
+  /// True if this process was observed as a rank.
   bool is_rank(pid_t pid) const;
-  /// The ranks with their pages and exit files as they stand on disk now.
+  /// The ranks with their current heartbeats and exit files.
   std::vector<RankSight> sights() const;
-  /// VmHWM of each rank at its last glance; empty unless every rank's was read.
+  /// VmHWM of each rank at its last poll; empty unless every rank's was read.
   std::vector<std::int64_t> peak_bytes() const;
-  /// The most RssAnon + RssShmem of each rank at any glance; empty likewise. What lives for less than the time between
-  /// two glances may not be in it.
+  /// The largest RssAnon + RssShmem of each rank at any poll; empty as above. May miss peaks between two polls.
   std::vector<std::int64_t> private_bytes() const;
 
  private:
   struct Rank {
     std::filesystem::path folder;
-    std::vector<std::int64_t> pipeline;  ///< whom its page calls 0, 1, ...; empty where these are the run's own numbers
+    std::vector<std::int64_t> pipeline;  ///< global ranks in local order; empty if they are equal
     pid_t pid = 0;
     bool gone = false;
-    std::optional<std::chrono::steady_clock::time_point> last_stopped;   ///< when it was last seen in state T or t
-    std::optional<std::chrono::steady_clock::time_point> stopped_since;  ///< before its first sign of life
-    bool traced = false;                                                 ///< that was t
+    std::optional<std::chrono::steady_clock::time_point> last_stopped;   ///< when it was last in state T or t
+    std::optional<std::chrono::steady_clock::time_point> stopped_since;  ///< before its first heartbeat
+    bool traced = false;                                                 ///< the state was t
     std::optional<ProgressSnapshot> page_when_stopped;
     std::int64_t naps = 0;
-    std::chrono::steady_clock::time_point last_nap = {};  ///< when `naps` was last seen to have grown
+    std::chrono::steady_clock::time_point last_nap = {};  ///< when `naps` last grew
     std::chrono::steady_clock::time_point gone_at = {};
     std::int64_t gone_order = 0;
     std::int64_t peak_bytes = 0, private_bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder for what a launcher's programs put into temporary places.
+// A folder for temporary files of launchers.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace plumbline {
 
-/// Open MPI's session and its shared-memory segments, apart from those of any other run. Removed with all of it at the
-/// end; one whose plumbline was ended by SIGKILL goes when the next is made.
+/// Holds Open MPI's session and shared-memory segments, separately for each run. Removed with its contents at the end;
+/// folders of a plumbline that was killed by SIGKILL are removed when the next one is created.
 class ScratchFolder {
  public:
-  /// Below the first of `parents` that can be written to and has so many bytes left. `before_lock`, for tests, is
-  /// called between the making of a folder and the lock that keeps other plumblines off it. Throws SystemError when
-  /// there is no such parent.
+  /// Creates it in the first of `parents` that is writable and has enough free bytes. `before_lock`, for tests, is
+  /// called between the creation of the folder and of the lock that protects it from other plumblines. Throws
+  /// SystemError if there is no such parent.
   explicit ScratchFolder(std::int64_t bytes = 0, const std::vector<std::filesystem::path>& parents = default_parents(),
                          const std::function<void(const std::filesystem::path&)>& before_lock = {});
   ~ScratchFolder();
@@ -24,16 +24,16 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::string& path() const { return path_; }
 
-  /// What Open MPI's session and the segments of so many ranks on one machine take at most. With less its ranks do not
-  /// start, wait for each other without end, or die of SIGBUS when a segment's page cannot be had.
+  /// Upper bound of the size of Open MPI's session and segments for this number of ranks on one machine. With less
+  /// space ranks do not start, wait forever, or die of SIGBUS when a page of a segment cannot be allocated.
   static std::int64_t bytes_for(std::int64_t ranks);
-  /// /dev/shm first: segments belong in memory, and its path is short (Open MPI's socket paths must stay below 108
+  /// /dev/shm first: segments should be in memory, and its path is short (Open MPI's socket paths must stay below 108
   /// characters).
   static std::vector<std::filesystem::path> default_parents();
 
  private:
   std::string path_;
-  int lock_ = -1;  ///< held while this process lives, however it ends; -1 where the file system has no locks
+  int lock_ = -1;  ///< lock held until this process ends; -1 if the file system has no locks
 };
 
 }  // namespace plumbline

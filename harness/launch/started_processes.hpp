@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many processes of one program a launch has started.
+// Counts the processes of one program that a launch has started.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +14,10 @@ namespace plumbline {
 
 class StartedProcesses {
  public:
-  /// `program`: the path that it is started by.
+  /// `program`: the path used to start it.
   StartedProcesses(std::string program, const ProcessTree& tree) : program_(std::move(program)), tree_(tree) {}
 
-  /// Looks at every process of the tree once, and counts those that were not counted yet.
+  /// Inspects every process of the tree and counts new ones.
   void glance();
   std::int64_t count() const { return static_cast<std::int64_t>(seen_.size()); }
 
@@ -25,7 +25,7 @@ class StartedProcesses {
   std::string program_;
   const ProcessTree& tree_;
   std::set<pid_t> seen_;
-  std::set<pid_t> below_;  ///< below one that was counted
+  std::set<pid_t> below_;  ///< descendants of counted ones
 };
 
 }  // namespace plumbline

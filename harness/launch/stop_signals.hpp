@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ctrl-C as something to look at between two glances at a run, not as an interruption of whatever is being written.
+// Turns Ctrl-C into a condition that is polled, so that it never interrupts a write.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,11 @@
 namespace plumbline {
 
 /// While it lives, SIGINT, SIGTERM, SIGQUIT, SIGHUP and SIGPIPE (and SIGCHLD, to wake up when a child ends) are blocked
-/// in this thread and in every thread made after it; they stay pending until `wait` takes them. So no signal handler
-/// and no global flag is needed. Make it before any thread; any thread may then wait and ask, but for SIGPIPE, which is
-/// pending for the one alone that wrote. Where whoever started this process has told it to ignore SIGHUP (nohup) or
-/// SIGPIPE, it stays ignored; that SIGINT is, as in a shell's background, does not count: who sends it there means it.
-/// SIGCHLD is not ignored meanwhile, which would take away how children ended.
+/// in this thread and in threads created later; they stay pending until `wait` takes them. This needs no signal handler
+/// and no global flag. Create it before any thread; any thread may then wait and ask, except for SIGPIPE, which is
+/// pending only for the thread that wrote. If the parent process ignores SIGHUP (nohup) or SIGPIPE, it remains ignored;
+/// an ignored SIGINT, as in a shell's background, does not, because it is then sent on purpose. SIGCHLD is not ignored
+/// meanwhile, which would discard the children's status.
 class StopSignals {
  public:
   StopSignals();
@@ -21,11 +21,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Sleeps until a signal comes or `at_most` is over; returns whether a stop has been asked for, now or earlier.
+  /// Sleeps until a signal or for `at_most`; returns true if a stop has been requested, now or earlier.
   bool wait(std::chrono::milliseconds at_most);
-  /// Whether a stop has been asked for, without sleeping.
+  /// True if a stop has been requested; does not sleep.
   bool asked();
-  /// "SIGINT" of the signal that asked first; empty when none did.
+  /// "SIGINT": the first such signal; empty if there was none.
   const char* name() const;
 
  private:

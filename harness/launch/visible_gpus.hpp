@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which GPUs this process may use, by the names that CUDA_VISIBLE_DEVICES takes.
+// The GPUs that this process may use, by the names of CUDA_VISIBLE_DEVICES.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@ namespace plumbline {
 
 inline constexpr const char* visible_gpus_variable = "CUDA_VISIBLE_DEVICES";
 
-/// In their order. Where the variable is set: its entries up to the first that names no device ("" or -1), as CUDA
-/// reads them. Where it is not: 0, 1, ..., one for each nvidia<number> in `devices`. Nothing where neither tells.
-/// Throws InputError: one is named twice; a MIG slice is named beside others, of which CUDA shows a process one.
+/// In order. If the variable is set: its entries up to the first that names no device ("" or -1), as CUDA reads them.
+/// Otherwise 0, 1, ..., one for each nvidia<number> in `devices`. nullopt if neither is available. Throws InputError
+/// for a duplicate, and for a MIG slice together with others, of which CUDA shows only one to a process.
 std::optional<std::vector<std::string>> visible_gpus(const std::filesystem::path& devices = "/dev");
 
-/// Shows this process, and what it starts, only the GPUs that CTest assigned to its test (CTEST_RESOURCE_GROUP_*, by
-/// their numbers among the visible ones). Nothing changes without an assignment. Before CUDA is started. Throws what
-/// visible_gpus throws.
+/// Restricts this process and its children to the GPUs that CTest assigned to its test (CTEST_RESOURCE_GROUP_*, by
+/// their index among the visible ones). Does nothing without an assignment. Call it before CUDA is initialised. Throws
+/// as visible_gpus.
 void take_assigned_gpus();
 
 }  // namespace plumbline
