@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/cell_judge.hpp"
 
 #include <algorithm>
@@ -78,8 +79,8 @@ void CellJudge::prepare() {
   if (blocked_.empty())
     evidence_.emplace(plan_, *reference_.record(), *candidate_.record(), repeated_,
                       tier_ ? tier_->values() : in_bits());
-  for (const auto& rule : all_rules()) {
-    if (rule.make) prepare_check(rule);
+  for (const auto& check : all_checks()) {
+    if (check.make) prepare_check(check);
   }
 }
 
@@ -96,45 +97,45 @@ void CellJudge::guard(Running& running, Use use) {
   try {
     use();
   } catch (const CalibrationError& error) {
-    running.ended = without_looking(running.rule->check, Outcome::not_run, error.what());
+    running.ended = without_looking(running.check->name, Outcome::not_run, error.what());
     running.object.reset();
   } catch (const std::exception& error) {
-    running.ended = failed_by(running.rule->check, error);
+    running.ended = failed_by(running.check->name, error);
     running.object.reset();
   }
 }
 
-void CellJudge::prepare_check(const Rule& rule) {
-  Running& running = checks_.emplace_back(Running{&rule, nullptr, std::nullopt});
+void CellJudge::prepare_check(const CheckDescriptor& check) {
+  Running& running = checks_.emplace_back(Running{&check, nullptr, std::nullopt});
   const auto end = [&](Outcome outcome, const std::string& why) {
-    running.ended = without_looking(rule.check, outcome, why);
+    running.ended = without_looking(check.name, outcome, why);
   };
-  if (rule.check == "data" && !differences_.empty()) {
+  if (check.name == "data" && !differences_.empty()) {
     running.ended = not_comparable(differences_);
     return;
   }
-  if (!asked_for(plan_, rule.check)) return end(Outcome::not_run, "not asked for in this cell");
-  if (candidate_.record() && rule.not_applicable) {
-    if (const auto reason = rule.not_applicable(plan_, candidate_.record()->manifest))
+  if (!asked_for(plan_, check.name)) return end(Outcome::not_run, "not asked for in this cell");
+  if (candidate_.record() && check.not_applicable) {
+    if (const auto reason = check.not_applicable(plan_, candidate_.record()->manifest))
       return end(Outcome::not_applicable, *reason);
   }
-  if (rule.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
+  if (check.one_device_reference && reference_.record() && reference_.record()->manifest.world_size > 1) {
     return end(Outcome::not_applicable, "the law is made from what one device keeps, and this reference ran on " +
                                             std::to_string(reference_.record()->manifest.world_size) + " ranks");
   }
   const auto evaluates = [](const RecordReading& reading) {
     return !reading.record() || reading.record()->manifest.evaluation;
   };
-  if (rule.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
+  if (check.of_evaluations && !evaluates(reference_) && !evaluates(candidate_))
     return end(Outcome::not_applicable, "neither run was to evaluate");
   if (!blocked_.empty()) return end(Outcome::not_run, blocked_);
-  if (evidence_->reference.manifest.level < rule.level || evidence_->candidate.manifest.level < rule.level)
+  if (evidence_->reference.manifest.level < check.level || evidence_->candidate.manifest.level < check.level)
     return end(Outcome::not_run, "a record of level summary holds no tensors");
   const std::string unseen =
-      why_not_recorded(rule, evidence_->reference.manifest, evidence_->candidate.manifest, false);
+      why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, false);
   if (!unseen.empty()) return end(Outcome::not_run, unseen);
-  evidence_->not_recorded = why_not_recorded(rule, evidence_->reference.manifest, evidence_->candidate.manifest, true);
-  guard(running, [&] { running.object = rule.make(*evidence_); });
+  evidence_->not_recorded = why_not_recorded(check, evidence_->reference.manifest, evidence_->candidate.manifest, true);
+  guard(running, [&] { running.object = check.make(*evidence_); });
 }
 
 /// Each step of the records once: first the start, then in their order.
@@ -170,15 +171,15 @@ void CellJudge::go_to(std::int64_t step) {
 
 void CellJudge::show(const StepEvidence& now, bool of_the_run) {
   for (Running& running : checks_) {
-    if (!of_the_run && !running.rule->beyond_the_run) continue;
-    if (behind_the_norm(*running.rule, now.step)) continue;
+    if (!of_the_run && !running.check->beyond_the_run) continue;
+    if (behind_the_norm(*running.check, now.step)) continue;
     guard(running, [&] { running.object->step(now); });
   }
 }
 
-bool CellJudge::behind_the_norm(const Rule& rule, std::int64_t step) const {
-  if (!evidence_->parted || rule.behind_norm == BehindNorm::all) return false;
-  return rule.behind_norm == BehindNorm::nothing ? step >= *evidence_->parted : step > *evidence_->parted;
+bool CellJudge::behind_the_norm(const CheckDescriptor& check, std::int64_t step) const {
+  if (!evidence_->parted || check.behind_norm == BehindNorm::all) return false;
+  return check.behind_norm == BehindNorm::nothing ? step >= *evidence_->parted : step > *evidence_->parted;
 }
 
 void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
@@ -198,8 +199,8 @@ void CellJudge::part_where_coefficients_differ(const StepEvidence& now) {
 }
 
 /// To what a comparison of values shows.
-void CellJudge::say_where_they_part(const Rule& rule, CheckResult& result) const {
-  if (!evidence_ || !evidence_->parted || rule.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
+void CellJudge::say_where_they_part(const CheckDescriptor& check, CheckResult& result) const {
+  if (!evidence_ || !evidence_->parted || check.behind_norm == BehindNorm::all || result.outcome != Outcome::holds)
     return;
   const std::string step = std::to_string(*evidence_->parted);
   result.reason += ", up to the norm of step " + step +
@@ -234,9 +235,9 @@ void CellJudge::end_where_starts_differ(const StepEvidence& start) {
   const std::string why = why_not_the_same_start(start);
   if (why.empty()) return;
   for (Running& running : checks_) {
-    if (!running.rule->same_start || !running.object) continue;
+    if (!running.check->same_start || !running.object) continue;
     running.object.reset();
-    running.ended = without_looking(running.rule->check, Outcome::not_run, why);
+    running.ended = without_looking(running.check->name, Outcome::not_run, why);
   }
 }
 
@@ -261,8 +262,8 @@ void CellJudge::read_what_is_left() {
     step = earlier(reference_.next_step(), candidate_.next_step());
   }
   blocked_ = why_blocked(check_completion(plan_, reference_, candidate_));
-  for (const auto& rule : all_rules()) {
-    if (rule.make) prepare_check(rule);
+  for (const auto& check : all_checks()) {
+    if (check.make) prepare_check(check);
   }
 }
 
@@ -275,14 +276,14 @@ std::vector<Judged> CellJudge::conclude() {
     blocked_ = late;
     differences_.clear();
     checks_.clear();
-    for (const auto& rule : all_rules()) {
-      if (rule.make) prepare_check(rule);
+    for (const auto& check : all_checks()) {
+      if (check.make) prepare_check(check);
     }
   }
   judged.push_back(std::move(completion));
   for (Running& running : checks_) {
     guard(running, [&] { running.ended = running.object->conclude(); });
-    say_where_they_part(*running.rule, running.ended->result);
+    say_where_they_part(*running.check, running.ended->result);
     tell_gradient_factor(running.ended->result);
     judged.push_back(std::move(*running.ended));
   }

@@ -1,4 +1,5 @@
-// One cell, judged: the records are walked side by side, and every check that applies is shown each step.
+// SPDX-License-Identifier: BSD-3-Clause
+// Judges one case: the records are read in step with each other, and every applicable check sees each step.
 #pragma once
 
 #include <memory>
@@ -7,11 +8,11 @@
 #include <vector>
 
 #include "harness/judge/cell_plan.hpp"
-#include "harness/judge/checks/as_asked.hpp"
+#include "harness/judge/check_table.hpp"
+#include "harness/judge/checks/as_asked_check.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/gradient_factor.hpp"
 #include "harness/judge/limits/calibrated_tier.hpp"
-#include "harness/judge/rules.hpp"
 
 namespace plumbline::judging {
 
@@ -20,29 +21,29 @@ class CellJudge {
   CellJudge(const CellPlan& plan, RecordReading& reference, RecordReading& candidate, RecordReading* repeated);
   ~CellJudge();
 
-  /// Of all checks, in the order of the table. Throws InputError for a calibration that cannot be taken.
+  /// Results of all checks, in the order of the table. Throws InputError for a calibration that cannot be used.
   std::vector<Judged> run();
 
  private:
-  /// A check on its way: `object` until it has ended.
+  /// A running check: `object` is null once it has ended.
   struct Running {
-    const Rule* rule;
+    const CheckDescriptor* check;
     std::unique_ptr<StepCheck> object;
     std::optional<Judged> ended;
   };
 
   void prepare();
-  void prepare_check(const Rule& rule);
-  /// Why nothing can be judged but whether the runs are as asked and complete; empty where more can.
+  void prepare_check(const CheckDescriptor& check);
+  /// The reason why only the checks of the request and of completion can be judged; empty if all can.
   std::string why_blocked(const Judged& completion) const;
   void walk();
   void go_to(std::int64_t step);
   bool readable() const { return reference_.record() && candidate_.record(); }
   void show(const StepEvidence& now, bool of_the_run);
   void end_where_starts_differ(const StepEvidence& start);
-  bool behind_the_norm(const Rule& rule, std::int64_t step) const;
+  bool behind_the_norm(const CheckDescriptor& check, std::int64_t step) const;
   void part_where_coefficients_differ(const StepEvidence& now);
-  void say_where_they_part(const Rule& rule, CheckResult& result) const;
+  void say_where_they_part(const CheckDescriptor& check, CheckResult& result) const;
   void note_gradient_factor(const StepEvidence& now);
   void tell_gradient_factor(CheckResult& result) const;
   void read_what_is_left();
@@ -57,9 +58,9 @@ class CellJudge {
   std::optional<CalibratedTier> tier_;
   std::optional<CellEvidence> evidence_;
   std::string blocked_;
-  std::vector<std::string> differences_;  ///< for which the records cannot be compared
+  std::vector<std::string> differences_;  ///< reasons why the records are not comparable
   std::vector<Running> checks_;
-  std::optional<GradientFactor> factor_;  ///< of the first step in which gradients differ
+  std::optional<GradientFactor> factor_;  ///< factor in the first step in which gradients differ
 };
 
 }  // namespace plumbline::judging

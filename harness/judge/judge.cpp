@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/judge.hpp"
 
 #include <utility>
 
 #include "harness/judge/cell_judge.hpp"
+#include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
 #include "harness/judge/comparability.hpp"
 #include "harness/judge/judge_records.hpp"
 #include "harness/judge/replicas.hpp"
-#include "harness/judge/rules.hpp"
 #include "harness/judge/torch_versions.hpp"
 #include "record/machine_differences.hpp"
 #include "record/mesh.hpp"
@@ -111,7 +112,7 @@ void tell_checks_without_records(const Manifest& reference, const Manifest& cand
   tell_what_was_not_recorded("candidate", candidate, verdict);
   for (auto& check : verdict.checks) {
     if (check.outcome == Outcome::not_run && check.requirement == Requirement::required &&
-        !why_not_recorded(rule_of(check.name), reference, candidate, true).empty())
+        !why_not_recorded(check_of(check.name), reference, candidate, true).empty())
       check.requirement = Requirement::told;
   }
 }
@@ -167,7 +168,7 @@ std::filesystem::path readable_part(const std::filesystem::path& folder) {
 
 JudgedCell judging::judge_records(const CellPlan& plan, RecordReading& reference, RecordReading& candidate,
                                   RecordReading* repeated) {
-  for (const auto& name : plan.checks) rule_of(name);
+  for (const auto& name : plan.checks) check_of(name);
   CellVerdict verdict;
   verdict.id = plan.id;
   verdict.run = plan.run;
@@ -224,14 +225,14 @@ CellVerdict judge_cell(const CellPlan& plan, const std::filesystem::path& refere
 }
 
 std::optional<std::string> not_applicable(const std::string& check, const CellPlan& plan, const Manifest& candidate) {
-  const Rule& found = rule_of(check);
+  const CheckDescriptor& found = check_of(check);
   return found.not_applicable ? found.not_applicable(plan, candidate) : std::nullopt;
 }
 
 const std::vector<std::string>& check_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const auto& rule : all_rules()) list.push_back(rule.check);
+    for (const auto& check : all_checks()) list.push_back(check.name);
     return list;
   }();
   return names;

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/judge/replicas.hpp"
 
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/check_table.hpp"
 #include "harness/judge/checks/replica_comparison.hpp"
-#include "harness/judge/rules.hpp"
 #include "record/mesh.hpp"
 #include "support/text.hpp"
 

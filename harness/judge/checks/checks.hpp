@@ -1,17 +1,21 @@
-// The checks, one file each beside this header, and what they have in common.
+// SPDX-License-Identifier: BSD-3-Clause
+// What a check is, and what the judge, the report and docs/checks.md must know of it. Each check describes itself in its
+// own file, checks/<name>_check.cpp, by a function <name>_check(): the build lists these files (check_table.hpp).
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "harness/judge/cell_plan.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
 #include "harness/judge/judgement.hpp"
 
 namespace plumbline::judging {
 
-/// A check of a cell: it is shown the records step by step and keeps of each only what it needs. What it throws for
-/// what a record says makes it fail.
+/// A check of a case: it is shown the records step by step and keeps of each only what it needs. If it throws because
+/// of what a record says, it fails.
 class StepCheck {
  public:
   virtual ~StepCheck() = default;
@@ -21,28 +25,50 @@ class StepCheck {
   virtual Judged conclude() = 0;
 };
 
-/// Looks at both records before anything is compared, by what was read of them. `launch` findings stand in the reason.
+/// When a case that lacks the check does not hold.
+enum class Required {
+  always,          ///< whatever checks were selected: a run that broke off, or another than was requested
+  where_asked,     ///< unless other checks were selected
+  on_bench_alone,  ///< and only on data that were chosen to let it show something
+};
+
+/// Where two records clip by coefficients that differ as rounding does (norm_order per_rank), what is still compared.
+enum class BehindNorm {
+  all,        ///< it compares no value that follows from the coefficient
+  gradients,  ///< the step's values before the update, and nothing of later steps
+  nothing,    ///< nor the step's update
+};
+
+struct CheckDescriptor {
+  std::string name;
+  int place = 0;  ///< among all checks: they run and are reported in this order
+  /// What stands in docs/checks.md (Markdown): what is true if the check holds, which records it needs, what it adds to
+  /// a finding (may be empty), and which faults it lets through.
+  std::string claims, needs_in_words, reports = {}, cannot_see;
+  RecordLevel level = RecordLevel::summary;  ///< both records must have it
+  bool same_start = false;                   ///< says nothing once the parameters of step -1 differ
+  Required required = Required::where_asked;
+  /// A record of role external may lack what it needs: the check is then reported, and not required.
+  bool external_may_lack = false;
+  bool one_device_reference = false;  ///< does not apply if the reference ran on several ranks
+  bool of_evaluations = false;        ///< does not apply if neither run evaluates
+  BehindNorm behind_norm = BehindNorm::all;
+  /// Kinds (record/not_recorded.hpp) without which it is not run: in either record, and in the reference's, by whose
+  /// microbatches sizes are known.
+  std::vector<std::string> needs = {}, needs_of_reference = {};
+  /// Kinds without which it compares the rows that exist, and ends as not run unless it finds a difference.
+  std::vector<std::string> compares_without = {};
+  bool beyond_the_run = false;  ///< shown also the steps that the repeated record has beyond the case's
+  /// Why it does not apply, from the plan and the candidate's manifest alone; null if it always applies.
+  std::optional<std::string> (*not_applicable)(const CellPlan& plan, const Manifest& candidate) = nullptr;
+  /// Null for as_asked and completion, which are judged also if the records cannot be compared.
+  std::unique_ptr<StepCheck> (*make)(const CellEvidence& evidence) = nullptr;
+};
+
+/// Inspects both records before anything is compared, by what was read of them. The reason quotes `launch` findings.
 Judged check_completion(const CellPlan& plan, const RecordReading& reference, const RecordReading& candidate);
 
-std::unique_ptr<StepCheck> data_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> census_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> loss_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> boundaries_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> gradients_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> nonzero_gradients_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> gradient_norm_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> parameters_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> evaluation_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> audit_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> variable_lengths_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> memory_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> conformance_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> replicas_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> resume_check(const CellEvidence& evidence);
-std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence);
-
-/// What a comparison of values demands: "0 ULP", or the calibrated tier's rule.
+/// What a comparison of values demands: "0 ULP", or the rule of the comparison mode calibrated.
 std::string value_limit(const CellEvidence& evidence);
 /// "the same bits", or "within their limits".
 std::string agreement(const CellEvidence& evidence);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where checks do not apply, and which are required. How often the first happens in the default sweep: a rule that let
 // checks slip away would show here.
 #include <gmock/gmock.h>
@@ -5,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "harness/judge/check_table.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/rules.hpp"
 #include "harness/sweep/sweep_plan.hpp"
 #include "schedule/schedule.hpp"
 #include "support/error.hpp"
@@ -172,8 +173,8 @@ TEST(Requirements, OnlyWhatCouldNotLookMayBeLacking) {
 }
 
 TEST(Requirements, ACheckThatThereIsNotNamesTheNearestOrAll) {
-  EXPECT_THAT(error_of<InputError>([] { judging::rule_of("los"); }), ::testing::HasSubstr("did you mean `loss`?"));
-  EXPECT_THAT(error_of<InputError>([] { judging::rule_of("zzzzzzzzzzzz"); }),
+  EXPECT_THAT(error_of<InputError>([] { judging::check_of("los"); }), ::testing::HasSubstr("did you mean `loss`?"));
+  EXPECT_THAT(error_of<InputError>([] { judging::check_of("zzzzzzzzzzzz"); }),
               ::testing::HasSubstr("there are as_asked, completion"));
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record of another trainer from which a kind of rows is absent, because its recorder could not see them: the verdict
 // names the kind, is not red for it, and is red for every fault in the rows that are there.
 #include <gmock/gmock.h>
@@ -7,7 +8,7 @@
 
 #include "harness/commands/compare.hpp"
 #include "harness/judge/audit/audit.hpp"
-#include "harness/judge/rules.hpp"
+#include "harness/judge/check_table.hpp"
 #include "support/files.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
@@ -321,9 +322,9 @@ TEST(NotRecorded, AVersionOfTorchThatIsNoneIsNotRepeated) {
 }
 
 TEST(NotRecorded, EveryKindThatACheckNamesIsOneOfTheFormats) {
-  for (const auto& rule : judging::all_rules()) {
-    for (const auto* list : {&rule.needs, &rule.needs_of_reference, &rule.compares_without}) {
-      for (const auto& kind : *list) EXPECT_THAT(kinds_of_rows(), Contains(kind)) << rule.check;
+  for (const auto& check : judging::all_checks()) {
+    for (const auto* list : {&check.needs, &check.needs_of_reference, &check.compares_without}) {
+      for (const auto& kind : *list) EXPECT_THAT(kinds_of_rows(), Contains(kind)) << check.name;
     }
   }
 }

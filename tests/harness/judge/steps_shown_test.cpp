@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A check that was not shown every step does not hold, whatever it saw in the others: its floors are those of the whole
 // run.
 #include <gmock/gmock.h>
 
+#include "harness/judge/check_table.hpp"
 #include "harness/judge/evidence/step_evidence.hpp"
-#include "harness/judge/rules.hpp"
 #include "tests/harness/judge/synthetic_run.hpp"
 
 namespace plumbline::testing {
@@ -23,7 +24,7 @@ class StepsShown : public ::testing::TestWithParam<std::string> {
     reference.go_to(-1);
     candidate.go_to(-1);
     const CellEvidence evidence(cell.plan, *reference.record(), *candidate.record(), nullptr);
-    const auto check = rule_of(GetParam()).make(evidence);
+    const auto check = check_of(GetParam()).make(evidence);
     RecordIndex before;
     for (std::int64_t step = -1; step < steps; ++step) {
       if (step >= 0) {

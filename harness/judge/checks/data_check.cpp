@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // data: both runs were fed the same microbatches in the same order, on every rank that sees them.
 #include <algorithm>
 #include <map>
@@ -230,8 +231,20 @@ class DataCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> data_check(const CellEvidence& evidence) {
-  return std::make_unique<DataCheck>(evidence);
+CheckDescriptor data_check() {
+  return {.name = "data",
+          .place = 3,
+          .claims =
+              "both runs were fed the same microbatches in the same order, and their manifests say the same "
+              "training, in every key of the model.",
+          .needs_in_words = "level summary.",
+          .cannot_see =
+              "data that are wrong in both alike (`as_asked`). A key of the model that only one record of a Llama "
+              "gives, with an unknown default, is listed as not covered.",
+          .needs = {"inputs", "labels"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<DataCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // evaluation (R1): the losses on data that is not trained on, bit for bit or within limits.
 #include <cmath>
 #include <map>
@@ -171,8 +172,22 @@ class EvaluationCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> evaluation_check(const CellEvidence& evidence) {
-  return std::make_unique<EvaluationCheck>(evidence);
+CheckDescriptor evaluation_check() {
+  return {
+      .name = "evaluation",
+      .place = 11,
+      .claims =
+          "after each step that has an evaluation, the loss of each of its microbatches and the whole one's "
+          "have the same bits, on the same data, which are those of the first evaluation.",
+      .needs_in_words =
+          "level summary, the same start, and validation data in both runs; without any it does not apply.",
+      .cannot_see = "changes of the training by an evaluation (`data`, `gradients` and `parameters` of the next step).",
+      .same_start = true,
+      .of_evaluations = true,
+      .behind_norm = BehindNorm::nothing,
+      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+        return std::make_unique<EvaluationCheck>(evidence);
+      }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // completion: both runs ended well, on every rank, with every step written.
 #include <algorithm>
 #include <optional>
@@ -140,6 +141,15 @@ Judged check_completion(const CellPlan& plan, const RecordReading& reference, co
   const auto ranks = judgement.count("ranks");
   return judgement.conclude(std::to_string(ranks) + " ranks of both runs ended well with all their steps",
                             {{"ranks", 2}});
+}
+
+CheckDescriptor completion_check() {
+  return {.name = "completion",
+          .place = 2,
+          .claims = "both runs ended well, on every rank, with every step written.",
+          .needs_in_words = "nothing. Everything else needs it.",
+          .cannot_see = "what the runs computed.",
+          .required = Required::always};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory: model state equal to the byte to what shapes give, activations equal to the byte to the memory law, every
 // byte alive at a step's end owned, nothing kept from one step to the next, transport buffers, other bytes and
 // processes within their own limits; on GPUs also LibTorch's own count of the bytes.
@@ -72,8 +73,25 @@ class MemoryCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> memory_check(const CellEvidence& evidence) {
-  return std::make_unique<MemoryCheck>(evidence);
+CheckDescriptor memory_check() {
+  return {.name = "memory",
+          .place = 15,
+          .claims =
+              "bytes of parameters, gradients and optimiser state follow from shapes; activations are at the memory "
+              "law's byte in every action; nothing is kept from step to step; no rank holds bytes that nobody owns.",
+          .needs_in_words =
+              "level summary. Of external records, only the rules between their own numbers apply "
+              "([rules](record-format.md#memorycsv)).",
+          .cannot_see =
+              "memory that a process takes once outside of tensors (a constant GiB by malloc): only its growth from "
+              "step to step is judged.",
+          .external_may_lack = true,
+          .one_device_reference = true,
+          .needs_of_reference = {"inputs", "labels"},
+          .compares_without = {"actions", "schedule"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<MemoryCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

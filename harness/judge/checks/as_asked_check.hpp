@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as_asked: what ran is what was asked for. Both manifests and tables are held to request.json, before anything is
 // compared with anything.
 #pragma once

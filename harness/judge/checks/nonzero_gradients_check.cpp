@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // nonzero_gradients: in both records every parameter has a gradient in every step, finite and not all zero; of an
 // untied embedding exactly the rows of live tokens are non-zero; and no boundary gradient of a microbatch with valid
 // labels is all zero.
@@ -188,8 +189,21 @@ class NonzeroGradientsCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> nonzero_gradients_check(const CellEvidence& evidence) {
-  return std::make_unique<NonzeroGradientsCheck>(evidence);
+CheckDescriptor nonzero_gradients_check() {
+  return {.name = "nonzero_gradients",
+          .place = 8,
+          .claims =
+              "every parameter has a finite gradient in every step that is not all zero, in both records; the rows "
+              "of an untied embedding that are not zero are exactly those of ids that can have a gradient.",
+          .needs_in_words = "level full, the same start.",
+          .cannot_see = "wrong values that are not zero.",
+          .level = RecordLevel::full,
+          .same_start = true,
+          .needs = {"gradients"},
+          .needs_of_reference = {"inputs", "labels"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<NonzeroGradientsCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // census: every unit of the model stands on exactly one stage, and every parameter is held where its unit stands and
 // nowhere else.
 #include <algorithm>
@@ -196,8 +197,19 @@ class CensusCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> census_check(const CellEvidence& evidence) {
-  return std::make_unique<CensusCheck>(evidence);
+CheckDescriptor census_check() {
+  return {.name = "census",
+          .place = 4,
+          .claims =
+              "the stages are a disjoint cover of the model, and every parameter is held once, on its unit's stage, "
+              "with shape and dtype.",
+          .needs_in_words = "level full.",
+          .cannot_see = "values.",
+          .level = RecordLevel::full,
+          .needs = {"parameters"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<CensusCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // resume (R6): a run that was gone on with begins from the reference's own state and place in the data.
 #include <algorithm>
 #include <cmath>
@@ -90,10 +91,30 @@ class ResumeCheck : public StepCheck {
   std::int64_t kinds_ = 0;
 };
 
+std::optional<std::string> not_gone_on_with(const CellPlan& plan, const Manifest& candidate) {
+  if (candidate.first_step > 0 || (plan.request && plan.request->first_step.value_or(0) > 0)) return std::nullopt;
+  return "the run began with step 0";
+}
+
 }  // namespace
 
-std::unique_ptr<StepCheck> resume_check(const CellEvidence& evidence) {
-  return std::make_unique<ResumeCheck>(evidence);
+CheckDescriptor resume_check() {
+  return {.name = "resume",
+          .place = 17,
+          .claims =
+              "what a resumed run began from is, in every parameter and optimiser moment, what the "
+              "reference had after the step before, and its first step has that step's data and learning rate.",
+          .needs_in_words =
+              "level full, and a record that [begins after step 0](record-format.md#resumed-runs); else it does not "
+              "apply. All other checks compare such a record with the reference from its first step on.",
+          .cannot_see = "a step count that the optimiser lost: it shows in the first update (`parameters`, `audit`).",
+          .level = RecordLevel::full,
+          .needs = {"parameters", "moments"},
+          .compares_without = {"inputs", "labels"},
+          .not_applicable = not_gone_on_with,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<ResumeCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,4 +1,5 @@
-#include "harness/judge/checks/as_asked.hpp"
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/checks/as_asked_check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "harness/judge/audit/learning_rate_form.hpp"
+#include "harness/judge/checks/checks.hpp"
 #include "harness/judge/request/token_source.hpp"
 #include "support/error.hpp"
 #include "support/json_text.hpp"
@@ -326,6 +328,19 @@ Judged AsAskedCheck::conclude() {
   return judgement_.conclude("model, data, hyperparameters, schedule, stages and ranks are those that were asked for" +
                                  (absent.empty() ? std::string() : "; not asked: " + join(absent, ", ")),
                              {{"facts", 1}});
+}
+
+CheckDescriptor as_asked_check() {
+  return {
+      .name = "as_asked",
+      .place = 1,
+      .claims =
+          "what ran is what was asked for: role, ranks, schedule, stages, model, seed, dtype, optimiser, rates, "
+          "clipping, data, device, transport, level, in manifest and tables; ids and labels are made again from "
+          "the token source.",
+      .needs_in_words = "a [request](request.md), which a sweep writes for every run. Without one it does not apply.",
+      .cannot_see = "a program that records what was requested and computes something else.",
+      .required = Required::always};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // empty_partitions: a stage without layers holds what its units need and nothing else; one without any unit holds no
 // parameter, keeps nothing for backward, and hands on what it got, bit for bit.
 #include <algorithm>
@@ -184,10 +185,33 @@ class EmptyPartitionsCheck : public StepCheck {
   std::int64_t relays_ = 0;
 };
 
+std::optional<std::string> no_empty_stage(const CellPlan& plan, const Manifest& candidate) {
+  const auto& stages = plan.request && plan.request->stages ? *plan.request->stages : candidate.stages;
+  for (const auto& stage : stages) {
+    if (holds_no_layer(stage, stages)) return std::nullopt;
+  }
+  return "every stage of this partition holds a layer";
+}
+
 }  // namespace
 
-std::unique_ptr<StepCheck> empty_partitions_check(const CellEvidence& evidence) {
-  return std::make_unique<EmptyPartitionsCheck>(evidence);
+CheckDescriptor empty_partitions_check() {
+  return {.name = "empty_partitions",
+          .place = 13,
+          .claims =
+              "a stage without layers holds what its units need and nothing else, and one without units hands on "
+              "what it got.",
+          .needs_in_words =
+              "level full, and a partition with such a stage, by the request if there is one; else it does not "
+              "apply.",
+          .cannot_see = "stages with layers.",
+          .level = RecordLevel::full,
+          .needs_of_reference = {"inputs", "labels"},
+          .compares_without = {"sends", "receives", "boundaries"},
+          .not_applicable = no_empty_stage,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<EmptyPartitionsCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // repeatability (R0): the same run done again gives the same bits, row by row.
 #include <limits>
 #include <map>
@@ -154,10 +155,24 @@ class RepeatabilityCheck : public StepCheck {
   Judgement judgement_;
 };
 
+std::optional<std::string> no_repeat_asked_for(const CellPlan& plan, const Manifest&) {
+  if (plan.repeat) return std::nullopt;
+  return "the sweep repeats other cells, not this one";
+}
+
 }  // namespace
 
-std::unique_ptr<StepCheck> repeatability_check(const CellEvidence& evidence) {
-  return std::make_unique<RepeatabilityCheck>(evidence);
+CheckDescriptor repeatability_check() {
+  return {.name = "repeatability",
+          .place = 19,
+          .claims = "the same run done again has the same bits, row by row.",
+          .needs_in_words = "the case's id in the sweep file's `repeat`; else it does not apply.",
+          .cannot_see = "what is wrong every time. Times and memory may differ.",
+          .beyond_the_run = true,
+          .not_applicable = no_repeat_asked_for,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<RepeatabilityCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gradients (R3): the gradient of every parameter, accumulated over the step, before clipping.
 #include "harness/judge/checks/checks.hpp"
 #include "harness/judge/checks/tensor_comparison.hpp"
@@ -45,8 +46,25 @@ class GradientsCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> gradients_check(const CellEvidence& evidence) {
-  return std::make_unique<GradientsCheck>(evidence);
+CheckDescriptor gradients_check() {
+  return {.name = "gradients",
+          .place = 7,
+          .claims = "every parameter's gradient, summed over the step, before clipping, has the same bits.",
+          .needs_in_words = "level full, the same start.",
+          .reports =
+              "the differing gradient nearest to the end of the model, where a fault within a stage begins, and a "
+              "ratio that all `l2` have in common: \"all gradients of step 0 are 4 times the reference's: as many "
+              "as microbatches\".",
+          .cannot_see =
+              "a gradient that is right and never applied (`parameters`), or wrong in both alike (`audit`, "
+              "goldens).",
+          .level = RecordLevel::full,
+          .same_start = true,
+          .behind_norm = BehindNorm::gradients,
+          .compares_without = {"gradients"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<GradientsCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // loss (R1): the loss of every microbatch and of every step, bit for bit.
 #include <bit>
 #include <cmath>
@@ -141,8 +142,20 @@ class LossCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> loss_check(const CellEvidence& evidence) {
-  return std::make_unique<LossCheck>(evidence);
+CheckDescriptor loss_check() {
+  return {.name = "loss",
+          .place = 5,
+          .claims =
+              "the loss of every microbatch and of every step has the same bits; the step's is their sum from left "
+              "to right; as a cross-entropy none is below 0, and that of a microbatch without a valid token is 0.",
+          .needs_in_words = "level summary, the same start.",
+          .cannot_see = "gradients that are dropped, not scaled or not applied.",
+          .same_start = true,
+          .behind_norm = BehindNorm::gradients,
+          .compares_without = {"losses"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<LossCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

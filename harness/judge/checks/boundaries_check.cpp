@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // boundaries (R2): every tensor that crosses a cut, at both ends, is the reference's own tensor at that cut; and the
 // transport moved exactly what the list says.
 #include "harness/judge/checks/boundary_comparison.hpp"
@@ -160,8 +161,22 @@ class BoundariesCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> boundaries_check(const CellEvidence& evidence) {
-  return std::make_unique<BoundariesCheck>(evidence);
+CheckDescriptor boundaries_check() {
+  return {
+      .name = "boundaries",
+      .place = 6,
+      .claims =
+          "every activation and gradient that crosses a stage boundary is, at both ends, the reference's own tensor; "
+          "the transport moved what the schedule says, to the byte.",
+      .needs_in_words = "level full, the same start; gradients are compared if both records scale the loss alike.",
+      .cannot_see = "errors between two stage boundaries that cancel before the next.",
+      .level = RecordLevel::full,
+      .same_start = true,
+      .behind_norm = BehindNorm::gradients,
+      .compares_without = {"sends", "receives", "boundaries"},
+      .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+        return std::make_unique<BoundariesCheck>(evidence);
+      }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // conformance: what each rank did, in order, is the list that the manifest's schedule lowers to, and that schedule is
 // the one named; what the clocks tell does not contradict it.
 #include <algorithm>
@@ -259,8 +260,19 @@ class ConformanceCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> conformance_check(const CellEvidence& evidence) {
-  return std::make_unique<ConformanceCheck>(evidence);
+CheckDescriptor conformance_check() {
+  return {.name = "conformance",
+          .place = 16,
+          .claims =
+              "each rank executed, in order, the list that its schedule lowers to, and the schedule is the one "
+              "named; a pipeline sums gradients in the order of that list; events are in causal order across ranks.",
+          .needs_in_words = "level summary, `schedule.csv` and `actions.csv` ([rules](record-format.md#actionscsv)).",
+          .cannot_see = "whether an action computed what its name says.",
+          .external_may_lack = true,
+          .compares_without = {"actions", "schedule"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<ConformanceCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // parameters (R5): the start, then the learning rate, every parameter and every optimiser moment after each step.
 #include <algorithm>
 #include <cmath>
@@ -163,8 +164,20 @@ class ParametersCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> parameters_check(const CellEvidence& evidence) {
-  return std::make_unique<ParametersCheck>(evidence);
+CheckDescriptor parameters_check() {
+  return {.name = "parameters",
+          .place = 10,
+          .claims =
+              "the start, and after each step every parameter and optimiser moment, have the same bits; copies of a "
+              "tied weight are equal; the learning rates are.",
+          .needs_in_words = "level full.",
+          .cannot_see = "an update that is wrong in both alike (`audit`).",
+          .level = RecordLevel::full,
+          .behind_norm = BehindNorm::nothing,
+          .compares_without = {"parameters", "moments", "rates"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<ParametersCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

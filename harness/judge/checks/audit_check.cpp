@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // audit: both records, each alone, recomputed by formulas of the judge's own. What both trainers do wrong alike leaves
 // two equal records, and is seen here alone.
-#include "harness/judge/audit/audit.hpp"
-
 #include <map>
 #include <set>
 
+#include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/power.hpp"
 #include "harness/judge/checks/checks.hpp"
 #include "record/removed_dumps.hpp"
@@ -143,8 +143,22 @@ class AuditCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> audit_check(const CellEvidence& evidence) {
-  return std::make_unique<AuditCheck>(evidence);
+CheckDescriptor audit_check() {
+  return {.name = "audit",
+          .place = 12,
+          .claims =
+              "what both trainers share is right: norm, clip coefficient, optimiser step and counts are recomputed "
+              "from the record by formulas of the judge's own; at level dump element by element. Without dumps, "
+              "what is not moved by a step that must move it is found.",
+          .needs_in_words =
+              "level full; single elements need level dump in both records, as in the cases that a sweep file's key "
+              "`audit` adds. Without dumps (a sweep removes them when all holds, `--keep-dumps` keeps them) only "
+              "tables are recomputed and values are *not run* (informational).",
+          .cannot_see = "forward and backward pass of the model (goldens, cross-check).",
+          .level = RecordLevel::full,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<AuditCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

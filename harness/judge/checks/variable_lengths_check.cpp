@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // variable_lengths: what crossed a cut has the shape of its own microbatch, not of another's. Whether the lengths
 // differ in the ways that let the other checks see a mix-up is the bench's to say (harness/judge/bench.hpp).
 #include <set>
@@ -77,10 +78,34 @@ class VariableLengthsCheck : public StepCheck {
   std::set<std::pair<std::int64_t, std::int64_t>> shapes_;
 };
 
+std::optional<std::string> equal_lengths_asked_for(const CellPlan& plan, const Manifest& candidate) {
+  std::int64_t microbatches = candidate.microbatches;
+  if (plan.request && plan.request->microbatches) {
+    microbatches = std::ssize(*plan.request->microbatches);
+  } else if (plan.request) {
+    microbatches = plan.request->microbatch_count.value_or(microbatches);
+  }
+  if (microbatches == 1) return "a step has one microbatch: its length cannot vary";
+  if (asks_for_equal_lengths(plan)) return "the sweep asks for equal lengths in this cell";
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::unique_ptr<StepCheck> variable_lengths_check(const CellEvidence& evidence) {
-  return std::make_unique<VariableLengthsCheck>(evidence);
+CheckDescriptor variable_lengths_check() {
+  return {.name = "variable_lengths",
+          .place = 14,
+          .claims = "what crosses a stage boundary has the shape of its own microbatch.",
+          .needs_in_words = "several microbatches; if equal lengths were requested it does not apply.",
+          .cannot_see = "values.",
+          .level = RecordLevel::full,
+          .required = Required::on_bench_alone,
+          .needs_of_reference = {"inputs", "labels"},
+          .compares_without = {"sends", "receives", "boundaries"},
+          .not_applicable = equal_lengths_asked_for,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<VariableLengthsCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gradient_norm (R4): the global norm before clipping and the coefficient that follows from it, on every rank.
 #include <algorithm>
 #include <bit>
@@ -29,8 +30,8 @@ bool is_wider_than_bfloat16(double norm) {
   return rounds(norm) && rounds(norm * norm);
 }
 
-/// Of a norm whose gradients' rows are not recorded. `wider`: stored in float32; how a tensor's own norm is stored makes
-/// no difference between two records of the same gradients.
+/// Of a norm whose gradients' rows are not recorded. `wider`: stored in float32; how a tensor's own norm is stored
+/// makes no difference between two records of the same gradients.
 double limit_by_model(const Record& record, const ExpectedModel& model, bool wider) {
   auditing::NormTerms terms;
   terms.dtype = trained_dtype(record.manifest.dtype);
@@ -194,8 +195,23 @@ class GradientNormCheck : public StepCheck {
 
 }  // namespace
 
-std::unique_ptr<StepCheck> gradient_norm_check(const CellEvidence& evidence) {
-  return std::make_unique<GradientNormCheck>(evidence);
+CheckDescriptor gradient_norm_check() {
+  return {.name = "gradient_norm",
+          .place = 9,
+          .claims =
+              "the global norm and the clip coefficient have the same bits on every rank; where clipping was asked "
+              "for the limit acts in some steps and not in others.",
+          .needs_in_words =
+              "level summary, the same start. A norm that an external trainer sums rank by rank is judged within "
+              "[limits](exactness.md#bounds-that-grow-with-the-model); if they would allow a factor of 1.05, the "
+              "check does not hold.",
+          .cannot_see = "whether the coefficient is applied (`parameters`, `audit`).",
+          .same_start = true,
+          .behind_norm = BehindNorm::gradients,
+          .needs = {"norm"},
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<GradientNormCheck>(evidence);
+          }};
 }
 
 }  // namespace plumbline::judging

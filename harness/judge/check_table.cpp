@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "harness/judge/check_table.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/list_of_checks.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace plumbline::judging {
+
+const std::vector<CheckDescriptor>& all_checks() {
+  static const std::vector<CheckDescriptor> checks = [] {
+    auto list = list_of_checks();
+    std::ranges::sort(list, {}, &CheckDescriptor::place);
+    return list;
+  }();
+  return checks;
+}
+
+const CheckDescriptor& check_of(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& check : all_checks()) {
+    if (check.name == name) return check;
+    names.push_back(check.name);
+  }
+  const auto nearest = nearest_word(name, names);
+  throw InputError("no check is called `" + name + "`" +
+                   (nearest ? "; did you mean `" + *nearest + "`?" : "; there are " + join(names, ", ")));
+}
+
+bool asked_for(const CellPlan& plan, const std::string& check) {
+  return plan.checks.empty() || std::find(plan.checks.begin(), plan.checks.end(), check) != plan.checks.end();
+}
+
+Requirement requirement_of(const CellPlan& plan, const CheckResult& result) {
+  if (result.outcome == Outcome::not_applicable) return Requirement::not_applicable;
+  const Required required = check_of(result.name).required;
+  if (required == Required::always) return Requirement::required;
+  if (!asked_for(plan, result.name)) return Requirement::told;
+  return required == Required::on_bench_alone && !plan.bench ? Requirement::told : Requirement::required;
+}
+
+std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
+                             bool could_compare) {
+  std::vector<std::string> sentences;
+  const auto look = [&](const Manifest& manifest, bool of_reference) {
+    std::vector<std::string> unseen;
+    for (const auto& kind : kinds_of_rows()) {
+      const auto named = [&](const std::vector<std::string>& kinds) {
+        return std::ranges::find(kinds, kind) != kinds.end();
+      };
+      const bool needed = named(check.needs) || (of_reference && named(check.needs_of_reference)) ||
+                          (could_compare && named(check.compares_without));
+      if (needed && !manifest.recorded({kind})) unseen.push_back(kind);
+    }
+    if (unseen.empty()) return;
+    const std::string torch = manifest.version_of("torch");
+    const std::string sentence =
+        "the recorder could not see " + join(unseen, ", ") + (torch.empty() ? "" : " with torch " + torch);
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(sentence);
+  };
+  look(candidate, false);
+  look(reference, true);
+  return join(sentences, "; ");
+}
+
+bool lacks_what_externals_may(const CheckResult& result) {
+  return result.outcome == Outcome::not_run && check_of(result.name).external_may_lack;
+}
+
+}  // namespace plumbline::judging

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All checks, and what follows from their descriptors: which are required of a case, and which cannot be run for want
+// of rows that a recorder could not see.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/judge/cell_plan.hpp"
+#include "harness/judge/checks/checks.hpp"
+#include "record/verdict.hpp"
+
+namespace plumbline::judging {
+
+/// By place. Every checks/*_check.cpp has one: the build generates the list.
+const std::vector<CheckDescriptor>& all_checks();
+/// Throws InputError naming the nearest.
+const CheckDescriptor& check_of(const std::string& check);
+
+bool asked_for(const CellPlan& plan, const std::string& check);
+/// Of a check that was judged by this plan.
+Requirement requirement_of(const CellPlan& plan, const CheckResult& result);
+/// "the recorder could not see receives with torch 2.16.0": what the check needs and the records say that they lack.
+/// Empty where they have it all. `could_compare`: of what it can compare the rest without.
+std::string why_not_recorded(const CheckDescriptor& check, const Manifest& reference, const Manifest& candidate,
+                             bool could_compare);
+/// Whether it could not look because a record of role external lacks what it may lack.
+bool lacks_what_externals_may(const CheckResult& result);
+
+}  // namespace plumbline::judging

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// replicas, of a record that is judged alone: the other pipelines of its run are not there to be held against it. Where
+// all are, replica_comparison.hpp.
+#include "harness/judge/checks/checks.hpp"
+
+namespace plumbline::judging {
+namespace {
+
+class OneReplica : public StepCheck {
+ public:
+  explicit OneReplica(const CellEvidence& evidence) : name_(evidence.candidate.manifest.mesh->name()) {}
+
+  void step(const StepEvidence&) override {}
+
+  Judged conclude() override {
+    Judgement judgement("replicas", "replicas", "");
+    judgement.not_shown("other pipelines of the mesh: this is " + name_);
+    return judgement.conclude_as(Outcome::not_run,
+                                 "this is " + name_ +
+                                     ": the others were neither looked at nor held against it; the folder that "
+                                     "holds them all, without --replica, is judged whole");
+  }
+
+ private:
+  std::string name_;
+};
+
+std::optional<std::string> one_pipeline(const CellPlan&, const Manifest& candidate) {
+  if (candidate.mesh && candidate.mesh->replicas.size() > 1) return std::nullopt;
+  return "one pipeline trained, and none beside it";
+}
+
+}  // namespace
+
+CheckDescriptor replicas_check() {
+  return {.name = "replicas",
+          .place = 18,
+          .claims =
+              "of pipelines that train side by side each has the same start, the same reduced gradients, and after "
+              "each step the same parameters and moments, and is fed data of its own.",
+          .needs_in_words =
+              "level full, and the [records of all pipelines](record-format.md#one-pipeline-of-several) in one "
+              "folder. It does not apply to a single pipeline; for one selected of several it is not run "
+              "(informational). Every other check runs for each replica and names it.",
+          .cannot_see = "a sum over replicas that is wrong in all alike (`gradients`, against a correct reference).",
+          .level = RecordLevel::full,
+          .external_may_lack = true,
+          .needs = {"parameters", "moments"},
+          .not_applicable = one_pipeline,
+          .make = [](const CellEvidence& evidence) -> std::unique_ptr<StepCheck> {
+            return std::make_unique<OneReplica>(evidence);
+          }};
+}
+
+}  // namespace plumbline::judging
