@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where: programs, the package of find_package(plumbline) (plumbline::record, plumbline_add_sweep_test), schemas, docs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -20,6 +21,21 @@ if(PLUMBLINE_TRAINERS)
     install(TARGETS plumbline_gpu_module LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}") # programs look beside themselves
   endif()
 endif()
+
+# Tab completion, which the programs themselves print, where their installed shells look for it.
+set(completed plumbline)
+if(PLUMBLINE_TRAINERS)
+  list(APPEND completed plumbline-reference plumbline-pipeline)
+endif()
+foreach(program IN LISTS completed)
+  set(scripts "${CMAKE_BINARY_DIR}/completions")
+  install(CODE "
+    file(MAKE_DIRECTORY \"${scripts}/bash\" \"${scripts}/zsh\")
+    execute_process(COMMAND \"$<TARGET_FILE:${program}>\" --completion bash OUTPUT_FILE \"${scripts}/bash/${program}\" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND \"$<TARGET_FILE:${program}>\" --completion zsh OUTPUT_FILE \"${scripts}/zsh/_${program}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${scripts}/bash/${program}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${scripts}/zsh/_${program}" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+endforeach()
 
 # One header, with nothing but the standard library in it; two archives, which an imported target joins.
 install(FILES record/external_record.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/plumbline")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -5,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "command_line/command_line.hpp"
 #include "pipeline/check.hpp"
 #include "pipeline/gpu_ranks.hpp"
 #include "pipeline/job.hpp"
@@ -22,7 +24,7 @@ namespace plumbline {
 namespace {
 
 int print_capabilities() {
-  Json gpu = gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
+  Json gpu = gpu_capabilities();  // first: LibTorch caches whether CUDA is available
   apply_deterministic_settings();
   if (gpu.value("usable", false)) {
     const std::string why = why_nccl_needs_one_gpu_a_rank_here(load_gpu_module());
@@ -37,13 +39,14 @@ int print_capabilities() {
 
 int run_pipeline_program(int argc, char** argv, TransportsFactory make_transports, const std::string& program) {
   CLI::App app("Trains a Llama on the ranks of a pipeline and records what crossed each boundary.");
-  app.footer(
-      "Examples:\n"
-      "  mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline\n"
-      "  plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline\n"
-      "  mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
-      "/tmp/zbv\n"
-      "  mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest");
+  app.footer(help_end(
+      {"mpirun -n 4 plumbline-pipeline fixtures/runs/quick.toml --record /tmp/pipeline",
+       "plumbline-pipeline fixtures/runs/quick.toml --transport threads --world 4 --record /tmp/pipeline",
+       "mpirun -n 2 plumbline-pipeline fixtures/runs/quick.toml --schedule fixtures/schedules/zbv-p2-m4.csv --record "
+       "/tmp/zbv",
+       "mpirun -n 2 plumbline-pipeline run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
+      {.zero = "trained", .one = "the run failed: a rank crashed, or a message did not come"}));
+  begin_command_line(app, "plumbline-pipeline", "mpirun -n N plumbline-pipeline RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", version_text("plumbline-pipeline"));
   PipelineOptions options;
   options.program = program;
@@ -52,17 +55,19 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   bool plan = false;
   bool check = false;
   bool as_json = false;
-  app.add_option("run", options.run_file, "Run file (TOML): model, data, training, pipeline");
-  app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("RUN.toml", options.run_file, "Run file: model, data, training, pipeline");
+  app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
+  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
   app.add_option("--schedule", options.schedule,
                  "Schedule in place of the run file's: " + join(schedule_names(), ", ") +
-                     ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them");
-  app.add_option("--schedule-dialect", options.schedule_dialect,
-                 "Dialect of that file (default: told by its cells): torch, torch-old, plumbline");
+                     ", or a CSV file with a row for each rank, as torch.distributed.pipelining writes them")
+      ->type_name("NAME");
+  app.add_option("--schedule-dialect", options.schedule_dialect, "Dialect of that file (default: told by its cells)")
+      ->type_name("torch|torch-old|plumbline");
   app.add_option("--transport", options.transport,
-                 "Transport in place of the run file's: " + join(transports_of_this_build(), ", "));
+                 "Transport in place of the run file's: " + join(transports_of_this_build(), ", "))
+      ->type_name("NAME");
   app.add_option("--world", options.world, "Ranks, with --transport threads or --check")->check(CLI::PositiveNumber);
   app.add_option("--device", options.device,
                  "cpu, or cuda: each rank a GPU of its node; with --transport threads all ranks the first")
@@ -78,7 +83,7 @@ int run_pipeline_program(int argc, char** argv, TransportsFactory make_transport
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
   try {
-    app.parse(argc, argv);
+    read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     std::ostringstream words;

@@ -1,4 +1,5 @@
-// plumbline-reference: trains on one device, or holds the model against goldens.
+// SPDX-License-Identifier: BSD-3-Clause
+// plumbline-reference: trains on one device, or compares the model with goldens.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "command_line/command_line.hpp"
 #include "reference/check.hpp"
 #include "reference/export.hpp"
 #include "reference/golden.hpp"
@@ -23,17 +25,17 @@ namespace {
 using plumbline::ReferenceOptions;
 
 int print_capabilities() {
-  const plumbline::Json gpu = plumbline::gpu_capabilities();  // first: LibTorch remembers whether it had CUDA
+  const plumbline::Json gpu = plumbline::gpu_capabilities();  // first: LibTorch caches whether CUDA is available
   plumbline::apply_deterministic_settings();
   std::cout << plumbline::json_text(plumbline::capabilities_json("plumbline-reference", gpu), 2) << '\n';
   return 0;
 }
 
-/// Becomes plumbline-pipeline, which knows partitions and schedules, and whose table begins with the reference.
+/// Executes plumbline-pipeline, which knows partitions and schedules; its table begins with the reference.
 [[noreturn]] void print_memory_plan(const ReferenceOptions& options) {
   const std::string program = (plumbline::program_folder() / "plumbline-pipeline").string();
   std::vector<std::string> command{"plumbline-reference", options.run_file.string(),
-                                   "--plan"};  // it signs what is wrong
+                                   "--plan"};  // error messages come from plumbline-pipeline
   if (options.text) command.insert(command.end(), {"--text", options.text->string()});
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
@@ -47,10 +49,11 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Trains a Llama on one device, microbatch by microbatch, and records every cut: the oracle that a pipeline is "
       "held against.");
-  app.footer(
-      "Examples:\n"
-      "  plumbline-reference fixtures/runs/quick.toml --record /tmp/reference\n"
-      "  plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest");
+  app.footer(plumbline::help_end(
+      {"plumbline-reference fixtures/runs/quick.toml --record /tmp/reference",
+       "plumbline-reference run.toml --checkpoint checkpoints --checkpoint-every 200 --resume latest"},
+      {.zero = "trained, or the goldens hold", .one = "the run failed, or a golden does not hold"}));
+  plumbline::begin_command_line(app, "plumbline-reference", "plumbline-reference RUN.toml --record DIR [OPTION...]");
   app.set_version_flag("--version", plumbline::version_text("plumbline-reference"));
   ReferenceOptions options;
   bool capabilities = false;
@@ -60,12 +63,13 @@ int run(int argc, char** argv) {
   bool as_json = false;
   std::filesystem::path exported;
   std::vector<std::filesystem::path> goldens;
-  app.add_option("run", options.run_file, "Run file (TOML): model, data, training");
-  app.add_option("--record", options.record, "Folder for the run record; must be empty or new");
+  app.add_option("RUN.toml", options.run_file, "Run file: model, data, training");
+  app.add_option("--record", options.record, "Folder for the run record; must be empty or new")->type_name("DIR");
   options.checkpoint.add_to(app);
-  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data");
+  app.add_option("--text", options.text, "Train on this UTF-8 file in place of the run file's data")->type_name("FILE");
   app.add_option("--accumulation", options.accumulation,
-                 "CSV (unit, microbatch): sum gradients in this order instead of ascending");
+                 "CSV (unit, microbatch): sum gradients in this order instead of ascending")
+      ->type_name("FILE.csv");
   app.add_option("--device", options.device, "cpu, or cuda: the first GPU that CUDA_VISIBLE_DEVICES shows")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -82,10 +86,13 @@ int run(int argc, char** argv) {
                  "At level dump: keep what the gradients of this step were after each of its microbatches, too")
       ->check(CLI::NonNegativeNumber);
   app.add_option(
-      "--export", exported,
-      "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
-      "or empty (docs/data.md)");
-  app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")->expected(1, -1);
+         "--export", exported,
+         "Train nothing: write ids, labels, initial weights and the order of accumulation into this folder, new "
+         "or empty (docs/data.md)")
+      ->type_name("DIR");
+  app.add_option("--golden", goldens, "Hold the model against these golden folders and exit 0 or 1")
+      ->type_name("DIR")
+      ->expected(1, -1);
   app.add_flag("--plan", plan, "Train nothing: print how much memory the run takes on one device and on 1 to 8 ranks");
   auto* checks =
       app.add_flag("--check", check, "Train nothing: say whether the run can begin here, and what it would do");
@@ -93,7 +100,7 @@ int run(int argc, char** argv) {
   app.add_flag("--capabilities", capabilities, "Print what this build and machine can do, as JSON");
   app.add_flag("--quiet", quiet, "Say nothing of what the run does and how far it is");
   try {
-    app.parse(argc, argv);
+    plumbline::read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     std::ostringstream words;

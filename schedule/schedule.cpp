@@ -13,6 +13,7 @@
 #include "schedule/interleaved_1f1b.hpp"
 #include "schedule/looped_bfs.hpp"
 #include "schedule/one_f_one_b.hpp"
+#include "schedule/schedule_words.hpp"
 #include "schedule/zero_bubble_h.hpp"
 #include "schedule/zero_bubble_v.hpp"
 #include "support/error.hpp"
@@ -35,7 +36,7 @@ struct Sizes {
 
 /// What sets one schedule apart: how many chunks, where they lie, one rank's list, and what else the sizes must meet.
 struct Generator {
-  std::string name;
+  std::string name, words;
   std::int32_t fixed_chunks;  ///< 0: any number
   PlacementKind placement;
   std::function<ActionList(std::int32_t rank, const Sizes&)> list;
@@ -64,20 +65,23 @@ std::string dualpipe_objection(const Sizes& sizes) {
 const std::vector<Generator>& generators() {
   using enum PlacementKind;
   static const std::vector<Generator> all = {
-      {"afab", 1, loop, [](auto rank, const Sizes& s) { return afab_list(rank, s.microbatches); }},
-      {"1f1b", 1, loop, [](auto rank, const Sizes& s) { return one_f_one_b_list(rank, s.ranks, s.microbatches); }},
-      {"interleaved-1f1b", 0, loop,
+      {"afab", "all forwards, then all backwards (GPipe)", 1, loop,
+       [](auto rank, const Sizes& s) { return afab_list(rank, s.microbatches); }},
+      {"1f1b", "one forward, one backward", 1, loop,
+       [](auto rank, const Sizes& s) { return one_f_one_b_list(rank, s.ranks, s.microbatches); }},
+      {"interleaved-1f1b", "1F1B over several chunks a rank; rounds of about p microbatches must divide m", 0, loop,
        [](auto rank, const Sizes& s) { return interleaved_1f1b_list(rank, s.ranks, s.microbatches, s.chunks); },
        interleaved_objection},
-      {"looped-bfs", 0, loop,
+      {"looped-bfs", "breadth first over several chunks a rank", 0, loop,
        [](auto rank, const Sizes& s) { return looped_bfs_list(rank, s.ranks, s.microbatches, s.chunks); }},
-      {"zb-h1", 1, loop,
+      {"zb-h1", "zero bubble, slots as 1F1B's first rank on every rank; closed form for m >= p", 1, loop,
        [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 1); }},
-      {"zb-h2", 1, loop,
+      {"zb-h2", "zero bubble with 2p-1 slots; closed form for m >= 2p-1", 1, loop,
        [](auto rank, const Sizes& s) { return zero_bubble_h_list(rank, s.ranks, s.microbatches, 2); }},
-      {"zb-v", 2, v, [](auto rank, const Sizes& s) { return zero_bubble_v_list(rank, s.ranks, s.microbatches); }},
-      {"dualpipe-v", 2, v, [](auto rank, const Sizes& s) { return dualpipe_v_list(rank, s.ranks, s.microbatches); },
-       dualpipe_objection},
+      {"zb-v", "zero bubble, two chunks a rank in a V; closed form for m >= 2p-1", 2, v,
+       [](auto rank, const Sizes& s) { return zero_bubble_v_list(rank, s.ranks, s.microbatches); }},
+      {"dualpipe-v", "DualPipe folded into a V of two chunks a rank; m >= 2p", 2, v,
+       [](auto rank, const Sizes& s) { return dualpipe_v_list(rank, s.ranks, s.microbatches); }, dualpipe_objection},
   };
   return all;
 }
@@ -128,6 +132,11 @@ const std::vector<std::string>& schedule_names() {
 std::optional<std::string> known_schedule(const std::string& name) {
   const Generator* generator = find_generator(name);
   return generator != nullptr ? std::optional(generator->name) : std::nullopt;
+}
+
+std::string schedule_words(const std::string& name) {
+  const Generator* generator = find_generator(name);
+  return generator != nullptr ? generator->words : "";
 }
 
 std::int32_t default_chunks(const std::string& name) {

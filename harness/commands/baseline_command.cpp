@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/baseline_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -6,6 +7,7 @@
 #include <iostream>
 #include <memory>
 
+#include "command_line/command_line.hpp"
 #include "harness/baseline/compare_baselines.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "support/error.hpp"
@@ -122,30 +124,43 @@ std::function<int()> add_baseline_command(CLI::App& app) {
   auto* command = app.add_subcommand("baseline", "Keep what a sweep computed, and hold later sweeps against it");
   command->require_subcommand(1);
   command->footer(
-      "Example: plumbline baseline save release-1 reports/runs/latest\n"
-      "         plumbline baseline compare release-1\n"
-      "Exit codes: 0 equal or changed as allowed, 1 changed, 2 usage or input error, 3 nothing comparable.");
+      help_end({"plumbline baseline save release-1 reports/runs/latest", "plumbline baseline compare release-1"},
+               {.zero = "done; equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
   const auto add = [&](const char* name, const char* what) {
     auto* sub = command->add_subcommand(name, what);
     sub->add_option("--baselines", options->folder, "Folder of the baselines, meant to be committed")
+        ->type_name("DIR")
         ->capture_default_str();
     return sub;
   };
   const auto add_named = [&](const char* name, const char* what) {
     auto* sub = add(name, what);
-    sub->add_option("name", options->name, "Name of the baseline")->required();
-    sub->add_option("sweep", options->sweep, "Folder of a finished sweep")->capture_default_str();
+    sub->add_option("NAME", options->name, "Name of the baseline")->required();
+    sub->add_option("SWEEP_DIR", options->sweep, "Folder of a finished sweep")->capture_default_str();
     return sub;
   };
   auto* save_command = add_named("save", "Keep what a sweep that holds computed and took");
   auto* list_command = add("list", "The baselines that are there");
   auto* compare_command = add_named("compare", "Hold a sweep against a baseline: bits, bytes, cells and checks");
-  compare_command->add_option("--allow", options->allowed, "A kind of change that may be: bits, bytes, coverage")
+  const ExitWords takes = {.two = "no such sweep, or it does not hold; or the command line is wrong"};
+  save_command->footer(help_end({"plumbline baseline save release-1 reports/runs/latest"}, takes));
+  list_command->footer(help_end({"plumbline baseline list"}));
+  compare_command->footer(
+      help_end({"plumbline baseline compare release-1",
+                "plumbline baseline compare release-1 reports/runs/latest --allow bytes --reason "
+                "'the norm takes less memory'"},
+               {.zero = "equal, or changed as allowed", .one = "changed", .three = "nothing comparable"}));
+  compare_command->add_option("--allow", options->allowed, "A kind of change that may be")
+      ->check(CLI::IsMember({"bits", "bytes", "coverage"}))
       ->allow_extra_args(false);
-  compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result");
+  compare_command->add_option("--reason", options->reason, "Why it may be; kept with the result")->type_name("WHY");
   compare_command->add_flag("--json", options->json, "Print it as JSON");
   auto* accept_command = add_named("accept", "Let a sweep take the place of a baseline, and keep why");
-  accept_command->add_option("--reason", options->reason, "Why this change is right; kept in the baseline")->required();
+  accept_command->footer(help_end(
+      {"plumbline baseline accept release-1 reports/runs/latest --reason 'another order of summation'"}, takes));
+  accept_command->add_option("--reason", options->reason, "Why this change is right; kept in the baseline")
+      ->type_name("WHY")
+      ->required();
   return [options, save_command, list_command, compare_command] {
     if (*save_command) return save(*options);
     if (*list_command) return list(*options);

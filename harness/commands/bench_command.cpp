@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/bench_command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
+#include "command_line/command_line.hpp"
 #include "harness/bench/bench_text.hpp"
 #include "harness/bench/run_bench.hpp"
 #include "harness/sweep/trainer_programs.hpp"
@@ -22,10 +24,12 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
   options->sweep.trainers = trainers;
   options->sweep.harness = harness;
   auto* command = app.add_subcommand("bench", "Time a sweep file's cells and their references in turn; judges nothing");
-  command->add_option("sweep", options->sweep.sweep_file, "SWEEP.toml")->required();
-  command->add_option_function<fs::path>(
-      "--out", [options](const fs::path& out) { options->sweep.out = out; },
-      "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)");
+  command->add_option("SWEEP.toml", options->sweep.sweep_file, "The sweep file whose cells are timed")->required();
+  command
+      ->add_option_function<fs::path>(
+          "--out", [options](const fs::path& out) { options->sweep.out = out; },
+          "Folder for the results (default: reports/runs/<date>-<time>-<name>-bench)")
+      ->type_name("DIR");
   command
       ->add_option("--rounds", options->rounds, "Times that every run is made, at least 2; six give intervals of 95 %")
       ->capture_default_str();
@@ -33,11 +37,13 @@ std::function<int()> add_bench_command(CLI::App& app, const std::string& program
       ->check(CLI::Range(0.001, 10.0))
       ->capture_default_str();
   command->add_option("--cells", options->sweep.cells, "Time only these cells: ids, or patterns with * and ? in quotes")
+      ->type_name("PATTERNS")
       ->allow_extra_args(false);
-  command->add_option("--trainers", options->sweep.trainers, trainers_help());
+  command->add_option("--trainers", options->sweep.trainers, trainers_help())->type_name("DIR");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print bench.json (Google Benchmark's form, for its compare.py), not the table");
-  command->footer("Example: plumbline bench fixtures/sweeps/bench.toml --rounds 6");
+  command->footer(help_end({"plumbline bench fixtures/sweeps/bench.toml --rounds 6"},
+                           {.zero = "measured", .one = "a run did not end well; the others were measured"}));
   return [options, json] {
     const FinishedBench finished = run_bench(*options, stderr);
     if (*json)

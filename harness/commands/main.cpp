@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The program `plumbline`: sweep, merge, judge, compare, baseline, bench, calibrate, report, doctor, schedule,
 // record.
 #include <CLI/CLI.hpp>
@@ -6,11 +7,11 @@
 #include <optional>
 #include <string_view>
 
+#include "command_line/command_line.hpp"
 #include "harness/commands/baseline_command.hpp"
 #include "harness/commands/bench_command.hpp"
 #include "harness/commands/calibrate_command.hpp"
 #include "harness/commands/compare.hpp"
-#include "harness/commands/did_you_mean.hpp"
 #include "harness/commands/doctor.hpp"
 #include "harness/commands/record_command.hpp"
 #include "harness/commands/report_command.hpp"
@@ -66,14 +67,13 @@ int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "history")
     throw InputError("plumbline history was removed; docs/ci.md shows trends with other tools");
   CLI::App app{"Proves that a pipeline-parallel trainer computes the same bits as one device."};
-  app.name("plumbline");
+  begin_command_line(app, "plumbline");
   app.set_version_flag("--version", version_text("plumbline"));
   app.require_subcommand(1);
   app.footer(beside_text(program_folder()) +
-             "Example: plumbline sweep fixtures/sweeps/default.toml\n"
-             "Exit codes: 0 holds, 1 does not hold, 2 usage or input error, 3 the machine did not let us do the work.");
+             help_end({"plumbline sweep fixtures/sweeps/default.toml", "plumbline sweep --help"},
+                      {.zero = "holds, also in part", .one = "does not hold, or is unstable"}));
 
-  app.failure_message(told_with_near_words);
   const auto run_sweep = add_sweep_command(app, argv[0], program_folder(), harness_json());
 
   std::string reference, candidate;
@@ -81,22 +81,27 @@ int run(int argc, char** argv) {
   bool compare_json = false;
   std::optional<std::int64_t> replica;
   auto* compare_command = app.add_subcommand("compare", "Judge any two run records");
-  compare_command->add_option("reference", reference, "The reference's record")->required();
-  compare_command->add_option("candidate", candidate, "The record to judge")->required();
-  compare_command->add_option("--calibration", calibration,
-                              "calibration.json of this run: hold values within its limits instead of in bits, where "
-                              "bits cannot be equal (another device, another instruction set)");
+  compare_command->add_option("REFERENCE", reference, "The reference's record")->required();
+  compare_command->add_option("CANDIDATE", candidate, "The record to judge")->required();
+  compare_command
+      ->add_option("--calibration", calibration,
+                   "calibration.json of this run: hold values within its limits instead of in bits, where "
+                   "bits cannot be equal (another device, another instruction set)")
+      ->type_name("FILE.json");
   std::optional<fs::path> request;
-  compare_command->add_option("--request", request,
-                              "request.json: what was asked of the candidate, which it is then held to");
+  compare_command
+      ->add_option("--request", request, "request.json: what was asked of the candidate, which it is then held to")
+      ->type_name("FILE.json");
   compare_command->add_option(
       "--replica", replica,
       "Which pipeline of each, where several trained side by side (0, 1, ...); without it all are "
       "judged and held against each other");
   compare_command->add_flag("--json", compare_json, "Print the verdict as JSON");
   std::optional<fs::path> compare_page;
-  compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it");
-  compare_command->footer("Example: plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json");
+  compare_command->add_option("--page", compare_page, "Folder to make, with a report of the comparison in it")
+      ->type_name("DIR");
+  compare_command->footer(help_end({"plumbline compare out/references/quick out/cells/quick-1f1b-w2 --json"},
+                                   {.zero = "holds", .one = "does not hold"}));
 
   const auto run_judge = add_judge_command(app, harness_json());
   const auto run_merge = add_merge_command(app, harness_json());
@@ -105,14 +110,17 @@ int run(int argc, char** argv) {
   fs::path doctor_trainers = program_folder();
   bool doctor_json = false;
   auto* doctor_command = app.add_subcommand("doctor", "What this machine offers a sweep, and what stands in the way");
-  doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)");
+  doctor_command->add_option("--trainers", doctor_trainers, "Folder of the trainers (default: beside this program)")
+      ->type_name("DIR");
   auto* as_json = doctor_command->add_flag("--json", doctor_json, "Print it as JSON");
   fs::path resources;
   doctor_command
       ->add_option("--ctest-resources", resources,
                    "Ask for nothing but the GPUs, and write them for ctest --resource-spec-file")
+      ->type_name("FILE.json")
       ->excludes(as_json);
-  doctor_command->footer("Example: plumbline doctor");
+  doctor_command->footer(help_end({"plumbline doctor"},
+                                  {.zero = "a sweep can run here", .three = "something is missing, which is named"}));
 
   const auto run_baseline = add_baseline_command(app);
   const auto run_bench_command = add_bench_command(app, argv[0], program_folder(), harness_json());
@@ -121,7 +129,8 @@ int run(int argc, char** argv) {
   const auto run_record = add_record_command(app);
 
   try {
-    app.parse(argc, argv);
+    add_color_option(app);
+    read_command_line(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? as_int(ExitCode::holds) : as_int(ExitCode::bad_input);
   }

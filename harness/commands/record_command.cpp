@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/record_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "command_line/command_line.hpp"
 #include "harness/commands/checks_page.hpp"
 #include "harness/commands/record_check.hpp"
 #include "harness/commands/record_rules.hpp"
@@ -70,28 +72,33 @@ std::function<int()> add_record_command(CLI::App& app) {
   const auto options = std::make_shared<CheckOptions>();
   auto* record = app.add_subcommand("record", "Run records alone: check, show, trace one; the rules for them");
   record->require_subcommand(1);
-  auto* check_command = record->add_subcommand(
-      "check", "Read a record strictly and recompute its numbers: 0 holds, 1 something was found, 2 unreadable");
-  check_command->add_option("folder", options->folder, "The record, with its manifest.json")->required();
+  record->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
+                          {.one = "check: something was found"}));
+  auto* check_command = record->add_subcommand("check", "Read a record strictly and recompute its numbers");
+  check_command->add_option("RECORD_DIR", options->folder, "The record, with its manifest.json")->required();
   check_command->add_flag("--json", options->json, "Print it as JSON");
   check_command->add_flag("--large-dumps", options->large_dumps, "Read dumps of more than 1 GiB too");
   add_replica(*check_command, options->replica);
-  check_command->footer("Example: plumbline record check reports/runs/latest/references/stories260k-adamw");
+  check_command->footer(help_end({"plumbline record check reports/runs/latest/references/stories260k-adamw"},
+                                 {.zero = "holds",
+                                  .one = "something was found",
+                                  .two = "the record cannot be read, or the command line is wrong"}));
   const auto trace = std::make_shared<TraceOptions>();
   auto* trace_command = record->add_subcommand("trace", "Write what the ranks did when as trace events, for Perfetto");
-  trace_command->add_option("folder", trace->folder, "The record, with its manifest.json")->required();
-  trace_command->add_option("--out", trace->out, "The file to write")->capture_default_str();
+  trace_command->add_option("RECORD_DIR", trace->folder, "The record, with its manifest.json")->required();
+  trace_command->add_option("--out", trace->out, "The file to write")->type_name("FILE.json")->capture_default_str();
   trace_command->add_option("--step", trace->step, "Only this step");
   add_replica(*trace_command, trace->replica);
-  trace_command->footer("Example: plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4");
+  trace_command->footer(help_end({"plumbline record trace reports/runs/latest/cells/stories260k-adamw-1f1b-w4"}));
   const auto shown = std::make_shared<ShowOptions>();
   auto* show_command = record->add_subcommand("show", "Print what a record holds");
-  show_command->add_option("folder", shown->folder, "The record, with its manifest.json")->required();
+  show_command->add_option("RECORD_DIR", shown->folder, "The record, with its manifest.json")->required();
   add_replica(*show_command, shown->replica);
-  show_command->footer("Example: plumbline record show reports/runs/latest/references/stories260k-adamw");
+  show_command->footer(help_end({"plumbline record show reports/runs/latest/references/stories260k-adamw"}));
   auto* rules_command = record->add_subcommand("rules", "Print what the judge asks of whom: check by role and tier");
-  const auto* markdown = rules_command->add_flag("--markdown", "Print what docs/checks.md says of each check");
-  rules_command->footer("Example: plumbline record rules");
+  const auto markdown = std::make_shared<bool>(false);
+  rules_command->add_flag("--markdown", *markdown, "Print what docs/checks.md says of each check");
+  rules_command->footer(help_end({"plumbline record rules"}));
   return [options, trace, trace_command, shown, show_command, rules_command, markdown] {
     if (*trace_command) return write_trace(*trace);
     if (*rules_command && *markdown) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/report_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -5,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "command_line/command_line.hpp"
 #include "harness/baseline/compare_baselines.hpp"
 #include "harness/baseline/take_baseline.hpp"
 #include "reports/report.hpp"
@@ -65,13 +67,18 @@ std::function<int()> add_report_command(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
   auto* command = app.add_subcommand(
       "report", "Write a sweep's report again from its verdict.json; judges nothing again (see: plumbline judge)");
-  command->add_option("folder", options->folder, "A sweep's folder, with its verdict.json")->required();
-  auto* compare = command->add_option("--compare", options->compare,
-                                      "Another sweep's folder, later than the first: write a page of what changed");
-  command->add_option("--out", options->out, "Where the page of --compare goes")->capture_default_str()->needs(compare);
+  command->add_option("SWEEP_DIR", options->folder, "A sweep's folder, with its verdict.json")->required();
+  auto* compare = command
+                      ->add_option("--compare", options->compare,
+                                   "Another sweep's folder, later than the first: write a page of what changed")
+                      ->type_name("DIR");
+  command->add_option("--out", options->out, "Where the page of --compare goes")
+      ->type_name("FILE.html")
+      ->capture_default_str()
+      ->needs(compare);
   command->footer(
-      "Example: plumbline report reports/runs/latest\n"
-      "         plumbline report reports/runs/before --compare reports/runs/latest --out comparison.html");
+      help_end({"plumbline report reports/runs/latest",
+                "plumbline report reports/runs/before --compare reports/runs/latest --out comparison.html"}));
   return [options] { return make_report(*options); };
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/schedule_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -5,9 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <sstream>
 
+#include "command_line/command_line.hpp"
 #include "record/record.hpp"
 #include "reports/measured_timeline.hpp"
 #include "schedule/closed_forms.hpp"
@@ -15,6 +16,7 @@
 #include "schedule/drawing.hpp"
 #include "schedule/lowering.hpp"
 #include "schedule/runnable.hpp"
+#include "schedule/schedule_words.hpp"
 #include "schedule/simulator.hpp"
 #include "schedule/verifier.hpp"
 #include "support/csv.hpp"
@@ -126,23 +128,16 @@ void deliver(const Options& options, const std::string& text) {
 }
 
 int list_schedules(const Options& options) {
-  const std::map<std::string, std::string> words = {
-      {"afab", "all forwards, then all backwards (GPipe)"},
-      {"1f1b", "one forward, one backward"},
-      {"interleaved-1f1b", "1F1B over several chunks a rank; rounds of about p microbatches must divide m"},
-      {"looped-bfs", "breadth first over several chunks a rank"},
-      {"zb-h1", "zero bubble, slots as 1F1B's first rank on every rank; closed form for m >= p"},
-      {"zb-h2", "zero bubble with 2p-1 slots; closed form for m >= 2p-1"},
-      {"zb-v", "zero bubble, two chunks a rank in a V; closed form for m >= 2p-1"},
-      {"dualpipe-v", "DualPipe folded into a V of two chunks a rank; m >= 2p"}};
   Json all = Json::array();
   std::string text;
   for (const std::string& name : schedule_names()) {
     const std::string placement =
         make_schedule(name, 1, 2, default_chunks(name)).placement.kind == PlacementKind::v ? "v" : "loop";
-    all.push_back(
-        {{"name", name}, {"chunks", default_chunks(name)}, {"placement", placement}, {"description", words.at(name)}});
-    text += name + std::string(18 - name.size(), ' ') + words.at(name) + "\n";
+    all.push_back({{"name", name},
+                   {"chunks", default_chunks(name)},
+                   {"placement", placement},
+                   {"description", schedule_words(name)}});
+    text += name + std::string(18 - name.size(), ' ') + schedule_words(name) + "\n";
   }
   if (options.json)
     std::cout << json_text(all, 2) << "\n";
@@ -281,6 +276,7 @@ void add_reading(CLI::App& command, Options& options) {
 
 void add_choice(CLI::App& command, Options& options) {
   command.add_option("--schedule", options.schedule, "A name (plumbline schedule list), or a file that ends in .csv")
+      ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--ranks", options.ranks, "Ranks, p")->capture_default_str();
   command.add_option("--microbatches", options.microbatches, "Microbatches, m")->capture_default_str();
@@ -295,6 +291,7 @@ void add_times(CLI::App& command, Options& options) {
       .add_option("--times", options.times,
                   "T_F,T_B,T_W of a stage, or a CSV file with such a row for each stage; a fourth time is that of a "
                   "full backward (else T_B + T_W)")
+      ->type_name("TIMES")
       ->capture_default_str();
   command.add_option("--communication", options.communication, "T_comm of a message between two ranks")
       ->capture_default_str();
@@ -306,41 +303,47 @@ std::function<int()> add_schedule_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   auto* schedule = app.add_subcommand("schedule", "Schedules as data: list, show, check, simulate, convert");
   schedule->require_subcommand(1);
+  schedule->footer(help_end({"plumbline schedule list", "plumbline schedule show --schedule 1f1b"},
+                            {.one = "check: does not hold"}));
 
   auto* list_command = schedule->add_subcommand("list", "The schedules that can be made");
   list_command->add_flag("--json", options->json, "Print them as JSON");
-  list_command->footer("Example: plumbline schedule list");
+  list_command->footer(help_end({"plumbline schedule list"}));
 
   auto* show_command = schedule->add_subcommand("show", "Draw a schedule: text, or SVG with --out FILE.svg");
   add_choice(*show_command, *options);
   add_times(*show_command, *options);
   show_command->add_option("--columns", options->columns, "Characters a row (default: as many as the terminal has)")
       ->check(CLI::Range(10, 10000));
-  show_command->add_option("--record", options->record,
-                           "A run's record: draw a step of it as measured, above the same schedule planned with the "
-                           "record's median times");
+  show_command
+      ->add_option("--record", options->record,
+                   "A run's record: draw a step of it as measured, above the same schedule planned with the "
+                   "record's median times")
+      ->type_name("DIR");
   show_command->add_option("--step", options->step, "With --record: which step (default: the one of median time)");
-  show_command->add_option("--out", options->out, "File to write (.svg: a drawing, else text; default: the terminal)");
-  show_command->footer(
-      "Example: plumbline schedule show --schedule zb-h1 --ranks 4 --microbatches 8 --out zb-h1.svg\n"
-      "         plumbline schedule show --record reports/runs/latest/cells/untied128-sgd-1f1b-w2");
+  show_command->add_option("--out", options->out, "File to write (.svg: a drawing, else text; default: the terminal)")
+      ->type_name("FILE");
+  show_command->footer(help_end({"plumbline schedule show --schedule zb-h1 --ranks 4 --microbatches 8 --out zb-h1.svg",
+                                 "plumbline schedule show --record reports/runs/latest/cells/untied128-sgd-1f1b-w2"}));
 
-  auto* check_command = schedule->add_subcommand("check", "Verify a schedule file: 0 holds, 1 does not, 2 unreadable");
-  check_command->add_option("file", options->schedule, "CSV, one row a rank")->required();
+  auto* check_command = schedule->add_subcommand("check", "Verify a schedule file");
+  check_command->add_option("SCHEDULE.csv", options->schedule, "One row a rank")->required();
   add_reading(*check_command, *options);
   check_command->add_option("--model", options->model, "How the transport executes messages")
       ->check(CLI::IsMember({"blocking", "pair", "pair-direction", "stream", "buffered"}))
       ->capture_default_str();
   check_command->add_flag("--json", options->json, "Print the findings as JSON");
-  check_command->footer("Example: plumbline schedule check mine.csv --dialect torch --model stream");
+  check_command->footer(help_end(
+      {"plumbline schedule check mine.csv --dialect torch --model stream"},
+      {.zero = "holds", .one = "does not hold", .two = "the file cannot be read, or the command line is wrong"}));
 
   auto* simulate_command = schedule->add_subcommand("simulate", "Makespan, bubble rate and slots from durations");
   add_choice(*simulate_command, *options);
   add_times(*simulate_command, *options);
   simulate_command->add_flag("--json", options->json, "Print the result as JSON");
   simulate_command->footer(
-      "Example: plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 "
-      "--times 18.522,18.086,9.337 --communication 0.601 --json");
+      help_end({"plumbline schedule simulate --schedule zb-h1 --ranks 8 --microbatches 24 --times 18.522,18.086,9.337 "
+                "--communication 0.601 --json"}));
 
   auto* convert_command = schedule->add_subcommand("convert", "Write a schedule as CSV in a dialect");
   add_choice(*convert_command, *options);
@@ -349,8 +352,8 @@ std::function<int()> add_schedule_command(CLI::App& app) {
       ->capture_default_str();
   convert_command->add_flag("--lowered", options->lowered, "With SEND and RECV");
   convert_command->add_flag("--tied", options->tied, "With --lowered: REDUCE for tied weights");
-  convert_command->add_option("--out", options->out, "File to write (default: the terminal)");
-  convert_command->footer("Example: plumbline schedule convert --schedule zb-v --to torch --out zb-v.csv");
+  convert_command->add_option("--out", options->out, "File to write (default: the terminal)")->type_name("FILE");
+  convert_command->footer(help_end({"plumbline schedule convert --schedule zb-v --to torch --out zb-v.csv"}));
 
   return [=] {
     if (*list_command) return list_schedules(*options);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "harness/commands/sweep_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "command_line/command_line.hpp"
 #include "harness/commands/doctor.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/launch/visible_gpus.hpp"
@@ -174,10 +176,12 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
   options.trainers = trainers;
   options.harness = harness;
   auto* command = app.add_subcommand("sweep", "Run the reference and the pipeline over a matrix, judge, report");
-  command->add_option("sweep", options.sweep_file, "SWEEP.toml")->required();
-  auto* out = command->add_option_function<fs::path>(
-      "--out", [given](const fs::path& folder) { given->options.out = folder; },
-      "Folder for the results (default: reports/runs/<date>-<time>-<name>)");
+  command->add_option("SWEEP.toml", options.sweep_file, "The matrix: models, schedules, world sizes")->required();
+  auto* out = command
+                  ->add_option_function<fs::path>(
+                      "--out", [given](const fs::path& folder) { given->options.out = folder; },
+                      "Folder for the results (default: reports/runs/<date>-<time>-<name>)")
+                  ->type_name("DIR");
   auto* resume =
       command->add_flag("--resume", options.resume, "Go on with the sweep that --out holds: finished cells are kept");
   command->add_flag("--again", options.again, "With --resume: cells that do not hold are run again")->needs(resume);
@@ -185,6 +189,7 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
       ->add_option(
           "--cells", options.cells,
           "Run only these cells: ids, or patterns with * and ? in quotes; commas between several, or given again")
+      ->type_name("PATTERNS")
       ->allow_extra_args(false);  // one value each time: what follows may be the sweep file
   auto* list = command->add_flag("--list", given->list,
                                  "Print the cells' ids and train nothing; refuses what the sweep would refuse, and "
@@ -197,13 +202,15 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
                    "Slots, cores or GPUs, for runs side by side: each takes as many as it has ranks")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->capture_default_str();
-  command->add_option_function<std::string>(
-      "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
-      "i/n: run every n-th cell from the i-th on; plumbline merge puts the n folders together");
+  command
+      ->add_option_function<std::string>(
+          "--shard", [given](const std::string& text) { given->options.shard = shard_of(text); },
+          "Run every n-th cell from the i-th on; plumbline merge puts the n folders together")
+      ->type_name("I/N");
   command
       ->add_option_function<std::string>(
           "--keep", [given](const std::string& what) { given->options.keep_failures = what == "failures"; },
-          "all (the default) or failures: then records of cells that hold go, once the report is written")
+          "Which records stay. failures: those of cells that hold go, once the report is written (default: all)")
       ->check(CLI::IsMember({"all", "failures"}));
   auto* as_test =
       command
@@ -211,16 +218,17 @@ std::function<int()> add_sweep_command(CLI::App& app, const std::string& program
               "--ctest", [given](const fs::path& folder) { given->options.out = folder, given->as_test = true; },
               "As a test of CTest (plumbline_add_sweep_test): takes the GPUs that CTest assigned, writes "
               "into this folder in place of the last sweep there, prints measurements")
+          ->type_name("DIR")
           ->excludes(out)
           ->excludes(resume)
           ->excludes(list);
   command->add_option("--gpus", given->gpus, "With --ctest: where fewer may be used it is skipped (77) with the reason")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->needs(as_test);
-  const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help());
-  command->footer(
-      "Example: plumbline sweep fixtures/sweeps/default.toml --out /tmp/default\n"
-      "         plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'");
+  const auto* other_trainers = command->add_option("--trainers", options.trainers, trainers_help())->type_name("DIR");
+  command->footer(help_end({"plumbline sweep fixtures/sweeps/default.toml --out /tmp/default",
+                            "plumbline sweep fixtures/sweeps/default.toml --cells 'stories260k-*-w4,*-zb-v-w2'"},
+                           {.zero = "holds, also in part", .one = "a cell does not hold, or is unstable"}));
   return [given, other_trainers] {
     given->options.judge = hash_hex(read_file("/proc/self/exe"));
     given->options.other_trainers = other_trainers->count() > 0;
@@ -236,9 +244,9 @@ std::function<int()> add_merge_command(CLI::App& app, const Json& harness) {
   };
   const auto given = std::make_shared<Given>();
   auto* command = app.add_subcommand("merge", "Put the shards of a sweep together, and judge them as one");
-  command->add_option("parts", given->parts, "Folders of the shards")->required();
-  command->add_option("--out", given->out, "Folder to make, with all of them in it")->required();
-  command->footer("Example: plumbline merge shard-1 shard-2 --out whole");
+  command->add_option("SHARD", given->parts, "Folders of the shards")->required();
+  command->add_option("--out", given->out, "Folder to make, with all of them in it")->type_name("DIR")->required();
+  command->footer(help_end({"plumbline merge shard-1 shard-2 --out whole"}, {.zero = "holds", .one = "does not hold"}));
   return [given, harness] {
     const MergedSweep merged = merge_sweeps(given->parts, given->out);
     if (!merged.missing.empty()) print_text("in no part: " + join(merged.missing, ", ") + "\n");
@@ -250,8 +258,8 @@ std::function<int()> add_judge_command(CLI::App& app, const Json& harness) {
   const auto folder = std::make_shared<fs::path>();
   auto* command = app.add_subcommand(
       "judge", "Judge a sweep's records again, without running anything, and write its report again");
-  command->add_option("folder", *folder, "A sweep's folder, with its records and its sweep.json")->required();
-  command->footer("Example: plumbline judge reports/runs/latest");
+  command->add_option("SWEEP_DIR", *folder, "A sweep's folder, with its records and its sweep.json")->required();
+  command->footer(help_end({"plumbline judge reports/runs/latest"}, {.zero = "holds", .one = "does not hold"}));
   return [folder, harness] { return judge(*folder, harness); };
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/structure/arrows.hpp"
 
 #include <cctype>
@@ -20,13 +21,15 @@ bool starts_with_any(std::string_view text, const std::vector<std::string_view>&
 const std::map<std::string, Allowance>& allowances() {
   static const std::map<std::string, Allowance> table{
       {"support", {{}, {}}},
+      {"command_line", {{"support"}, {}}},
       {"schedule", {{"support"}, {}}},
       {"record", {{"support"}, {}}},
       {"model", {{"support"}, {"torch"}}},
       {"training", {{"model", "record", "support"}, {"torch"}}},
       // The oracle must share neither transport, nor schedule, nor concurrency with what it judges.
-      {"reference", {{"training", "model", "record", "support"}, {"torch"}, false}},
-      {"pipeline", {{"training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
+      {"reference", {{"command_line", "training", "model", "record", "support"}, {"torch"}, false}},
+      {"pipeline",
+       {{"command_line", "training", "model", "schedule", "record", "support"}, {"torch", "mpi", "nccl", "cuda"}}},
       // Loaded at run time; knows the interfaces that it stands behind and nothing else of those rooms.
       {"gpu", {{"training", "pipeline", "support"}, {"torch", "nccl", "cuda"}}},
       {"reports", {{"record", "schedule", "support"}, {}}},
@@ -37,7 +40,7 @@ const std::map<std::string, Allowance>& allowances() {
       {"harness/baseline", {{"record", "support"}, {}}},
       {"harness/bench", {{"harness/sweep", "harness/launch", "reports", "record", "schedule", "support"}, {}}},
       {"harness/commands",
-       {{"harness/bench", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch",
+       {{"command_line", "harness/bench", "harness/baseline", "harness/sweep", "harness/judge", "harness/launch",
          "reports", "record", "schedule", "support"},
         {}}},
   };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "training/checkpoint/checkpoint_options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -7,7 +8,8 @@
 namespace plumbline {
 
 void CheckpointOptions::add_to(CLI::App& app) {
-  app.add_option("--checkpoint", folder, "Folder that checkpoints are saved in (docs/checkpoints.md)");
+  app.add_option("--checkpoint", folder, "Folder that checkpoints are saved in (docs/checkpoints.md)")
+      ->type_name("DIR");
   app.add_option("--checkpoint-every", every, "Steps from one to the next; 0: at the end alone")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoint-keep", keep, "How many are kept, the newest")->check(CLI::PositiveNumber);
@@ -16,6 +18,7 @@ void CheckpointOptions::add_to(CLI::App& app) {
   app.add_option("--resume", resume,
                  "Go on from a checkpoint: latest, its folder, or none; by whatever trainer and number of ranks it was "
                  "written")
+      ->type_name("DIR")
       ->capture_default_str();
 }
 

@@ -1,4 +1,5 @@
-#include "harness/commands/did_you_mean.hpp"
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line/did_you_mean.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,9 @@
-#include "harness/commands/did_you_mean.hpp"
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line/did_you_mean.hpp"
 
 #include <vector>
 
+#include "command_line/options.hpp"
 #include "support/text.hpp"
 
 namespace plumbline {
@@ -19,17 +21,15 @@ std::vector<const CLI::App*> commands_of(const CLI::App* app) {
 
 std::vector<std::string> options_of(const CLI::App* command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command->get_options()) {
+  for (const CLI::Option* option : shown_options(command)) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
 }
 
-std::vector<std::string> subcommands_of(const CLI::App* command) {
+std::vector<std::string> commands_below(const CLI::App* command) {
   std::vector<std::string> names;
-  for (const CLI::App* each : command->get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(each->get_name());
-  }
+  for (const CLI::App* each : subcommands_of(command)) names.push_back(each->get_name());
   return names;
 }
 
@@ -42,7 +42,7 @@ std::string told_with_near_words(const CLI::App* app, const CLI::Error& error) {
   std::string told;
   for (const std::string& word : app->remaining(true)) {
     const bool option = word.starts_with("-");
-    const auto known = option ? options_of(commands.back()) : subcommands_of(commands.back());
+    const auto known = option ? options_of(commands.back()) : commands_below(commands.back());
     if (known.empty()) continue;
     const std::string name = word.substr(0, word.find('='));
     const auto nearest = nearest_word(name, known);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A command line that cannot be read, told with the words that were probably meant.
 #pragma once
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a schedule is, in a line for people.
+#pragma once
+
+#include <string>
+
+namespace plumbline {
+
+/// "one forward, one backward"; empty for a name that is none.
+std::string schedule_words(const std::string& name);
+
+}  // namespace plumbline

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The help of every command of every program, found through the help of the program itself; and tab completion.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+
+#include "support/text.hpp"
+#include "tests/ended.hpp"
+#include "tests/programs/bin.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace plumbline::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Those that are indented below "Commands:"; a continuation is one line with what it continues.
+std::vector<std::string> entries_of(const std::string& help, const std::string& title) {
+  std::vector<std::string> entries;
+  bool below = false, goes_on = false;
+  for (const std::string& line : lines_of(help)) {
+    if (below && line.empty()) break;
+    if (below && goes_on) entries.back() += line;
+    if (below && !goes_on) entries.push_back(line.substr(2));
+    goes_on = below && line.ends_with("\\");
+    if (goes_on) entries.back().pop_back();
+    if (line == title + ":" || line == title + "s:") below = true;
+  }
+  return entries;
+}
+
+class Help : public ::testing::Test {
+ protected:
+  Ended run(const std::string& command) const {
+    return end_of(
+        "( cd " + folder_.path().string() + " && unset COLUMNS && PATH=" + bin() + ":$PATH && " + command + " )",
+        folder_.path());
+  }
+  /// "plumbline", "plumbline schedule", "plumbline schedule show", ...
+  std::vector<std::string> commands(const std::string& command) const {
+    std::vector<std::string> all = {command};
+    for (const std::string& entry : entries_of(run(command + " --help").said, "Command")) {
+      if (entry.starts_with(" ")) continue;
+      for (const auto& deeper : commands(command + " " + entry.substr(0, entry.find(' ')))) all.push_back(deeper);
+    }
+    return all;
+  }
+  std::vector<std::string> all_commands() const {
+    std::vector<std::string> all = commands("plumbline");
+    EXPECT_THAT(all, IsSupersetOf({"plumbline sweep", "plumbline schedule show", "plumbline record check"}));
+    all.insert(all.end(), {"plumbline-reference", "plumbline-pipeline"});
+    return all;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Help, OfEveryCommandHasUsageExamplesAndExitCodesInLinesOf80Columns) {
+  for (const std::string& command : all_commands()) {
+    const Ended help = run(command + " --help");
+
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_THAT(help.said, ::testing::MatchesRegex("Usage: (mpirun -n N )?" + command + "( [^\n]*)?\n\n(.|\n)*"))
+        << command;
+    EXPECT_THAT(entries_of(help.said, "Example"), Not(IsEmpty())) << command;
+    EXPECT_THAT(entries_of(help.said, "Exit code"),
+                AllOf(Contains(StartsWith("0  ")), Contains(StartsWith("2  ")), Contains(StartsWith("3  "))))
+        << command;
+    EXPECT_THAT(help.said, Not(HasSubstr(" TEXT"))) << command << ": says what is given, not its type";
+    EXPECT_THAT(help.said, Not(HasSubstr("  \n"))) << command;
+    for (const std::string& line : lines_of(help.said)) EXPECT_LE(line.size(), 80U) << command << ": " << line;
+  }
+}
+
+// Run as it stands, without what is optional: what follows it are errors of files that are not there.
+TEST_F(Help, UsagesAndExamplesAreTakenByTheProgram) {
+  for (const std::string& command : all_commands()) {
+    const std::string help = run(command + " --help").said;
+    std::string usage = help.substr(7, help.find("\n\n") - 7);
+    usage = std::regex_replace(usage, std::regex("\\[[^\\]]*\\]|mpirun -n N |\\n|\\.\\.\\."), "");
+    const bool group = usage.find("COMMAND") != std::string::npos;
+    if (!group) EXPECT_THAT(run(usage).said, Not(HasSubstr("Run with --help"))) << usage;
+    for (std::string example : entries_of(help, "Example")) {
+      example = std::regex_replace(example, std::regex("^mpirun -n [0-9]+ "), "");
+      EXPECT_EQ(run(example + " --help").code, 0) << example;
+    }
+  }
+}
+
+TEST_F(Help, OfACommandThatThereIsNotIsARefusal) {
+  for (const std::string& words :
+       {"plumbline swep --help", "plumbline schedule shwo --help", "plumbline --help swep"}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << words;
+    EXPECT_THAT(ended.said, HasSubstr("did you mean s")) << words;
+  }
+  for (const std::string program : {"plumbline-reference", "plumbline-pipeline"}) {
+    const Ended ended = run(program + " --hlep");
+    EXPECT_EQ(ended.code, 2) << program;
+    EXPECT_THAT(ended.said, HasSubstr("did you mean --help?")) << program;
+  }
+}
+
+class Completion : public Help {
+ protected:
+  /// What bash is offered for the last of the words.
+  std::vector<std::string> offered(const std::string& program, const std::vector<std::string>& words) const {
+    std::string function = "_" + program;
+    std::ranges::replace(function, '-', '_');
+    const std::string line = program + " '" + join(words, "' '") + "'";
+    const Ended ended = run("bash --norc -c \"eval \\\"\\$(" + program + " --completion bash)\\\"; COMP_WORDS=(" +
+                            line + "); COMP_CWORD=" + std::to_string(words.size()) + "; " + function +
+                            "; printf '%s\\n' \\\"\\${COMPREPLY[@]}\\\"\"");
+    EXPECT_EQ(ended.code, 0) << ended.said;
+    auto found = lines_of(ended.said);
+    std::erase(found, "");
+    return found;
+  }
+};
+
+TEST_F(Completion, OffersEveryCommandAndOptionOfTheHelp) {
+  for (const std::string& command : all_commands()) {
+    std::vector<std::string> words, of_help;
+    std::istringstream in(command);
+    std::string program;
+    in >> program;
+    for (std::string word; in >> word;) words.push_back(word);
+    words.push_back("-");
+    const auto options = offered(program, words);
+    words.back() = "";
+    const auto commands = offered(program, words);
+    const std::string help = run(command + " --help").said;
+    for (const std::string& entry : entries_of(help, "Option")) {
+      for (std::smatch name; std::regex_search(entry, name, std::regex("^(-h, )?(--?[a-z-]+)"));) {
+        EXPECT_THAT(options, Contains(name[2].str())) << command;
+        break;
+      }
+    }
+    for (const std::string& entry : entries_of(help, "Command")) {
+      if (!entry.starts_with(" ")) EXPECT_THAT(commands, Contains(entry.substr(0, entry.find(' ')))) << command;
+    }
+  }
+}
+
+TEST_F(Completion, OffersWhatBeginsAlikeListedValuesFoldersAndElseFiles) {
+  folder_.file("sub/sweep.toml", "");
+
+  EXPECT_THAT(offered("plumbline", {"schedule", "sh"}), ::testing::ElementsAre("show"));
+  EXPECT_THAT(offered("plumbline", {"sweep", "a.toml", "--keep", "f"}), ::testing::ElementsAre("failures"));
+  EXPECT_THAT(offered("plumbline", {"sweep", "--out", "s"}), ::testing::ElementsAre("sub"));
+  EXPECT_THAT(offered("plumbline-pipeline", {"--device", ""}), ::testing::ElementsAre("cpu", "cuda"));
+  EXPECT_THAT(offered("plumbline", {"sweep", "s"}), IsEmpty());
+  EXPECT_THAT(run("plumbline --completion bash").said, HasSubstr("complete -o default -F _plumbline plumbline\n"))
+      << "bash itself offers files where nothing is offered";
+}
+
+// What zsh would ask its own functions for.
+TEST_F(Completion, OfZshIsTheSame) {
+  if (run("command -v zsh").code != 0) GTEST_SKIP() << "zsh is not installed (apt-get install zsh)";
+  const auto asked = [&](const std::string& words, int current) {
+    folder_.file("try.zsh", "compadd() { print -r -- \"${@[2,-1]}\"; }\n_files() { print files $@; }\nwords=(plumbline " +
+                                words + ")\nCURRENT=" + std::to_string(current) +
+                                "\neval \"$(plumbline --completion zsh)\"\n");
+    return run("zsh -f try.zsh").said;
+  };
+
+  EXPECT_THAT(asked("schedule sh", 3), HasSubstr("list show check"));
+  EXPECT_THAT(asked("schedule show --sch", 4), HasSubstr("--schedule --ranks"));
+  EXPECT_EQ(asked("sweep a.toml --keep f", 5), "all failures\n");
+  EXPECT_EQ(asked("sweep --out x", 4), "files -/\n");
+  EXPECT_EQ(asked("sweep s", 3), "files\n");
+}
+
+}  // namespace
+}  // namespace plumbline::testing
